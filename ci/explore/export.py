@@ -11,8 +11,8 @@ from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject
 from kraftcheck.ci.terminal.files import check_writable, write
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.tla.expressions import TooWide
 from kraftcheck.solvers.tla.module import module
+from kraftcheck.solvers.tla.wide import TooWide
 
 OPTIONS = ("--scope", "--rules", "--tla")
 

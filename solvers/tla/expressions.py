@@ -10,6 +10,7 @@ from attrs import frozen
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.tla.wide import LARGEST, NAMES, bits_text, is_wide, refusal, wide_text
 
 OPERATORS = """\
 RECURSIVE BitAnd(_, _), BitOr(_, _), BitCount(_), BitLowest(_)
@@ -35,17 +36,15 @@ _TEXTS: Mapping[str, str] = {
     "bclear": "({0} - BitAnd({0}, {1}))",
 }  # fmt: skip
 
-LARGEST = (1 << 31) - 1
-"""TLC's numbers have 32 bits."""
-
-
-class TooWide(ValueError):
-    """A word that TLC has no number for."""
-
 
 def number(value: int) -> str:
     """A number as TLA+ writes it."""
     return str(value) if value >= 0 else f"({value})"
+
+
+def constant(value: int, truth: bool) -> str:
+    """A truth or a number as TLA+ writes it."""
+    return str(bool(value)).upper() if truth else number(value)
 
 
 def identifier(text: str, taken: Iterable[str] = ()) -> str:
@@ -64,7 +63,7 @@ RESERVED = frozenset({
     "SUBSET", "THEN", "THEOREM", "TRUE", "UNCHANGED", "UNION", "VARIABLE", "VARIABLES", "WITH", "Init", "Next", "vars",
     "Int", "Nat", "BitAnd", "BitOr", "BitCount", "BitLowest", "BitMember", "BitSingle", "Rest", "Quotient", "a", "b",
     "i",
-})  # fmt: skip
+}) | NAMES  # fmt: skip
 """Words of TLA+, and of every module that is written."""
 
 
@@ -116,11 +115,17 @@ def written(roots: Sequence[Term], names: Mapping[int, str], earlier: Definition
 
 
 def _text(term: Term, texts: Mapping[int, str], names: Mapping[int, str]) -> str:
-    if not -LARGEST <= term.lo <= term.hi <= LARGEST:
-        raise TooWide(f"a {term.op} has values {term.lo}..{term.hi}, and TLC's numbers have 32 bits: lower a bound")
+    if term.lo < -LARGEST or (term.hi > LARGEST and not is_wide(term)):
+        raise refusal(term)
     if term.op == "const":
-        return str(bool(term.value)).upper() if term.is_truth else number(term.value)
+        return bits_text(term.value) if is_wide(term) else constant(term.value, term.is_truth)
     if term.op == "var":
         return names[term.index]
+    if term.op == "narrow":  # its bounds are no operands
+        inner = term.args[0]
+        return f"MaskOf({texts[inner.index]})" if is_wide(inner) and not is_wide(term) else texts[inner.index]
     args = [texts[arg.index] for arg in term.args]
-    return args[0] if term.op == "narrow" else _TEXTS[term.op].format(*args)
+    wide = wide_text(term, args)
+    if wide is not None:
+        return wide
+    return _TEXTS[term.op].format(*args)

@@ -15,7 +15,9 @@ from kraftcheck.solvers.program.enumeration import conjuncts_of
 from kraftcheck.solvers.program.premises.hidden_goals import without_premises
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.pruning import WITHIN
-from kraftcheck.solvers.tla.expressions import OPERATORS, identifier, number, written
+from kraftcheck.solvers.tla.expressions import OPERATORS, constant, identifier, number, written
+from kraftcheck.solvers.tla.wide import LARGEST, as_set, bits_text, is_wide, refusal, subsets_text
+from kraftcheck.solvers.tla.wide import OPERATORS as ON_BITS
 
 
 @frozen
@@ -48,16 +50,18 @@ def module(program: Program, name: str, about: str) -> Module:
         TooWide: for a word that may be beyond 32 bits.
     """
     writer = _Writer(program := without_premises(program))
+    wide = any(map(is_wide, program.graph.nodes))
     lines = [
         f"---- MODULE {name} ----",
         f"\\* {about}",
-        "EXTENDS Integers",
+        "EXTENDS Integers" + ", FiniteSets" * wide,
         "",
         f"VARIABLES {', '.join(writer.names)}",
         "",
         f"vars == <<{', '.join(writer.names)}>>",
         "",
         OPERATORS,
+        *[ON_BITS] * wide,
         "",
         *writer.initial(),
         *(line for kind in program.kinds for line in writer.action(kind)),
@@ -135,12 +139,12 @@ class _Writer:
         names = self.variables | arguments
         guard = written([term for part, term in kind.guard.items() if part != WITHIN], names)
         effect = written([*kind.after, *denied], names, guard)
-        values, claims = effect.roots[: len(kind.after)], effect.roots[len(kind.after) :]
+        claims = effect.roots[len(kind.after) :]
+        values = map(_value, kind.after, effect.roots[: len(kind.after)], self.program.layout.slots)
         parts = []
         for place, (name, value) in enumerate(zip(self.names, values, strict=True)):
             if place in kind.unchecked:
-                domain = self.program.layout.slots[place].domain
-                parts.append(f"({value}) \\in {number(domain.lo)}..{number(domain.hi)}")
+                parts.append(f"({value}) \\in {_domain(self.program.layout.slots[place])}")
             parts.append(f"{name}' = {value}")
         step = effect.before("\n     ".join(f"/\\ {part}" for part in [*parts, *claims]), "     ")
         body = guard.before("\n    ".join(f"/\\ {part}" for part in guard.roots), "    ") + f"\n    /\\\n{step}"
@@ -212,12 +216,29 @@ def _domain(slot: Slot) -> str:
     lo, hi = slot.domain.lo, slot.domain.hi
     if isinstance(slot.domain, Flag):
         return "{" + ", ".join(str(bool(value)).upper() for value in range(lo, hi + 1)) + "}"
+    if hi > LARGEST:
+        return subsets_text(lo, hi)
     return f"{number(lo)}..{number(hi)}"
 
 
+def _value(term: Term, text: str, slot: Slot) -> str:
+    """The next value of a field, in the form that the field has.
+
+    Raises:
+        TooWide: for a number that only its domain keeps small.
+    """
+    if slot.domain.hi > LARGEST:
+        return as_set(term, text)
+    if is_wide(term):
+        raise refusal(term)
+    return text
+
+
 def _constant(value: int, slot: Slot) -> str:
-    return str(bool(value)).upper() if isinstance(slot.domain, Flag) else number(value)
+    if slot.domain.hi > LARGEST:
+        return bits_text(value)
+    return constant(value, isinstance(slot.domain, Flag))
 
 
 def _argument(value: int, term: Term) -> str:
-    return str(bool(value)).upper() if term.is_truth else number(value)
+    return bits_text(value) if is_wide(term) else constant(value, term.is_truth)

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from attrs import frozen
 
 import kraftcheck as kc
 from kraftcheck.ci.systems.subject import program, subject
@@ -143,6 +144,57 @@ def test_words_beyond_32_bits_are_refused(tmp_path: Path) -> None:
     ran = kraftcheck("export", "tests.solvers.tla.test_tlc:WIDE", "--tla", tmp_path / "Wide.tla")
     assert "TLC's numbers have 32 bits" in ran.refusal()
     assert list(tmp_path.iterdir()) == []
+
+
+class Places(kc.SetOf):
+    """More members than TLC's numbers have bits."""
+
+    members = tuple(range(40))
+
+
+@frozen
+class Rows:
+    """Two sets, and one of them seen as few."""
+
+    seen: Places
+    left: Places
+
+
+def _moved(s: Rows, at: kc.Word) -> Rows:
+    """One member of what is left is seen; with 35 goes 3."""
+    left = s.left.minus(s.left.just(at))
+    return Rows(s.seen.plus(s.seen.just(at)), kc.choose(at == 35, left.minus(Places.of([3])), left))
+
+
+LARGE = kc.System(
+    name="large",
+    summary="Sets of forty members, of which four move.",
+    layout=Rows(Places.domain(), Places.domain()),
+    initial=[Rows(Places.of([]), Places.of([0, 3, 31, 35, 39]))],
+    actions=[kc.Action("move", _moved, lambda s, at: s.left.has(at), {"at": (0, 31, 35, 39)})],
+    properties=[
+        kc.always("never-all", "two are not seen", lambda s: s.seen.size() < 3),
+        kc.always("apart", "what is seen is not left", lambda s: s.seen.keep(s.left).is_empty()),
+        kc.always("low", "31 is not the lowest that is seen", lambda s: kc.negate(s.seen.same(Places.of([31])))),
+    ],
+    quiescent=lambda s: s.left.within(Places.of([3])),
+)
+
+
+def test_sets_beyond_32_bits_are_written_as_sets(tmp_path: Path) -> None:
+    """A mask of forty bits is the set of its bits, and what reads it does so as of a set; numbers stay numbers."""
+    ran = kraftcheck("export", "tests.solvers.tla.test_tlc:LARGE", "--tla", tmp_path / "Large.tla")
+    assert ran.code == 0
+    text = (tmp_path / "Large.tla").read_text()
+    for part in ("EXTENDS Integers, FiniteSets", "{0, 3, 31, 35, 39}", "Cardinality(", "\\cup", "\\cap"):
+        assert part in text, part
+
+
+@pytest.mark.slow
+def test_tlc_agrees_on_sets_beyond_32_bits(tmp_path: Path) -> None:
+    """States, depth and traces are TLC's too, where sets have forty members."""
+    answer = agree(program(subject("tests.solvers.tla.test_tlc:LARGE", None, {}, None)), tmp_path)
+    assert {"never_all", "low"} <= answer.violated.keys()
 
 
 WIDE = kc.System(

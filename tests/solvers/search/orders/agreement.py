@@ -21,13 +21,20 @@ def explored_in_orders(case: Case, **options: Any) -> Exploration:
     return explore(by_orders(trace(system, system.setting())), clock=lambda: 0.0, cache_dir=case.cache, **options)
 
 
+def judged_by_all(case: Case, words: dict[str, str]) -> dict[str, str]:
+    """Verdicts in words; that nothing shows a premise of a claim, which the naive search does not ask, is left out."""
+    claims = {one.id for one in case.machine.claims if one.kind in ("always", "step")}
+    return {name: "Holds" if word == "Vacuous" and name in claims else word for name, word in words.items()}
+
+
 def agrees_in_orders(case: Case, **options: Any) -> Exploration:
     """The verdicts are the naive ones, witnesses are runs, no shorter than the shortest; what happens is what can."""
     found = explored_in_orders(case, **options)
     left_to_others = {one.id for one in case.machine.claims if one.kind == "recovers"}
     wanted = {name: one for name, one in case.verdicts.items() if name not in left_to_others}
-    case.same("verdicts in some orders", {v.claim: type(v.verdict).__name__ for v in found.verdicts},
-              {name: one.word for name, one in wanted.items()})  # fmt: skip
+    words = {v.claim: type(v.verdict).__name__ for v in found.verdicts}
+    case.same("verdicts in some orders", judged_by_all(case, words),
+              judged_by_all(case, {name: one.word for name, one in wanted.items()}))  # fmt: skip
     for one in found.verdicts:
         shown = one.verdict.trace if isinstance(one.verdict, Refuted) else getattr(one.verdict, "witness", None)
         if shown is not None:

@@ -12,10 +12,12 @@ from kraftcheck.model.language.symmetry import Symmetry, SymmetryError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import explore
+from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.search.symmetries.derived import by_proven_symmetry, suggestions
 from kraftcheck.solvers.search.symmetries.proof import prove_symmetries
 from kraftcheck.solvers.search.symmetry import reduced
+from tests.random_systems.building import build
+from tests.random_systems.systems import drawn
 from tests.shared.commands import kraftcheck
 from tests.solvers.search.orders.ports import LOCK
 from tests.solvers.search.test_symmetry import BROKEN, RING, RING_CLAIMS, Ring, asymmetric, toy
@@ -128,6 +130,29 @@ def test_a_suggestion_that_is_none_is_refused() -> None:
     bare = evolve(RING, layout=lambda setting: Wide(kc.ints(0, 1)), initial=[Wide(0)], actions=lambda setting: [])
     with pytest.raises(SymmetryError, match="ring has neither tuples nor sets of elements"):
         by_proven_symmetry(traced(undeclared(bare)))
+
+
+SEEDS = [range(first, first + 20) for first in range(0, 200, 20)]
+
+
+def told(found: Exploration) -> dict[str, tuple[str, int | None]]:
+    """The verdict of each property, with the length of its witness."""
+    return {one.claim: (type(one.verdict).__name__, one.depth) for one in found.verdicts}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", SEEDS, ids=lambda one: f"{one.start}")
+def test_random_systems_keep_verdicts_by_proven_symmetry(seeds: range) -> None:
+    """Where a declared symmetry or a suggestion is proven, verdicts and lengths are those of the whole space."""
+    for seed in seeds:
+        system = build(drawn(seed).machine)
+        full = told(explore(traced(system), clock=lambda: 0.0))
+        for one in (system, undeclared(system)):
+            try:
+                program = by_proven_symmetry(traced(one), timeout=2.0)
+            except SymmetryError:  # most random systems tell their brokers apart
+                continue
+            assert told(explore(program, clock=lambda: 0.0)) == full, (seed, program.reduction)
 
 
 def test_the_command_says_what_was_proven() -> None:

@@ -30,6 +30,7 @@ from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.jobs import SparkCluster, cancel_on
 from kraftcheck.ci.spark.session import for_sql, on_this_disk
 from kraftcheck.ci.spark.tasks import Batches
+from kraftcheck.ci.spark.written import written
 from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, Words, load_block_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.backward import Recoverability, RecoverabilityFinding
@@ -202,6 +203,7 @@ class SparkBackward:
         """A data frame computed once, and read again from its files."""
         path, schema = on_this_disk(self._place / name), frame.schema
         frame.write.parquet(path)
+        written(self._place / name)
         return self.cluster.session.read.schema(schema).parquet(path)
 
     def _write_round(self, frame: Any) -> Any:

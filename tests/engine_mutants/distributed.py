@@ -5,7 +5,13 @@ from __future__ import annotations
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from tests.ci.explore import test_disk
-from tests.ci.spark import test_spark_damage, test_spark_lease, test_spark_levels, test_spark_small
+from tests.ci.spark import (
+    test_spark_damage,
+    test_spark_lease,
+    test_spark_levels,
+    test_spark_small,
+    test_spark_written,
+)
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.blocks import test_block_edges, test_blocks, test_compact_set
 from tests.solvers.search import test_engine_edges
@@ -147,6 +153,9 @@ TASKS = (
            "if duplicate:", missing(0)),
     Mutant("result-twice", "A bucket that two tasks wrote is not noticed.",
            "ci.spark.jobs:job_result", "or duplicate:", "or False:", missing(4)),
+    Mutant("written-elsewhere", "A round of jobs without a file counts as one of no rows.",
+           "ci.spark.written:written", "if not files:", "if False:",
+           Killer(test_spark_written.test_marks_that_were_written_elsewhere_are_an_error, (1,))),
     Mutant("small-unordered", "The driver sifts the candidates of a small level in the order in which they come.",
            "ci.spark.small:rows_here", "ordered = candidates.sort_by", "ordered = candidates; candidates.sort_by",
            Killer(test_spark_small.test_small_levels_have_the_files_of_jobs, (0,)), slow=True),

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
 from kraftcheck.ci.spark.session import on_this_disk
+from kraftcheck.ci.spark.written import written
 from kraftcheck.solvers.liveness.fair import StoppedError
 
 DOCUMENT = "rounds.json"
@@ -74,7 +75,7 @@ class RoundLog:
             if self.stop.is_set():
                 raise StoppedError
             compute().write.mode("overwrite").parquet(on_this_disk(path))
-            self._counts[name] = sum(pq.read_metadata(part).num_rows for part in path.glob("*.parquet"))
+            self._counts[name] = sum(pq.read_metadata(part).num_rows for part in written(path))
             self._note()
             self.computed += 1
         self.rounds += 1

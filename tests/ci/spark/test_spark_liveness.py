@@ -122,8 +122,9 @@ def test_another_default_file_system_is_not_asked(session: Any, tmp_path: Path) 
             ran = kraftcheck(*words, "--engine", "spark", "--handover", 0, "--out", out)
             assert ran.code == kraftcheck(*words).code, ran.err
             words = ["query", out, "SELECT count(*) FROM states", "--engine", "spark", "--system", toy.split()[0]]
-            told = kraftcheck(*words, "--json", "-").document()
-            assert told["rows"] == [[ran.document()["states"]["distinct"]]]
+            told = kraftcheck(*words, "--json", "-")
+            assert told.code in (0, 20), told.err
+            assert told.document()["rows"] == [[ran.document()["states"]["distinct"]]]
     finally:
         hadoop.set("fs.defaultFS", before)
 

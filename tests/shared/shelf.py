@@ -13,7 +13,7 @@ from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.layout import ints, subset_of, truth
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import Maybe, choose
+from kraftcheck.model.language.words import Maybe, choose, implies
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.explore import Exploration, explore
 
@@ -79,6 +79,9 @@ IN_A_DICT = claiming(lambda s: {3: False}.get(s.x, True))
 TEXT_AS_KEY = claiming(lambda s: f"{s.x}" != "3")
 CHAINED = claiming(lambda s: 0 <= s.x < 7)
 A_FLOAT = claiming(lambda s: s.x != 3.0)
+UNSAID = claiming(lambda s: implies(s.y == 3, s.flag))
+"""A claim whose premise no reachable state satisfies."""
+
 NONE = claiming(lambda s: s.x != None)  # noqa: E711
 SHIFTED = claiming(lambda s: 1 << s.x != 8)
 

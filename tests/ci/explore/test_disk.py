@@ -111,7 +111,7 @@ def test_too_little_memory_is_incomplete(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["tests.toys:HASTY --scope 3", "tests.shared.capped:CAPPED --strict",
+    ["tests.toys:HASTY --scope 3", "tests.shared.capped:CAPPED --strict", "tests.shared.shelf:UNSAID",
      "tests.toys:VALVE --scope bound --max-depth 3",
      "elections --scope tiny --rules kafka-3.9 --property leader-active --property isr-within-replicas"],
 )  # fmt: skip

@@ -147,7 +147,7 @@ def program(chosen: Subject) -> Program:
     """
     made = traced(chosen, trace)
     own = chosen.whole.properties(chosen.setting) if chosen.shipped else ()
-    return evolve(made, lenient=frozenset(claim.id for claim in own))
+    return evolve(made, lenient=made.lenient | {claim.id for claim in own})
 
 
 def traced(chosen: Subject, how: Callable[[System, Setting], Traced]) -> Traced:

@@ -20,6 +20,9 @@ from kraftcheck.solvers.reference.terms import evaluated
 
 NO_STATE = "no reachable state satisfies its premise, so it says nothing of any"
 NO_STEP = "no step that happens satisfies its premise, so it says nothing of any"
+SHIPPED = ("kraftcheck.properties.", "kraftcheck.model.systems.")
+"""Where the claims are written that come with kraftcheck."""
+
 NO_CONTENT = "every state that the domains allow satisfies it, so it checks nothing"
 
 
@@ -63,7 +66,13 @@ def with_premises(program: Program, says: Sequence[Term]) -> Program:
     return evolve(
         program, kinds=tuple(judged), sometimes=(*program.sometimes, *states), happens=(*program.happens, *happens),
         sometimes_terms=(*program.sometimes_terms, *terms), premises=premises,
+        lenient=frozenset(claim.id for claim in (*program.always, *program.steps) if _is_shipped(claim)),
     )  # fmt: skip
+
+
+def _is_shipped(claim: Property) -> bool:
+    """Whether a claim comes with kraftcheck: other scopes and rule sets show what it speaks of."""
+    return getattr(claim.predicate, "__module__", "").startswith(SHIPPED)
 
 
 def _of_some_steps(program: Program) -> dict[int, Property]:

@@ -273,7 +273,7 @@ def prove(
     check_solver(solver, None, False)
     added = _expressions(invariants)
     request = ProofRequest(system, scope, _bounds(bounds), rules, added.invariants, added.names)
-    chosen = request.subject()
+    chosen, few = request.subject(), request.few if request.of_any() else None
     refuse_liveness(chosen, "prove judges", properties, "; ask for other properties here")
     check_switches(chosen, theory)
     subject_ = request.build()
@@ -282,7 +282,7 @@ def prove(
     effort, begun = Effort(timeout, seed, False, solver), time.monotonic()
 
     def proven(stop: threading.Event) -> induction.Proof:
-        return induction.prove(request.build, effort=effort, clock=time.monotonic, only=only, stop=stop)
+        return induction.prove(request.build, effort=effort, clock=time.monotonic, only=only, stop=stop, few=few)
 
     proof = _interruptible(chosen.name, proven)
 

@@ -7,6 +7,11 @@ that its hash says, or in one of the next 30 when that is full; its lowest 5 bit
 how far on, plus 1, and 0 where the entry is vacant. States are never removed: so a vacant entry
 ends a search.
 
+The number of lines is a *factor* of 4 to 7 times a power of two, so that a table can grow by less
+than to its double. All but the lowest `LOW_BITS` of the hash, times the factor, say the line by their
+upper bits; divided by the factor, the lower bits of that product are the rest. With the line they say
+the product, since it is a multiple of the factor.
+
 Source: J. G. Cleary, Compact hash tables using bidirectional linear probing, IEEE Transactions on
 Computers 33 (1984); here with lines instead of bits that mark runs.
 """
@@ -36,15 +41,18 @@ from kraftcheck.solvers.machine_code.irtools import (
 )
 from kraftcheck.solvers.machine_code.visited_table import hash_words
 
-TABLE, LINE_BITS, REST_BITS, ENTRY, FIRST, COUNT, LIMIT, TAKEN, ADDED = range(9)
+TABLE, LINES, FACTOR, SPAN, ENTRY, FIRST, COUNT, LIMIT, TAKEN, ADDED = range(10)
 """Entries of a control block.
 
-The table's address; the logarithm of its lines; bits of the hash that an entry holds; bytes of an
-entry, and of its first part (rest of the hash and tag); states, and most states before it must
-grow; of the last call, the records that were looked at, and those that were new.
+The table's address; its lines; their factor; the bits of the product below those that say the line;
+bytes of an entry, and of its first part (rest of the hash and tag); states, and most states before
+it must grow; of the last call, the records that were looked at, and those that were new.
 """
 
-CONTROL_WORDS = 9
+CONTROL_WORDS = 10
+FACTORS = range(4, 8)
+LOW_BITS = 3
+"""Bits of the hash that are not multiplied: the product has no more than 64."""
 LINE = 16
 TAG_BITS = 5
 MOST_LINES = (1 << TAG_BITS) - 1
@@ -71,10 +79,9 @@ class CompactSet:
     def __init__(self, b: ir.IRBuilder, control: Any, others: Sequence[int]) -> None:
         self.b, self.others = b, others
         self.table = b.inttoptr(load(b, control, TABLE), POINTER)
-        self.line_bits, self.rest_bits = load(b, control, LINE_BITS), load(b, control, REST_BITS)
+        self.lines, self.factor, self.span = (load(b, control, entry) for entry in (LINES, FACTOR, SPAN))
         self.entry, self.first = load(b, control, ENTRY), load(b, control, FIRST)
         self.first_mask = b.lshr(word(-1), b.sub(word(64), b.shl(self.first, word(3))))
-        self.line_mask = b.sub(b.shl(word(1), self.line_bits), word(1))
 
     def line(self, number: Any) -> Any:
         """Address of a line."""
@@ -82,11 +89,36 @@ class CompactSet:
 
     def home(self, quotient: Any) -> Any:
         """The line that a hash without its bucket says."""
-        return self.b.lshr(quotient, self.rest_bits)
+        return self.b.lshr(self._product(quotient), self.span)
 
     def rest(self, quotient: Any) -> Any:
         """What an entry holds of it."""
-        return self.b.and_(quotient, self.b.sub(self.b.shl(word(1), self.rest_bits), word(1)))
+        b = self.b
+        below = b.udiv(b.and_(self._product(quotient), b.sub(b.shl(word(1), self.span), word(1))), self.factor)
+        return b.or_(b.shl(below, word(LOW_BITS)), b.and_(quotient, word((1 << LOW_BITS) - 1)))
+
+    def quotient(self, home: Any, rest: Any) -> Any:
+        """The hash without its bucket, of which these are the line and the rest."""
+        b = self.b
+        above = b.shl(home, self.span)
+        missing = b.urem(b.sub(self.factor, b.urem(above, self.factor)), self.factor)  # up to the next multiple
+        below = b.add(b.mul(b.lshr(rest, word(LOW_BITS)), self.factor), missing)
+        multiplied = b.udiv(b.add(above, below), self.factor)
+        return b.or_(b.shl(multiplied, word(LOW_BITS)), b.and_(rest, word((1 << LOW_BITS) - 1)))
+
+    def _product(self, quotient: Any) -> Any:
+        return self.b.mul(self.b.lshr(quotient, word(LOW_BITS)), self.factor)
+
+    def next_line(self, line: Any) -> Any:
+        """The line after one; after the last comes the first."""
+        following = self.b.add(line, word(1))
+        return self.b.select(self.b.icmp_unsigned("==", following, self.lines), word(0), following)
+
+    def home_of(self, line: Any, tag: Any) -> Any:
+        """The line that the hash of an entry says which stands in a line with a tag."""
+        b = self.b
+        before = b.sub(tag, word(1))
+        return b.urem(b.sub(b.add(line, b.mul(self.lines, word(MOST_LINES))), before), self.lines)
 
     def read(self, place: Any, mask: Any) -> Any:
         """The bytes of a mask, at any address."""
@@ -141,7 +173,7 @@ def _emit_place(module: ir.Module, others: Sequence[int]) -> Any:
                 b.ret(word(PRESENT))
             at.set(element(b, here, compact.entry, BYTE))
             left.add(word(-1))
-        line.set(b.and_(b.add(line.get(), word(1)), compact.line_mask))
+        line.set(compact.next_line(line.get()))
         tag.add(word(1))
     b.ret(word(NO_ROOM))
     return function
@@ -197,15 +229,14 @@ def _emit_regrow(module: ir.Module, others: Sequence[int], place: Any) -> None:
     function, b = begin(module, "regrow", [POINTER, POINTER], public=True)
     old, new = function.args
     compact = CompactSet(b, old, others)
-    entries = b.shl(word(LINE), compact.line_bits)
+    entries = b.mul(word(LINE), compact.lines)
     with count_up(b, word(0), entries) as k:
         here = element(b, compact.table, b.mul(k, compact.entry), BYTE)
         first = compact.read(here, compact.first_mask)
         tag = b.and_(first, word(MOST_LINES))
         with b.if_then(b.icmp_unsigned("!=", tag, word(0))):
-            line = b.udiv(k, word(LINE))
-            home = b.and_(b.sub(line, b.sub(tag, word(1))), compact.line_mask)
-            quotient = b.or_(b.shl(home, compact.rest_bits), b.lshr(first, word(TAG_BITS)))
+            home = compact.home_of(b.udiv(k, word(LINE)), tag)
+            quotient = compact.quotient(home, b.lshr(first, word(TAG_BITS)))
             other_words = [compact.read(at, mask) for at, mask in compact.other_places(here)]
             result = b.call(place, [new, quotient, *other_words])
             with b.if_then(b.icmp_unsigned("==", result, word(NO_ROOM)), likely=False):

@@ -1,4 +1,8 @@
-"""The visited set of one machine: for each bucket a compact set, which grows by doubling its lines."""
+"""The visited set of one machine: for each bucket a compact set.
+
+A table grows to its double while that is little of the memory; a large one grows by a quarter or less, so that memory
+is full of states and not half vacant.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,16 @@ from kraftcheck.solvers.blocks.compactset import (
     CONTROL_WORDS,
     COUNT,
     ENTRY,
+    FACTOR,
+    FACTORS,
     FIRST,
     LIMIT,
     LINE,
-    LINE_BITS,
+    LINES,
+    LOW_BITS,
     NO_ROOM,
     PADDING,
-    REST_BITS,
+    SPAN,
     TABLE,
     TAG_BITS,
     TAKEN,
@@ -27,7 +34,11 @@ from kraftcheck.solvers.machine_code.objectcode import address
 _LOAD = 0.8
 """Share of the entries of a table that is used before it grows: above it some run of full lines is soon too long."""
 
-_FIRST_LINE_BITS = 4
+_FIRST = (4, 2)
+"""Factor and exponent of two of the lines of the first table."""
+
+_SMALL = 1 / 8
+"""Share of the budget up to which a table is doubled: a small step costs as much work for less room."""
 
 
 class OutOfMemoryError(RuntimeError):
@@ -35,26 +46,32 @@ class OutOfMemoryError(RuntimeError):
 
 
 class _Table:
-    """One table of a compact set, and its control block."""
+    """One table of a compact set, and its control block.
 
-    def __init__(self, bucket_bits: int, line_bits: int, other_bytes: int) -> None:
-        rest = 64 - bucket_bits - line_bits
-        first = -(-(rest + TAG_BITS) // 8)
-        self.entry = first + other_bytes
-        self.line_bits = line_bits
-        self.bytes = np.zeros(self.size(line_bits, self.entry), dtype=np.uint8)
+    Attributes:
+        factor, exponent: it has `factor << exponent` lines.
+        entry: bytes of an entry.
+        bytes, control: where it lies.
+    """
+
+    def __init__(self, bucket_bits: int, factor: int, exponent: int, other_bytes: int) -> None:
+        self.factor, self.exponent = factor, exponent
+        span = 64 - bucket_bits - LOW_BITS - exponent
+        first = -(-(span - 2 + LOW_BITS + TAG_BITS) // 8)  # divided by 4 and more, the span has two bits less
+        self.entry, lines = first + other_bytes, factor << exponent
+        self.bytes = np.zeros(self.size(factor, exponent, self.entry), dtype=np.uint8)
         self.control = np.zeros(CONTROL_WORDS, dtype=np.int64)
         values = {
-            TABLE: address(self.bytes), LINE_BITS: line_bits, REST_BITS: rest, ENTRY: self.entry, FIRST: first,
-            LIMIT: int(_LOAD * (LINE << line_bits)),
+            TABLE: address(self.bytes), LINES: lines, FACTOR: factor, SPAN: span, ENTRY: self.entry, FIRST: first,
+            LIMIT: int(_LOAD * LINE * lines),
         }  # fmt: skip
         for place, value in values.items():
             self.control[place] = value
 
     @staticmethod
-    def size(line_bits: int, entry: int) -> int:
+    def size(factor: int, exponent: int, entry: int) -> int:
         """Bytes of a table."""
-        return (LINE << line_bits) * entry + PADDING
+        return (LINE * factor << exponent) * entry + PADDING
 
 
 class CompactBucket:
@@ -62,13 +79,13 @@ class CompactBucket:
 
     Attributes:
         kernel: the functions.
-        budget: most bytes that its table may take.
+        budget: most bytes that its table may take; while it grows, the one before stands beside it.
     """
 
     def __init__(self, kernel: BlockKernel, budget: int) -> None:
         self.kernel, self.budget = kernel, budget
         self._others = sum(kernel.spec.other_bytes)
-        self._table = _Table(kernel.spec.bucket_bits, _FIRST_LINE_BITS, self._others)
+        self._table = _Table(kernel.spec.bucket_bits, *_FIRST, self._others)
         self._quotients = np.empty(BATCH, dtype=np.uint64)
 
     @property
@@ -101,15 +118,21 @@ class CompactBucket:
         return out[:added]
 
     def _grow(self) -> None:
-        """Go over to a table of at least twice as many lines."""
-        old, line_bits = self._table, self._table.line_bits
+        """Go over to a table with more lines; where states stand too close for that one too, with still more."""
+        old, factor, exponent = self._table, self._table.factor, self._table.exponent
         while True:
-            line_bits += 1
-            if old.bytes.nbytes + _Table.size(line_bits, old.entry) > self.budget:
+            factor, exponent = self._next(factor, exponent)
+            if _Table.size(factor, exponent, old.entry) > self.budget:
                 raise OutOfMemoryError
-            new = _Table(self.kernel.spec.bucket_bits, line_bits, self._others)
+            new = _Table(self.kernel.spec.bucket_bits, factor, exponent, self._others)
             if self.kernel.regrow(address(old.control), address(new.control)) != NO_ROOM:
                 break
         if int(new.control[COUNT]) != self.count:
             raise RuntimeError(f"a set of {self.count} states grew to {int(new.control[COUNT])}")
         self._table = new
+
+    def _next(self, factor: int, exponent: int) -> tuple[int, int]:
+        """The lines of the next larger table."""
+        if _Table.size(factor, exponent + 1, self._table.entry) <= _SMALL * self.budget:
+            return factor, exponent + 1
+        return (factor + 1, exponent) if factor < FACTORS[-1] else (FACTORS[0], exponent + 1)

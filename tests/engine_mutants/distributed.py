@@ -59,6 +59,7 @@ EDITS = tuple(test_spark_damage.EDITS)
 RUN_OVER = Killer(test_compact_set.test_full_lines_run_over, (0,))
 ONE_PLACE = Killer(test_compact_set.test_states_of_one_place_stay_apart, (0, 1))
 RESUMED = Killer(test_disk.test_a_run_that_dies_within_a_level_resumes_to_the_same, (2,))
+QUARTERS = Killer(test_compact_set.test_a_large_set_grows_by_small_steps, (0,))
 GROWN = Killer(test_compact_set.test_a_set_keeps_its_states_while_it_grows, (0,))
 SMALL_JOBS = Killer(test_disk.test_files_do_not_depend_on_threads_or_rounds)
 
@@ -232,8 +233,10 @@ COMPACT = (
            "solvers.blocks.compactset:_emit_place", 'b.icmp_unsigned("==", first, wanted)',
            'b.icmp_unsigned("<=", b.xor(first, wanted), word(MOST_LINES))', RUN_OVER),
     Mutant("compact-home-lost", "A table that grows takes each state for one of the line where it is.",
-           "solvers.blocks.compactset:_emit_regrow", "b.sub(line, b.sub(tag, word(1)))", "line", RUN_OVER,
-           (RuntimeError,)),
+           "solvers.blocks.compactset:CompactSet.home_of", "before = b.sub(tag, word(1))", "before = word(0)",
+           RUN_OVER, (RuntimeError,)),
+    Mutant("compact-next-multiple", "The rest of a hash is read as if its line began with a multiple of the factor.",
+           "solvers.blocks.compactset:CompactSet.quotient", ", missing)", ", word(0))", QUARTERS, (RuntimeError,)),
     Mutant("compact-first-word", "States are compared by the hash, not by their other words.",
            "solvers.blocks.compactset:_emit_place",
            'same = b.and_(same, b.icmp_unsigned("==", compact.read(at_other, mask), value))', "pass", ONE_PLACE),

@@ -89,7 +89,8 @@ class DiskRunner:
     def __attrs_post_init__(self) -> None:
         """Begin with nothing visited."""
         buckets = self.spec.buckets
-        self.visited = [CompactBucket(self.kernel, self.memory // buckets) for _ in range(buckets)]
+        budget = self.memory // (buckets + self.threads)  # each thread has at most one table beside the one it makes
+        self.visited = [CompactBucket(self.kernel, budget) for _ in range(buckets)]
 
     @property
     def spec(self) -> BlockSpec:

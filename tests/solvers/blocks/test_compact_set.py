@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -112,6 +114,25 @@ def test_a_set_keeps_its_states_while_it_grows(system: System) -> None:
     assert len(compact.admit(np.ascontiguousarray(states[:, :-1]))) == 0
     assert compact.count == len(states)
     assert compact.bytes_in_use / compact.count < 8 * kernel.spec.words / 0.4
+
+
+@SYSTEMS
+def test_a_large_set_grows_by_small_steps(system: System) -> None:
+    """A table that is much of its budget grows by a quarter at most, and loses nothing."""
+    kernel, budget = kernel_of(system), 600_000
+    compact, sizes = CompactBucket(kernel, budget), [0]
+    room = int(0.95 * 0.8 / 1.25 * budget / (8 * kernel.spec.words))
+    drawn = np.random.default_rng(11).integers(0, 1 << 61, size=room).tolist()
+    states = records([state_of(kernel, quotient, quotient % 8) for quotient in dict.fromkeys(drawn)])
+    for at in range(0, len(states), 500):
+        assert len(compact.admit(states[at : at + 500])) == len(states[at : at + 500])
+        if compact.bytes_in_use != sizes[-1]:
+            sizes.append(compact.bytes_in_use)
+            assert len(compact.admit(states[: at + 500])) == 0
+    large = [size for size in sizes if size > budget / 8]
+    assert len(large) >= 6
+    assert all(after <= 1.26 * before for before, after in itertools.pairwise(large))
+    assert compact.bytes_in_use <= budget
 
 
 def test_a_set_does_not_outgrow_its_budget() -> None:

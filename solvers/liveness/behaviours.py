@@ -19,8 +19,11 @@ from kraftcheck.solvers.liveness.fair import Sweeps
 from kraftcheck.solvers.liveness.graph import Edges, Numbers, Truths
 from kraftcheck.solvers.liveness.runs import Runs
 
-STATE_BYTES = 12
+STATE_BYTES = 13
 """Bytes that the search for a lasso takes for each state of a region, besides those of its constraints' bits."""
+
+ALONE = 2
+"""States of a block that are tried alone."""
 
 
 @frozen
@@ -129,18 +132,19 @@ class Behaviours:
     def _first_cycle(self, near: Numbers, components: Components) -> tuple[int, tuple[int, ...]] | None:
         """The first of some states that is on a fair cycle, and a short one; None: none is.
 
-        It is tried first without components, for most behaviours come back by themselves.
+        A few are tried alone before components are looked for.
         """
-        tried = -1
+        tried = 0
         while len(near := components.among(near)):
             state = int(near[0])
-            if components.fair[state] or state != tried:
-                within = components.component(state) if components.fair[state] else components.open
+            if components.fair[state] or tried < ALONE:
+                tried += 1
+                within = components.component(state) if components.fair[state] else components.open.copy()
                 cycle = FairCycle(self.edges, self.sweeps.kinds, self.sweeps.groups, within, state).instances()
                 if cycle is not None:
                     return state, cycle
-                assert not components.fair[state], "a component is connected"
-                tried = state
+                assert not components.fair[state], "every constraint can be satisfied in a fair component"
+                components.open[state] = False
             else:
                 components.decide()
         return None

@@ -21,7 +21,7 @@ class FairCycle:
 
     Attributes:
         edges, kinds, groups: the region, the class of each action instance, and the constraints.
-        within: the states of its component, and maybe others.
+        within: the states of its component, and maybe others, which are left out where they are met: used up.
         state: where the cycle is to begin.
     """
 
@@ -30,39 +30,62 @@ class FairCycle:
     groups: Sequence[Group]
     within: Truths
     state: int
-    _homeward: dict[int, Run | None] = field(factory=dict)
+    _homeward: dict[int, Run] = field(factory=dict)
+    _missed: Asked = ()
 
     def instances(self) -> tuple[int, ...] | None:
         """The action instances of the shorter one of two: constraint by constraint, or whichever is nearest.
 
-        None: from some nearest place there is no way back. In a component there always is.
+        None: the state is on no fair cycle. A weak constraint that no way leads to and back from cannot be satisfied;
+        for a strong one the states are left out that enable its steps.
         """
         every = sum(len(group.constraints) for group in self.groups)
-        one, other = (self._around(most) for most in (1, every))
-        return None if one is None or other is None else min(one, other, key=len)
+        while self.within[self.state]:
+            ways = [self._around(most) for most in (1, every)]
+            found = [way for way in ways if way is not None]
+            if len(found) == len(ways):
+                return min(found, key=len)
+            for group, missed in zip(self.groups, self._missed, strict=True):
+                if missed & ~group.strong:
+                    return None
+                self.within &= (group.enabled & group.enabled.dtype.type(missed)) == 0
+            self._homeward.clear()
+        return None
 
     def _around(self, most: int) -> tuple[int, ...] | None:
         """It goes on to the nearest place that satisfies one of so many constraints not satisfied yet, and back."""
-        way: Run | None = Run((self.state,))
-        while way is not None and (home := self._home(way.end)) is not None:
+        way = Run((self.state,))
+        while True:
+            home = self._home(way.end)
+            assert home is not None, "each place on the way has a way back"
             around = way.on(home)
             missing = self._missing(around)
             if not any(missing):
                 return around.instances
-            more = self._way(way.end, self._satisfies(_first(missing, most)))
-            way = None if more is None else way.on(more)
+            asked = _first(missing, most)
+            more = self._on(way.end, asked)
+            if more is None:
+                self._missed = asked
+                return None
+            way = way.on(more)
+
+    def _on(self, here: int, asked: Asked) -> Run | None:
+        """The way to the nearest place that satisfies a constraint that is asked for, and has a way back."""
+        while (more := shortest(self.edges, here, self.within, self._satisfies(asked))) is not None:
+            if self._home(more.end) is not None:
+                return more
         return None
 
     def _home(self, here: int) -> Run | None:
-        """The way back to where the cycle begins."""
+        """The way back to where the cycle begins; None: there is none, and what was reached is left out."""
         if here == self.state:
             return Run((here,))
         if here not in self._homeward:
-            self._homeward[here] = self._way(here, lambda block: block.targets == self.state)
+            home = shortest(self.edges, here, self.within, lambda block: block.targets == self.state, leave_out=True)
+            if home is None:
+                return None
+            self._homeward[here] = home
         return self._homeward[here]
-
-    def _way(self, here: int, ends: Ends) -> Run | None:
-        return shortest(self.edges, here, self.within, ends)
 
     def _satisfies(self, asked: Asked) -> Ends:
         """The edges that satisfy a constraint that is asked for, by themselves or by where they lead."""

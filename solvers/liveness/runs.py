@@ -129,10 +129,11 @@ Ends = Callable[[Block], Truths]
 """For each edge of a block whether a run may end with it."""
 
 
-def shortest(edges: Edges, start: int, within: Truths, ends: Ends) -> Run | None:
+def shortest(edges: Edges, start: int, within: Truths, ends: Ends, *, leave_out: bool = False) -> Run | None:
     """A shortest run from a state that stays among some states, up to an edge that may be its last.
 
     Of runs of equal length it is the first by number. None: there is none.
+    `leave_out`: then those that were reached are among them no more.
     """
     runs = Runs.none(edges, back=True)
     runs.begin(start, np.ones(1, dtype=np.bool_))
@@ -147,6 +148,8 @@ def shortest(edges: Edges, start: int, within: Truths, ends: Ends) -> Run | None
                 return runs.back(source).on(step)
             runs.note(block, within)
         runs.leave()
+    if leave_out:
+        within &= runs.marks == NEVER
     return None
 
 

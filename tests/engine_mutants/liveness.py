@@ -17,6 +17,8 @@ from tests.solvers.walks import test_suspects
 
 GRAPHS = Killer(test_sweeps.test_the_sweeps_say_what_components_say, (0,))
 COMPONENTS = Killer(test_components.test_fair_components_are_those_of_the_naive_judge)
+THROUGH = Killer(test_components.test_a_cycle_is_found_through_the_states_of_fair_components_alone)
+ROUND = Killer(test_components.test_a_cycle_goes_round_a_state_that_enables_what_it_cannot_take)
 GUIDES = Killer(test_guides.test_guides_are_renumbered_with_their_states)
 GUIDED = Killer(test_guides.test_what_guides_put_off_is_looked_at)
 MEMORY = Killer(test_lasso_memory.test_a_lasso_is_found_without_a_list_of_edges, (1,))
@@ -98,6 +100,10 @@ SWEEPS = (
            COMPONENTS),
     Mutant("edges-not-dropped", "Edges stay in memory although the search for a lasso needs it.",
            "solvers.liveness.behaviours:Behaviours._nearest", "self.sweeps.lend(", "int(", MEMORY),
+    Mutant("all-left-out", "Where one place has no way back, every state is left out.",
+           "solvers.liveness.runs:shortest", "within &= runs.marks == NEVER", "within[:] = False", THROUGH),
+    Mutant("strong-gives-up", "A state is on no fair cycle where some strong constraint can be taken nowhere.",
+           "solvers.liveness.cycle:FairCycle.instances", "if missed & ~group.strong:", "if missed:", ROUND),
     Mutant("first-cycle-will-do", "A cycle need not meet what it is asked for.",
            "solvers.liveness.cycle:FairCycle._around", "if not any(missing):", "if around.instances:", GRAPHS),
 )

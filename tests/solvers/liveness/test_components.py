@@ -7,8 +7,9 @@ import random
 import numpy as np
 
 from kraftcheck.solvers.liveness.components import Components
+from kraftcheck.solvers.liveness.cycle import FairCycle
 from kraftcheck.solvers.liveness.graph import Truths
-from tests.solvers.liveness.naive import components, on_fair_cycles
+from tests.solvers.liveness.naive import Fair, Puzzle, components, on_fair_cycles
 from tests.solvers.liveness.puzzles import How, draw_puzzle, sweeps
 
 
@@ -38,3 +39,35 @@ def test_fair_components_are_those_of_the_naive_judge() -> None:
             assert places_of(found.component(states.index(min(one))), states) == one, seed
         several += len(expected) > 1
     assert several >= 5
+
+
+def test_a_cycle_is_found_through_the_states_of_fair_components_alone() -> None:
+    """Searched through each state of random graphs, without components, a fair cycle is found where there is one."""
+    through = 0
+    for seed in range(60):
+        puzzle = draw_puzzle(random.Random(f"through {seed}"), most=12, fairness=3)
+        region = frozenset(range(puzzle.count))
+        made = sweeps(puzzle, region, None, How())
+        states = made.edges.states  # type: ignore[attr-defined]
+        made.fair()  # surveys the region
+        expected = {s for one in components(on_fair_cycles(puzzle, set(region), None), puzzle.after)
+                    if len(one) > 1 for s in one}  # fmt: skip
+        for place, state in enumerate(states):
+            if any(group.enabled[place] for group in made.groups):  # a behaviour may stay at others
+                within = np.ones(len(states), dtype=np.bool_)
+                cycle = FairCycle(made.edges, made.kinds, made.groups, within, place).instances()
+                assert (cycle is not None) == (state in expected), (seed, state)
+                through += cycle is not None
+    assert through > 50
+
+
+def test_a_cycle_goes_round_a_state_that_enables_what_it_cannot_take() -> None:
+    """Of two ways to the state to visit the longer one is taken, for the other one enables what leads out for ever."""
+    ways = [(0, 2, 1), (1, 2, 2), (2, 2, 0), (0, 2, 3), (3, 2, 4), (4, 2, 2)]
+    for out, length in (([], 3), ([(1, 1, 5)], 4)):
+        fair = (Fair(strong=True, actions=frozenset({1})),)
+        puzzle = Puzzle(6, frozenset({0, 5}), (*ways, *out), fair, frozenset(), frozenset())
+        made = sweeps(puzzle, frozenset(range(6)), frozenset({2}), How())
+        made.fair()  # surveys the region
+        cycle = FairCycle(made.edges, made.kinds, made.groups, np.ones(6, dtype=np.bool_), 0).instances()
+        assert cycle == (2,) * length

@@ -19,7 +19,7 @@ from tests.random_systems.machines import Claim, Machine, State
 from tests.random_systems.naive import Graph, Reader, Taken, allowed, closure
 from tests.random_systems.nodes import plainly
 from tests.random_systems.systems import Drawn, drawn
-from tests.random_systems.verdicts import DEADLOCK, GOALS, Expected, table
+from tests.random_systems.verdicts import DEADLOCK, GOALS, Expected, plain_word, table
 
 
 class DisagreementError(AssertionError):
@@ -118,8 +118,10 @@ def agrees(case: Case, found: Exploration, *, recoveries: bool = True) -> None:
 
 def agree_on_verdicts(case: Case, found: Exploration, *, recoveries: bool = True) -> None:
     """Verdicts and lengths are those expected, for every claim; witnesses are runs of the system."""
-    judged = {v.claim: Expected(type(v.verdict).__name__, v.depth, getattr(v.verdict, "cases", None))
-              for v in found.verdicts}  # fmt: skip
+    judged = {
+        v.claim: Expected(plain_word(v.kind, type(v.verdict).__name__), v.depth, getattr(v.verdict, "cases", None))
+        for v in found.verdicts
+    }
     wanted = dict(case.verdicts)
     for name in [] if recoveries else [one.id for one in case.machine.claims if one.kind == "recovers"]:
         del wanted[name], judged[name]

@@ -14,6 +14,7 @@ from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from tests.ci.spark.levels import begun, finished
 from tests.random_systems.comparison import Case, agrees
 from tests.random_systems.seeds import ALWAYS, FAILED, NIGHTLY, check_seed
+from tests.random_systems.verdicts import plain_word
 from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in
 
@@ -61,8 +62,8 @@ def test_documents_agree_with_the_naive_search(seed: int, tmp_path: Path) -> Non
     ran = kraftcheck("explore", name, "--quiet", "--json", "-", "--out", tmp_path / "out")
     told = ran.document()
     assert told["states"]["distinct"] == len(case.graph.depth)
-    words = {one["id"]: (one["verdict"], one["depth"]) for one in told["properties"]}
-    assert words == {name: (one.word.lower(), one.length) for name, one in case.verdicts.items()}
+    words = {one["id"]: (plain_word(one["kind"], one["verdict"].title()), one["depth"]) for one in told["properties"]}
+    assert words == {name: (one.word, one.length) for name, one in case.verdicts.items()}
     for claim in refuted(seed):
         path = tmp_path / "out" / f"{claim}.itf.json"
         assert json.loads(path.read_text())["#meta"]["kraftcheck"]["property"] == claim

@@ -74,6 +74,11 @@ def _least(lengths: Iterable[int]) -> int | None:
     return min(lengths, default=None)
 
 
+def plain_word(kind: str, word: str) -> str:
+    """The word of a verdict, where a claim that speaks of nothing holds: the naive search asks for no premise."""
+    return "Holds" if word == "Vacuous" and kind in ("always", "step") else word
+
+
 def table(graph: Graph) -> dict[str, Expected]:
     """The verdict on every claim, and on deadlock."""
     return {claim.id: expected(graph, claim) for claim in (*graph.machine.claims, DEADLOCK)}

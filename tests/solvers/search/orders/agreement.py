@@ -12,6 +12,7 @@ from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.search.orders.independence import by_orders
 from tests.random_systems.building import build
 from tests.random_systems.comparison import Case, is_witness
+from tests.random_systems.verdicts import plain_word
 
 
 def explored_in_orders(case: Case, **options: Any) -> Exploration:
@@ -21,20 +22,13 @@ def explored_in_orders(case: Case, **options: Any) -> Exploration:
     return explore(by_orders(trace(system, system.setting())), clock=lambda: 0.0, cache_dir=case.cache, **options)
 
 
-def judged_by_all(case: Case, words: dict[str, str]) -> dict[str, str]:
-    """Verdicts in words; that nothing shows a premise of a claim, which the naive search does not ask, is left out."""
-    claims = {one.id for one in case.machine.claims if one.kind in ("always", "step")}
-    return {name: "Holds" if word == "Vacuous" and name in claims else word for name, word in words.items()}
-
-
 def agrees_in_orders(case: Case, **options: Any) -> Exploration:
     """The verdicts are the naive ones, witnesses are runs, no shorter than the shortest; what happens is what can."""
     found = explored_in_orders(case, **options)
     left_to_others = {one.id for one in case.machine.claims if one.kind == "recovers"}
     wanted = {name: one for name, one in case.verdicts.items() if name not in left_to_others}
-    words = {v.claim: type(v.verdict).__name__ for v in found.verdicts}
-    case.same("verdicts in some orders", judged_by_all(case, words),
-              judged_by_all(case, {name: one.word for name, one in wanted.items()}))  # fmt: skip
+    words = {v.claim: plain_word(v.kind, type(v.verdict).__name__) for v in found.verdicts}
+    case.same("verdicts in some orders", words, {name: one.word for name, one in wanted.items()})
     for one in found.verdicts:
         shown = one.verdict.trace if isinstance(one.verdict, Refuted) else getattr(one.verdict, "witness", None)
         if shown is not None:

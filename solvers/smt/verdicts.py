@@ -79,7 +79,7 @@ def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudg
             raise EngineDisagreement(f"{name} is proven, and a run of {len(broken[0].trace.steps)} steps refutes it")
         shown = not claim.case or evidence.shows(claim.case)
         proven: Verdict = Holds(bound_text(proof)) if shown else Unknown(f"proven, but no run shows {claim.case}")
-        if shown:
+        if shown and name not in proof.theory.lemmas:  # a lemma serves other claims, and may say what domains say
             proven = evidence.vacuous(name) or proven
         return ClaimJudgement(PropertyVerdict(name, claim.kind, proven))
     failures = proof.failures(name)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 
 import kraftcheck as kc
 
@@ -42,3 +42,11 @@ def test_a_proof_looks_for_what_the_claim_speaks_of(claim: Any, search: int, ver
     """What is inductive holds only if the search of the scope does not call it vacuous."""
     asked = kc.prove(pair(claim), search_states=search)
     assert (type(asked.verdicts["claim"]).__name__, asked.exit_code) == (verdict, code)
+
+
+def test_a_lemma_may_say_what_the_domains_say() -> None:
+    """A lemma serves the proof of other claims: it is not vacuous where the domains alone make it true."""
+    system = pair(lambda s: kc.implies(s.x == 4, s.x + s.y < 10))
+    helped = evolve(system, lemmas=[kc.always("small", "the first word is small", lambda s: s.x < 6)])
+    asked = kc.prove(helped, search_states=1000)
+    assert {name: type(one).__name__ for name, one in asked.verdicts.items()} == {"claim": "Holds", "small": "Holds"}

@@ -50,6 +50,8 @@ def located(result: Exploration) -> Exploration:
         verdict = Holds("a state that satisfies it is reachable", trace)
     elif isinstance(verdict, Holds):
         verdict = Vacuous(claim.id, f"not reachable: none of {verdict.bound} satisfies it")
+    elif isinstance(verdict, Vacuous):  # the domains exclude it already
+        verdict = Vacuous(claim.id, f"not reachable: none of all {result.distinct:,} states satisfies it")
     ended = FOUND if result.cut == FIRST_VIOLATION else result.cut
     return evolve(result, verdicts=(PropertyVerdict(claim.id, "sometimes", verdict, one.depth),), cut=ended)
 

@@ -41,7 +41,7 @@ SWEEPS = (
            "solvers.liveness.fair:Sweeps.fair", "while removed and kept.any():", "for _ in range(1):", GRAPHS,
            (AssertionError,)),
     Mutant("narrowed-too-far", "What is left after a region was narrowed is left out.",
-           "solvers.liveness.fair:Sweeps.fair", "kept[kept] = self._narrowed(kept).fair()", "kept[:] = False", LITTLE),
+           "solvers.liveness.fair:Sweeps.fair", "kept[kept] = narrow.fair()", "kept[:] = False", LITTLE),
     Mutant("strong-is-weak", "Strong fairness is judged as weak.",
            "solvers.liveness.fair:Sweeps._satisfiable", "strong, weak = kind(group.strong), "
            "kind(group.every & ~group.strong)", "strong, weak = kind(0), kind(group.every)", GRAPHS),

@@ -17,7 +17,7 @@ from kraftcheck.ci.terminal.options import default_memory
 from kraftcheck.solvers.expressions.expression import excluded, expression
 from kraftcheck.solvers.expressions.source import ExpressionError
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.program.verdict import Holds, Refuted
+from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous
 from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.stepping.session import Session
 
@@ -61,6 +61,9 @@ def _search_document(subjects: Subjects, session: Session, result: Exploration) 
             detail = f"{len(more)} step{'s' * (len(more) != 1)} away, shortest"
             return {"verdict": "found", "detail": detail, "steps": [*own, *more]}
         case Holds(bound):
+            return {"verdict": "none", "detail": f"no state that can follow satisfies it: {bound}"}
+        case Vacuous():  # the domains exclude it already
+            bound = f"all {result.distinct:,} states of {subjects.chosen.name}"
             return {"verdict": "none", "detail": f"no state that can follow satisfies it: {bound}"}
         case _:
             return {"verdict": "unknown", "detail": result.cut or ""}

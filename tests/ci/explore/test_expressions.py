@@ -76,9 +76,11 @@ def test_find_prints_the_shortest_way() -> None:
 
 
 def test_find_tells_unreachable_from_incomplete() -> None:
-    """No state has node 8: exit code 21; a search that was cut says that it is incomplete: 20."""
+    """No state has node 8, no domain 99: exit code 21; a search that was cut says that it is incomplete: 20."""
     absent, cut = explored("--find", "node == 8"), explored("--find", "node == 5", "--max-depth", 2)
-    assert (absent.code, absent.last) == (21, "not reachable (exit 21)")
+    outside = explored("--find", "node == 99")
+    assert (absent.code, absent.last) == (outside.code, outside.last) == (21, "not reachable (exit 21)")
+    assert "node == 99: not reachable: none of all " in outside.out
     assert (cut.code, cut.last) == (20, "incomplete (exit 20)")
     assert explored("--find", "node == 0").last == "found in 0 steps (exit 0)"
 

@@ -145,7 +145,7 @@ def test_a_state_is_searched_for(server: Server) -> None:
     assert (here["verdict"], here["steps"]) == ("found", [[0, 0]])
     none = searched(server, expression="floor > 4", **question)
     assert none["verdict"] == "none"
-    assert none["detail"].startswith("no state that can follow satisfies it: all 10 states of lift")
+    assert none["detail"].startswith("no state that can follow satisfies it: all 10 states of ")
     unknown = searched(server, expression="floor == 3 and open", states=2, **question)
     assert unknown["verdict"] == "unknown"
     assert "state limit 2" in unknown["detail"]

@@ -25,6 +25,10 @@ REFUSED = 2
 TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in pages()}
 SESSIONS = {name: commands_of(text) for name, text in TEXTS.items() if commands_of(text)}
 QUICK = [name for name, commands in SESSIONS.items() if not all(command.nightly for command in commands)]
+BY_NIGHT = ("how-to/testing.md", "how-to/pictures.md", "how-to/proofs.md", "how-to/step.md", "how-to/serve.md",
+            "reference/expressions.md", "explanation/liveness.md")  # fmt: skip
+"""Pages whose commands take five seconds and more together: they are run by night."""
+
 SLOW = [name for name, commands in SESSIONS.items() if any(command.nightly for command in commands)]
 
 
@@ -45,7 +49,9 @@ def check(name: str, commands: list[Command], folder: Path) -> None:
             assert printed == shown, f"{name}: {command.line}"
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name.endswith(BY_NIGHT) else name for name in QUICK]
+)
 def test_commands_print_what_a_page_shows(name: str, tmp_path: Path) -> None:
     """The commands of a page print the lines below them, times and rates aside; those marked nightly are left out."""
     check(name, [command for command in SESSIONS[name] if not command.nightly], tmp_path)

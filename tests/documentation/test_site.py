@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.documentation.hooks import LAYERS, packages
 from tests.shared.places import DOCS, ROOT
 
@@ -36,6 +38,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert 'id="kraftcheck.model.partition.change' in shown
 
 
+@pytest.mark.slow
 def test_a_broken_link_fails_the_build(tmp_path: Path) -> None:
     """A link to a page, to a heading or to a file that the site does not have is named, and the build fails."""
     project = tmp_path / "project"

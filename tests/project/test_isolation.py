@@ -20,6 +20,7 @@ QUICK = ("model/language/test_words", "model/language/test_layout", "ci/terminal
 
 
 @pytest.mark.parametrize("order", ["reverse", pytest.param("7", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_another_order_passes_and_leaves_nothing(order: str, tmp_path: Path) -> None:
     """Reversed and shuffled, on two workers, the tests pass and the working tree is as before."""
     before = untracked(ROOT)

@@ -108,6 +108,7 @@ def test_judgements_follow_from_the_outcomes() -> None:
     assert [row.judgement for row in judge_survivors(every)] == [row.judgement for row in every]
 
 
+@pytest.mark.slow
 def test_a_sample_is_what_the_table_says() -> None:
     """Mutants of the first table, explored again, have the same outcome, trace and effect as in the table."""
     table = TABLES[0]

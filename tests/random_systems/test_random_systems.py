@@ -20,7 +20,7 @@ from tests.shared.samples import one_in
 
 CHUNK, LONG_CHUNK = 25, 100
 
-CHUNKS = one_in(4, [range(first, first + CHUNK) for first in range(0, ALWAYS, CHUNK)]) + [
+CHUNKS = one_in(8, [range(first, first + CHUNK) for first in range(0, ALWAYS, CHUNK)]) + [
     pytest.param(range(first, first + LONG_CHUNK), marks=pytest.mark.slow)
     for first in range(ALWAYS, NIGHTLY, LONG_CHUNK)
 ]

@@ -42,12 +42,14 @@ def variables_of(node: Node) -> Iterator[Variable]:
             yield from variables_of(operand)
 
 
+@pytest.mark.slow
 def test_each_word_of_the_language_occurs(systems: list[Drawn]) -> None:
     """Every function, method and infix operator of the table is in some system, on every sort that it takes."""
     used = set().union(*(operators_of(node) for one in systems for node in one.machine.nodes()))
     assert sorted(OPERATORS.keys() - used) == []
 
 
+@pytest.mark.slow
 def test_each_operator_of_terms_occurs(systems: list[Drawn]) -> None:
     """Every operator that engines compile, `ite` included, is in the graphs of at least ten systems."""
     found: Counter[str] = Counter()

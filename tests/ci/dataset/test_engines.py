@@ -53,6 +53,7 @@ def compared(data: Dataset, session: Any, questions: list[str]) -> int:
 
 
 @on_spark
+@pytest.mark.slow
 def test_both_engines_give_the_same(data: Dataset, session: Any) -> None:
     """Columns and rows of whole states, transitions and sets are the same by DuckDB and by Spark."""
     assert compared(data, session, QUESTIONS[3:8]) > 200

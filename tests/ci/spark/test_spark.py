@@ -35,7 +35,7 @@ def counts(document: Any) -> Any:
 @pytest.mark.parametrize(
     "words",
     ["tests.toys:HASTY --scope 3 --handover 0", "tests.toys:DIGRAPH --handover 0",
-     "tests.shared.capped:DRAINED --handover 0",
+     pytest.param("tests.shared.capped:DRAINED --handover 0", marks=pytest.mark.slow),
      pytest.param("tests.shared.capped:CAPPED --strict --handover 0", marks=pytest.mark.slow),
      pytest.param("tests.toys:VALVE --handover 0", marks=pytest.mark.slow),
      "tests.toys:VALVE --scope bound --max-depth 3 --handover 0",

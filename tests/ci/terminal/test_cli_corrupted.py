@@ -12,6 +12,7 @@ import pytest
 
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
+from tests.shared.samples import one_in
 
 TRACE = ROOT / "tests" / "traces" / "B4.itf.json"
 VECTORS = ROOT / "tests" / "vectors" / "reassignment_revert.json"
@@ -134,7 +135,7 @@ def check_broken(kind: str, seeds: range, folder: Path) -> None:
     assert refused >= len(seeds) // 4
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", one_in(3, KINDS))
 def test_broken_files_are_refused_or_judged(kind: str, tmp_path: Path) -> None:
     """Thirty files broken at random end in one line or a verdict; many of them in a line."""
     check_broken(kind, range(30), tmp_path)

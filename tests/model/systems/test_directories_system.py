@@ -86,9 +86,9 @@ def test_states_stay_in_their_domains(bounds: dict[str, int], rules: str) -> Non
     ("scope", "rules", "every", "bounds"),
     [
         ("tiny", "fixed", 60, {}),
-        ("tiny", "kafka-4.0", 200, {"copies": 1}),
+        pytest.param("tiny", "kafka-4.0", 200, {"copies": 1}, marks=pytest.mark.slow),
         ("tiny", "kip", 60, {"directories": 3, "crashes": 0}),
-        ("migration", "kafka-4.0", 100, {}),
+        pytest.param("migration", "kafka-4.0", 100, {}, marks=pytest.mark.slow),
         ("tiny", "fixed+duplicate-ids-start", 50, {"disk-changes": 1, "moves": 0}),
         ("small", "kafka-4.0", 4000, {"crashes": 0, "reassignments": 1, "replication": 1, "records": 0}),
     ],

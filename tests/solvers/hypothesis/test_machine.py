@@ -25,8 +25,8 @@ from kraftcheck.solvers.reference.interpreter import Integers, permutation
 from tests.shared.places import DOCS
 from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, Place
 
-LONG = ("directories", "kraft", "replication", "zk-controller")
-"""Systems whose machines take a quarter of a minute and more until every action is reached; they run by night."""
+LONG = ("directories", "kraft", "replication", "unclean-recovery", "zk-controller")
+"""Systems whose machines take ten seconds and more until every action is reached; they run by night."""
 
 SHORT = settings(max_examples=40, stateful_step_count=12, derandomize=True, database=None, deadline=None)
 ROUND = settings(max_examples=max(1, settings().max_examples // 6))

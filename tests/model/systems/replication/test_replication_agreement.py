@@ -53,7 +53,7 @@ def test_states_stay_in_their_domains(brokers: int, rules: str) -> None:
     ("scope", "rules", "every", "bounds"),
     [
         ("tiny", "fixed", 150, {}),
-        ("small", "fixed", 1_500, {}),
+        pytest.param("small", "fixed", 1_500, {}, marks=pytest.mark.slow),
         ("tiny", "fixed+removed-replicas-stay-in-elr", 15, {"unclean-stops": 0, "shrinks": 0, "reassignments": 1}),
         ("tiny", "kafka-3.9", 20, {"fences": 0, "shrinks": 0, "unclean-elections": 1, "config-changes": 1}),
     ],

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
+import pytest
 from attrs import evolve, frozen
 
 from kraftcheck.model.controller.commits import commit
@@ -134,6 +135,7 @@ def inputs() -> Iterator[tuple[Replication, int, Row, Sessions]]:
                 yield state, broker, row, sessions(state, broker, forgotten, row.lags)
 
 
+@pytest.mark.slow
 def test_each_row_of_the_table_is_what_the_system_does() -> None:
     """Where the table changes a state the system can do the same; partition, fencing and shutdown are then alike."""
     done = Counter()

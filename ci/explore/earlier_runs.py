@@ -23,7 +23,7 @@ WORTH_SECONDS = 1.0
 
 def size_file(traced: Program) -> Path:
     """Where the size of a program's space is kept; one that is reduced, by symmetry or in its orders, is another."""
-    reduced = traced.reduction is not None or ("orders" if traced.orders is not None else False)
+    reduced = (traced.reduction is not None, traced.orders is not None)
     key = hashlib.sha256(f"{fingerprint(traced)} {reduced}".encode()).hexdigest()
     return cache_folder() / "sizes" / f"{key}.json"
 

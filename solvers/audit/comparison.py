@@ -181,12 +181,13 @@ class Comparison:
         if self.visited is not None and report.after and not any(self.visited(after) for _, after in report.after):
             raise EngineDisagreement("the search visited no successor")
 
-        def take(state: Any, instance: int) -> tuple[bool, Step | None]:
-            answer = self.answer(state, instance)
+        def taken(answer: IntsAnswer) -> tuple[bool, Step | None]:
             return answer.step is not None, None if answer.packed is None else answer.step
 
-        known = {n: (one.step is not None, None if one.packed is None else one.step) for n, one in answers.items()}
-        found = find_dependence(orders, known, take)
+        found = find_dependence(
+            orders, {number: taken(answer) for number, answer in answers.items()},
+            lambda state, instance: taken(self.answer(state, instance)),
+        )  # fmt: skip
         if found is not None:
             pair = f"{self.called(found.one)} and {self.called(found.other)}"
             raise EngineDisagreement(f"{pair} are taken for independent, and {found.what} on ints")

@@ -22,14 +22,18 @@ def evaluated(roots: Sequence[Term], variables: Values) -> dict[int, int]:
     """The values of the roots and of all they need, given those of the variables."""
     values = dict(variables)
     for node in closure(roots, values):
-        if node.op == "const":
-            values[node.index] = node.value
-        elif node.op == "ite":
-            condition, then, otherwise = node.args
-            values[node.index] = values[(then if values[condition.index] else otherwise).index]
-        else:
-            values[node.index] = int(evaluate(node.op, [values[arg.index] for arg in node.args]))
+        values[node.index] = value_of(node, [values[arg.index] for arg in node.args])
     return values
+
+
+def value_of(node: Term, args: Sequence[int]) -> int:
+    """The value of a term that is no variable, given those of its arguments."""
+    match node.op:
+        case "const":
+            return node.value
+        case "ite":
+            return args[1] if args[0] else args[2]
+    return int(evaluate(node.op, args))
 
 
 def holds(claim: Term, program: Program, state: Sequence[int]) -> bool:

@@ -7,8 +7,8 @@ properties, deadlock. Counterexamples are replayed with the original names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import define, evolve, field
@@ -29,6 +29,7 @@ STATES_COMPARED = 256
 """States that are renamed and compared before a search, and again after it."""
 
 Packed = tuple[int, ...]
+Key = TypeVar("Key", bound=Hashable)
 Successors = dict[Packed, tuple[int, int]]
 """For each successor, bits of the properties whose way out leads there, and an action instance that does."""
 
@@ -176,7 +177,7 @@ def check_before(kernel: Kernel) -> None:
         seen.update(dict.fromkeys(after for _, after in kernel.successors(state)))
 
 
-def iterate_growing(mapping: dict[Packed, None]) -> Iterator[Packed]:
+def iterate_growing(mapping: Mapping[Key, object]) -> Iterator[Key]:
     """The keys of a mapping in order, those included that are added meanwhile."""
     position = 0
     while position < len(mapping):

@@ -28,11 +28,11 @@ NO_CONTENT = "every state that the domains allow satisfies it, so it checks noth
 
 def premises_of(program: Program, says: Sequence[Term]) -> dict[str, Premise]:
     """The properties that say something of some states or steps only, by id, without a goal; arguments as below."""
-    found = {claim.id: Premise("", NO_STEP) for claim in _of_some_steps(program).values()}
-    for claim, term in zip(program.always, says, strict=True):
-        if term.op != "const" or not term.value:
-            found[claim.id] = Premise("", NO_CONTENT if term.op == "const" else NO_STATE)
-    return found
+    found = {
+        claim.id: Premise("", NO_CONTENT if term.op == "const" else NO_STATE)
+        for claim, term in zip(program.always, says, strict=True) if term.op != "const" or not term.value
+    }  # fmt: skip
+    return found | {claim.id: Premise("", NO_STEP) for claim in _of_some_steps(program).values()}
 
 
 def with_premises(program: Program, says: Sequence[Term]) -> Program:
@@ -42,30 +42,24 @@ def with_premises(program: Program, says: Sequence[Term]) -> Program:
         program: without such goals.
         says: for each `always` property the truth that it says something of the state.
     """
-    premises, states, terms, steps = dict[str, Premise](), list[Property](), list[Term](), list[int]()
-    happens = list[Property]()
-    for claim, term in zip(program.always, says, strict=True):
-        if term.op == "const":
-            if not term.value:
-                premises[claim.id] = Premise("", NO_CONTENT)
-            continue
-        goal = _state_goal(claim, program, term)
-        premises[claim.id] = Premise(goal.id, NO_STATE)
-        states.append(goal)
-        terms.append(term)
-    for number, claim in _of_some_steps(program).items():
-        goal = _step_goal(claim, program, number)
-        premises[claim.id] = Premise(goal.id, NO_STEP)
-        happens.append(goal)
-        steps.append(number)
+    steps = _of_some_steps(program)
+    states = {claim.id: (_state_goal(claim, program, term), term)
+              for claim, term in zip(program.always, says, strict=True) if term.op != "const"}  # fmt: skip
+    happens = {claim.id: _step_goal(claim, program, number) for number, claim in steps.items()}
+    goals = {**{id_: goal for id_, (goal, _) in states.items()}, **happens}
+    premises = {
+        id_: evolve(premise, goal=goals[id_].id) if id_ in goals else premise
+        for id_, premise in premises_of(program, says).items()
+    }
     graph = program.graph
     judged = (
         evolve(kind, steps=(*kind.steps, *(graph.lift(graph.negate(kind.says[number])) for number in steps)))
         for kind in program.kinds
     )
     return evolve(
-        program, kinds=tuple(judged), sometimes=(*program.sometimes, *states), happens=(*program.happens, *happens),
-        sometimes_terms=(*program.sometimes_terms, *terms), premises=premises,
+        program, kinds=tuple(judged), sometimes=(*program.sometimes, *(goal for goal, _ in states.values())),
+        happens=(*program.happens, *happens.values()),
+        sometimes_terms=(*program.sometimes_terms, *(term for _, term in states.values())), premises=premises,
         lenient=frozenset(claim.id for claim in (*program.always, *program.steps) if _is_shipped(claim)),
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from kraftcheck.model.language.layout import Flag, Range
 from kraftcheck.model.language.symmetry import MOST_MEMBERS, Symmetry, SymmetryError
 from kraftcheck.solvers.program.columns import set_slots
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.symmetries.proof import SymmetryProof, prove_symmetries
+from kraftcheck.solvers.search.symmetries.proof import SymmetryProof, of_every_item, prove_symmetries
 from kraftcheck.solvers.search.symmetry import reduced
 
 
@@ -40,35 +40,32 @@ def by_proven_symmetry(program: Program, timeout: float = 10.0) -> Program:
         SymmetryError: naming the action or property that tells elements apart, with its line.
     """
     if any(one.size > 1 for one in program.system.symmetries(program.setting)):
-        return _noted(reduced(program), timeout)
-    proven, refused = list[Symmetry](), SymmetryError(f"{program.system.name} has neither tuples nor sets of elements")
+        whole = reduced(program)
+        return _noted(whole, prove_symmetries(whole, timeout))
+    parts = list[tuple[Symmetry, SymmetryProof]]()
+    refused = SymmetryError(f"{program.system.name} has neither tuples nor sets of elements")
     for group in suggestions(program):
         for one in group:
             try:
-                _noted(_with(program, [one]), timeout)
+                parts.append((one, prove_symmetries(_with(program, [one]), timeout)))
             except SymmetryError as error:
                 refused = error
                 continue
-            proven.append(one)
             break
-    if not proven:
+    if not parts:
         raise refused
-    return _noted(_with(program, proven), timeout)
+    proof = SymmetryProof(sum(of.obligations for _, of in parts), sum(of.asked for _, of in parts))
+    return _noted(_with(program, [one for one, _ in parts]), proof)
 
 
 def _with(program: Program, symmetries: Sequence[Symmetry]) -> Program:
     return reduced(evolve(program, system=evolve(program.system, symmetries=lambda setting: symmetries)))
 
 
-def _noted(program: Program, timeout: float) -> Program:
+def _noted(program: Program, proof: SymmetryProof) -> Program:
     """The reduced program with what was proven of it."""
-    proof: SymmetryProof = prove_symmetries(program, timeout)
     assert program.reduction is not None
     return evolve(program, reduction=evolve(program.reduction, proof=proof.text()))
-
-
-def _general(path: str) -> str:
-    return re.sub(r"\[\d+\]", "[*]", path)
 
 
 def _sets(program: Program) -> dict[str, int]:
@@ -102,6 +99,6 @@ def _agreeing(sizes: Iterator[tuple[str, int]]) -> dict[str, int]:
     """Sizes by path without the numbers in it, 0 where they differ."""
     found: dict[str, int] = {}
     for path, size in sizes:
-        name = _general(path)
+        name = of_every_item(path)
         found[name] = size if found.get(name, size) == size else 0
     return found

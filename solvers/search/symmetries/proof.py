@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import z3
@@ -27,6 +26,7 @@ from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.starts import initial_states
 from kraftcheck.solvers.search.orders.instances import Instance, Specialiser
 from kraftcheck.solvers.search.symmetries.samples import SampleValues, scattered
+from kraftcheck.solvers.search.symmetry import iterate_growing
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 SAMPLES = 12
@@ -71,11 +71,16 @@ def prove_symmetries(program: Program, timeout: float = 10.0) -> SymmetryProof:
     return SymmetryProof(prover.obligations, prover.asked)
 
 
+def of_every_item(path: str) -> str:
+    """A path with stars for its numbers, as symmetries name fields."""
+    return re.sub(r"\[\d+\]", "[*]", path)
+
+
 def _check_caps(program: Program) -> None:
     """Refuse items of a tuple whose bounds have different reasons: a cap cuts one step, a fault its image."""
     caps: dict[str, str] = {}
     for slot in program.layout.slots:
-        name = re.sub(r"\[\d+\]", "[*]", slot.path)
+        name = of_every_item(slot.path)
         if caps.setdefault(name, cap_of(slot.domain)) != cap_of(slot.domain):
             why = f"the items of {name} have bounds with different reasons; give one"
             raise SymmetryError(f"{program.system.name}: {why}")
@@ -137,7 +142,8 @@ class _Prover:
         """Prove that each order of the elements renames a state as exchanges of neighbours do, one after the other."""
         swaps = list(entry.symmetry.swaps()) if entry.symmetry.members else []
         reached = {tuple(range(entry.symmetry.size)): list[Any](self._made.state)}
-        for order, values in iterate_growing(reached) if swaps else ():
+        for order in iterate_growing(reached) if swaps else ():
+            values = reached[order]
             directly = zip(entry.image(list(self._made.state), order), values, strict=True)
             self._require(all_of(*(x == y for x, y in directly)), entry, "an order of the elements")
             for swap in swaps:
@@ -203,14 +209,6 @@ class _Prover:
         self.asked += answer == z3.unsat
         self._undecided = self._undecided or answer == z3.unknown
         return bool(answer == z3.unsat)
-
-
-def iterate_growing(reached: dict[tuple[int, ...], list[Any]]) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
-    """The entries of a mapping in order, those included that are added meanwhile."""
-    for place in itertools.count():
-        if place == len(reached):
-            return
-        yield list(reached.items())[place]
 
 
 def _likely(kind: Kind, row: int, order: tuple[int, ...]) -> list[int]:

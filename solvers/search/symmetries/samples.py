@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from kraftcheck.model.language.algebra import evaluate
 from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.solvers.reference.terms import value_of
 
 
 @define
@@ -34,14 +34,7 @@ class SampleValues:
     def _value(self, known: list[int], row: Sequence[int], term: Term) -> int:
         for node in self.graph.nodes[len(known) : term.index + 1]:
             args = [known[arg.index] for arg in node.args]
-            if node.op == "const":
-                known.append(node.value)
-            elif node.op == "var":
-                known.append(int(row[node.value]))
-            elif node.op == "ite":
-                known.append(args[1] if args[0] else args[2])
-            else:
-                known.append(int(evaluate(node.op, args)))
+            known.append(int(row[node.value]) if node.op == "var" else value_of(node, args))
         return known[term.index]
 
 

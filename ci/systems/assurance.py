@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.program.pruning import Pruning
-from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace, Verdict
-from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Trace, Verdict
 
 
-def of_explorations(results: Sequence[Exploration]) -> str:
+class Assured(Protocol):
+    """What an exploration says of its checks, with or without the program."""
+
+    @property
+    def verdicts(self) -> Sequence[PropertyVerdict]:
+        """Of each property."""
+
+    @property
+    def audit(self) -> Audit:
+        """What was compared with the rules on ints."""
+
+    @property
+    def prunings(self) -> Sequence[Pruning]:
+        """The transitions that domains cut."""
+
+
+def of_explorations(results: Sequence[Assured]) -> str:
     """The assurance of explorations: the extent of their audits, and the bounds that cut transitions."""
     states, transitions = (sum(getattr(result.audit, name) for result in results) for name in ("states", "transitions"))
     traces = sum(_trace(verdict.verdict) is not None for result in results for verdict in result.verdicts)

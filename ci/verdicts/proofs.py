@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from attrs import evolve, field, frozen
@@ -13,7 +13,6 @@ from kraftcheck.ci.prove.command import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, subject
-from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.properties.expected.proofs import ANY_NUMBER, CERTIFIED, NOT_PROVEN
@@ -29,67 +28,92 @@ PROVEN, UNPROVEN = "proven", "not proven"
 
 
 @frozen
+class ClaimProof:
+    """A claim of a proof.
+
+    Attributes:
+        id, kind: of the claim.
+        proven: whether it is proven.
+    """
+
+    id: str
+    kind: str
+    proven: bool
+
+
+@frozen
 class ProofRow:
     """A proof of the check.
 
     Attributes:
         row: system, scope, rule set.
-        proof: what came of it.
-        unexpected: claims that are proven and should not be, or the other way.
+        proofs: every claim that was to be proven.
+        queries, seconds: how many were answered, and in what time.
+        stopped: whether it was stopped before it was finished.
         bounds: those that are not the scope's.
         certified: whether cvc5 confirmed the certificate; None where it was not asked.
     """
 
     row: Row
-    proof: Proof
-    unexpected: tuple[UnexpectedVerdict, ...]
+    proofs: tuple[ClaimProof, ...]
+    queries: int
+    seconds: float
+    stopped: bool
     bounds: Mapping[str, int] = field(factory=dict)
     certified: bool | None = None
 
     @property
     def claims(self) -> int:
         """How many claims were judged."""
-        return len(self.proof.theory.claims)
+        return len(self.proofs)
+
+    @property
+    def proven(self) -> list[str]:
+        """The ids of the claims that are proven."""
+        return [one.id for one in self.proofs if one.proven]
+
+    @property
+    def unexpected(self) -> tuple[UnexpectedVerdict, ...]:
+        """Claims that are proven and should not be, or the other way."""
+        return tuple(_unexpected(self))
 
     def subject(self) -> Subject:
         """What was proven."""
         return subject(self.row[0], self.row[1], self.bounds, self.row[2], proof=True)
 
     def line(self) -> str:
-        """The row as the check prints it."""
-        answers = self.proof.answers.values()
+        """The proof as the check prints it."""
         outcome = "as expected" if not self.unexpected else f"[bold red]{len(self.unexpected)} UNEXPECTED[/]"
         number = "".join(f" and of {name}" for name in self.bounds)
         confirmed = {None: "", True: ", confirmed by cvc5", False: "; cvc5 is not installed, and was not asked"}
         return (
-            f"{' '.join(self.row):34} {len(answers):>12,} queries for any number of steps{number}, "
-            f"{sum(answer.seconds for answer in answers):.1f} s in Z3{confirmed[self.certified]}  {outcome}"
+            f"{' '.join(self.row):34} {self.queries:>12,} queries for any number of steps{number}, "
+            f"{self.seconds:.1f} s in Z3{confirmed[self.certified]}  {outcome}"
         )
 
 
-def prove_row(screen: Screen, row: Row, workers: int, quiet: bool, planned: Collection[Row]) -> list[ProofRow]:
-    """The proofs of a row, printed; none where it has none.
+def row_proofs(row: Row, proven: bool, workers: int, quiet: bool) -> Iterator[ProofRow]:
+    """The proofs of a row, none where it has none; none follows one that was stopped.
 
     Args:
-        screen: where to print.
         row: system, scope, rule set.
+        proven: whether it is proven at its scope's bounds.
         workers: processes that ask Z3.
         quiet: whether no progress is shown.
-        planned: the rows to prove at their scope's bounds.
     """
-    proof_rows = [_of_scope(row, workers, quiet)] if row in planned else []
-    if row in ANY_NUMBER and not any(one.proof.stopped for one in proof_rows):
-        proof_rows.append(_of_any_number(row, quiet))
-    for proof_row in proof_rows:
-        screen.print(proof_row.line(), soft_wrap=True)
-    return proof_rows
+    if proven:
+        yield (of_scope := _of_scope(row, workers, quiet))
+        if of_scope.stopped:
+            return
+    if row in ANY_NUMBER:
+        yield _of_any_number(row, quiet)
 
 
 def _of_scope(row: Row, workers: int, quiet: bool) -> ProofRow:
     """The proof of every claim at the bounds of the scope; its certificate is checked where that is expected."""
     proof = run_proof(ProofRequest(row[0], row[1], {}, row[2]), EFFORT, (), workers, quiet)
     certified = None if row != CERTIFIED or proof.stopped else _confirmed(row, proof)
-    return ProofRow(row, proof, tuple(_unexpected(row, proof)), certified=certified)
+    return _proof_row(row, proof, {}, certified)
 
 
 def _of_any_number(row: Row, quiet: bool) -> ProofRow:
@@ -102,7 +126,13 @@ def _of_any_number(row: Row, quiet: bool) -> ProofRow:
     )
     bounds = {bound.name: ANY for bound in whole.bounds if bound.takes_any}
     proof = run_proof(ProofRequest(few, row[1], bounds, row[2]), EFFORT, (), 1, quiet)
-    return ProofRow(row, proof, tuple(_unexpected(row, proof)), bounds)
+    return _proof_row(row, proof, bounds)
+
+
+def _proof_row(row: Row, proof: Proof, bounds: Mapping[str, int], certified: bool | None = None) -> ProofRow:
+    claims = tuple(ClaimProof(claim.id, claim.kind, proof.proven(claim.id)) for claim in proof.theory.claims)
+    seconds = sum(answer.seconds for answer in proof.answers.values())
+    return ProofRow(row, claims, len(proof.answers), seconds, proof.stopped, bounds, certified)
 
 
 def _confirmed(row: Row, proof: Proof) -> bool:
@@ -123,15 +153,13 @@ def _confirmed(row: Row, proof: Proof) -> bool:
     return True
 
 
-def _unexpected(row: Row, proof: Proof) -> Iterator[UnexpectedVerdict]:
-    claims, open_claims = [claim.id for claim in proof.theory.claims], NOT_PROVEN.get(row, ())
-    for claim in claims:
-        expected, actual = (
-            (UNPROVEN if claim in open_claims else PROVEN),
-            (PROVEN if proof.proven(claim) else UNPROVEN),
-        )
+def _unexpected(proof: ProofRow) -> Iterator[UnexpectedVerdict]:
+    row, open_claims = proof.row, NOT_PROVEN.get(proof.row, ())
+    for claim in proof.proofs:
+        expected = UNPROVEN if claim.id in open_claims else PROVEN
+        actual = PROVEN if claim.proven else UNPROVEN
         if expected != actual:
             failed = EXIT_INCOMPLETE if proof.stopped else EXIT_UNKNOWN
-            yield UnexpectedVerdict(row, claim, expected, actual, EXIT_VACUOUS if actual == PROVEN else failed)
-    for claim in sorted(set(open_claims) - set(claims)):
-        yield UnexpectedVerdict(row, claim, UNPROVEN, "not judged", EXIT_VACUOUS)
+            yield UnexpectedVerdict(row, claim.id, expected, actual, EXIT_VACUOUS if actual == PROVEN else failed)
+    for id_ in sorted(set(open_claims) - {claim.id for claim in proof.proofs}):
+        yield UnexpectedVerdict(row, id_, UNPROVEN, "not judged", EXIT_VACUOUS)

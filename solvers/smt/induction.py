@@ -127,7 +127,7 @@ _WORKER: list[ProofWorker] = []
 
 def _start(build: TheoryBuilder, few: TheoryBuilder | None, effort: Effort, clock: Clock) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides what a Ctrl-C ends
-    _WORKER[:] = [proof_worker(build, few, effort, clock)]
+    _WORKER[:] = [proof_worker(build(), few, effort, clock)]
 
 
 def _answer(batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
@@ -201,12 +201,12 @@ def chunks_of(batch: Sequence[Obligation]) -> Iterator[Sequence[Obligation]]:
 
 @contextlib.contextmanager
 def proof_pool(
-    build: TheoryBuilder, few: TheoryBuilder | None, effort: Effort, clock: Clock, workers: int, stop: threading.Event,
-    progress: ProofProgress,
+    subject: Theory, build: TheoryBuilder, few: TheoryBuilder | None, effort: Effort, clock: Clock, workers: int,
+    stop: threading.Event, progress: ProofProgress,
 ) -> Iterator[ProofPool]:  # fmt: skip
-    """A bench with so many worker processes; with one, this process works."""
+    """A pool with so many worker processes, which make the theory anew; with one, this process works with it."""
     if workers == 1:
-        yield ProofPool(None, proof_worker(build, few, effort, clock), stop, progress)
+        yield ProofPool(None, proof_worker(subject, few, effort, clock), stop, progress)
         return
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, spawn, _start, (build, few, effort, clock))
@@ -244,7 +244,7 @@ def prove(
     answers: dict[Obligation, ObligationAnswer] = {}
     unproven: list[str] = []
     pending, rounds = obligations(subject, claims), 0
-    with proof_pool(build, few, effort, clock, workers, halt, progress) as pool:
+    with proof_pool(subject, build, few, effort, clock, workers, halt, progress) as pool:
         while pending and not halt.is_set():
             rounds += 1
             assumed = [claim.id for claim in subject.invariants if claim.id not in unproven]

@@ -111,9 +111,9 @@ class ProofWorker:
         return evolve(answer, fields=tuple(fields), faults=tuple(faults))
 
 
-def proof_worker(build: TheoryBuilder, few: TheoryBuilder | None, effort: Effort, clock: Clock) -> ProofWorker:
-    """A worker that makes its theories itself."""
-    return ProofWorker(Questions(build()), effort, clock, None if few is None else Questions(few()))
+def proof_worker(subject: Theory, few: TheoryBuilder | None, effort: Effort, clock: Clock) -> ProofWorker:
+    """A worker for a theory, which makes the one with few participants itself."""
+    return ProofWorker(Questions(subject), effort, clock, None if few is None else Questions(few()))
 
 
 def rests_on(answer: ObligationAnswer) -> list[str]:

@@ -1,9 +1,10 @@
-"""Mutants of what confirms and completes a search: recovery, symmetry, witnesses, traces, walks, caches."""
+"""Mutants of what confirms and completes a search: recovery, symmetry, witnesses, traces, walks, caches, the check."""
 
 from __future__ import annotations
 
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.symmetry import SymmetryError
+from tests.ci.verdicts import test_check_processes
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.reference import test_confirm_edges
 from tests.solvers.search import test_explorer, test_recoverability, test_symmetry
@@ -183,4 +184,14 @@ CACHES = (
            "!= _MAGIC + hashlib.sha256(code).digest():", "== b'':", DAMAGED),
 )  # fmt: skip
 
-CHECKING = (*RECOVERY, *SYMMETRY, *WITNESSES, *WALKS, *CACHES)
+ROWS = (
+    Mutant("row-half-lost", "A row counts as checked though its proof did not come back.",
+           "ci.verdicts.processes:_Rows._receive", "[False] * self._proofs(row) or", "kinds[1:] or",
+           Killer(test_check_processes.test_a_row_that_is_not_whole_is_an_error, (1,))),
+    Mutant("row-of-another", "What a process found of one row counts for the row that it was given.",
+           "ci.verdicts.processes:_Rows._receive", "if not whole or any(part.row != row for part in parts):",
+           "if not whole:", Killer(test_check_processes.test_a_row_that_is_not_whole_is_an_error, (4,))),
+    Mutant("lost-process-passes", "A process that ended is taken for one that was stopped.",
+           "ci.verdicts.processes:_Rows._receive", "if stop.wait(STOP_SECONDS):", "if True:",
+           Killer(test_check_processes.test_a_process_that_ends_is_no_pass)),
+)  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.engine_mutants.auditing import AUDIT, PRUNING
-from tests.engine_mutants.checking import CACHES, RECOVERY, SYMMETRY, WALKS, WITNESSES
+from tests.engine_mutants.checking import CACHES, RECOVERY, ROWS, SYMMETRY, WALKS, WITNESSES
 from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
 from tests.engine_mutants.distributed import BLOCKS, COMMITS, COMPACT, MANIFESTS, TASKS
 from tests.engine_mutants.equivalent import EQUIVALENT
@@ -40,6 +40,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Witnesses and their files": WITNESSES,
     "Walks": WALKS,
     "Compiled code that is kept": CACHES,
+    "Rows of the check in processes": ROWS,
     "Blocks of a distributed search": BLOCKS,
     "Tasks and jobs of a distributed search": TASKS,
     "Levels that are committed": COMMITS,
@@ -57,7 +58,7 @@ HEAD = """# Mutants of the engines
 Faults that are put into the engines on purpose, each with the test that fails for it. None survives:
 `tests/engine_mutants` applies every mutant to the engine at hand, one function with one piece of its text replaced,
 and asserts that the test named beside it passes without the mutant and fails with it. Those marked *nightly*
-take longer and run in that profile only; so do two in three of the others.
+take longer and run in that profile only; so do four in five of the others.
 (Mutants of Kafka's rules, not of engines, are in [load-bearing.md](load-bearing.md).)
 
 The data is in `tests/engine_mutants/`; after a change of it, `python -m tests.engine_mutants` writes this page anew.

@@ -12,7 +12,7 @@ import pytest
 import kraftcheck as kc
 from kraftcheck.ci.systems.report import held, in_order, print_verdicts
 from kraftcheck.ci.terminal.console import Screen
-from kraftcheck.ci.verdicts.command import table
+from kraftcheck.ci.verdicts.report import table
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Trace, Unknown, Vacuous
 from tests.shared.commands import kraftcheck
@@ -91,12 +91,11 @@ def test_the_check_lists_what_is_unexpected_before_all() -> None:
     """A verdict that is not the expected one is listed first even where it holds; what fails comes next."""
     rows = [("one", "tiny", "fixed"), ("one", "tiny", "kip")]
     verdicts = {one.claim: one for one in JUDGED}
-    result = SimpleNamespace(verdicts=JUDGED, verdict=verdicts.__getitem__)
     surprise = [UnexpectedVerdict(rows[0], "second-holds", "refuted 4", "holds", 21)]
-    pairs = [(row, result) for row in rows]
-    listed, count = table(pairs, surprise, verbose=False)  # type: ignore[arg-type]
+    explored = [SimpleNamespace(row=row, verdicts=JUDGED, verdict=verdicts.__getitem__) for row in rows]
+    listed, count = table(explored, surprise, verbose=False)  # type: ignore[arg-type]
     names = [row[0].plain for row in listed.rows]
     assert (names, count) == (["second-holds", "broken", "cut", "open", "empty"], 1)
     assert [row[1].plain for row in listed.rows][:2] == ["holds UNEXPECTED", "refuted 3"]
-    listed, count = table(pairs, surprise, verbose=True)  # type: ignore[arg-type]
+    listed, count = table(explored, surprise, verbose=True)  # type: ignore[arg-type]
     assert ([row[0].plain for row in listed.rows], count) == ([*names, "first-holds"], 0)

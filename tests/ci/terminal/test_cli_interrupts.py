@@ -170,7 +170,7 @@ main.main()
 """The command line in a process whose searches are complete when the signal comes."""
 
 
-@pytest.mark.parametrize("words", [("check", "--quiet"), ("bugs", "--quiet")], ids=["check", "bugs"])
+@pytest.mark.parametrize("words", [("check", "--quiet", "--workers", "1"), ("bugs", "--quiet")], ids=["check", "bugs"])
 def test_a_signal_after_the_end_of_a_search_begins_no_other(words: tuple[str, ...]) -> None:
     """The first of many searches is reported as complete, and the command ends as incomplete."""
     ended = interrupted(LATE, words, 0.0, until=None)

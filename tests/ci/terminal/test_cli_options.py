@@ -78,7 +78,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that an odd name makes are made in a folder of the test; no search takes long, and nothing is typed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    monkeypatch.setattr("kraftcheck.ci.verdicts.command.prove_row", lambda *_: [])
+    monkeypatch.setattr("kraftcheck.ci.verdicts.row.row_proofs", lambda *_: [])
 
 
 def test_every_command_has_a_base() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.terminal.result_folders import MARK
-from kraftcheck.ci.verdicts.command import last_line
+from kraftcheck.ci.verdicts.report import last_line
 from kraftcheck.properties.expected.proofs import NOT_PROVEN
 from kraftcheck.properties.expected.verdicts import EXPECTED
 from kraftcheck.solvers.search import explore as explorer
@@ -129,7 +129,7 @@ def test_a_cut_search_is_no_success() -> None:
 
 
 def test_a_stop_ends_the_whole_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C during one row leaves out the rest, and the closing line says how many rows were not checked."""
+    """Ctrl-C during a row leaves out the rest, and the closing line says how many rows were not checked."""
     real = explorer.explore
 
     def stopped(*words: Any, stop: Any, **options: Any) -> Any:
@@ -138,7 +138,7 @@ def test_a_stop_ends_the_whole_check(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("kraftcheck.ci.explore.native.explore", stopped)
     monkeypatch.setattr("kraftcheck.ci.terminal.progress.GRACE_SECONDS", 60)
-    ran = kraftcheck("check", "elections", "--scope", "tiny", "--quiet")
+    ran = kraftcheck("check", "elections", "--scope", "tiny", "--quiet", "--workers", 1)
     assert ran.code in (12, 20)
     assert ran.last.startswith("stopped: 3 rows NOT checked, ")
 

@@ -81,8 +81,8 @@ def by_ints(traced: Program, packed: tuple[int, ...]) -> dict[int, tuple[int, ..
 def claims_by_ints(traced: Program, packed: tuple[int, ...]) -> list[bool]:
     """For each claim about states whether this state breaks or shows it, by the rules on ints."""
     state = traced.layout.unpack(packed)
-    broken = [not all(claim.parts(state).values()) for claim in traced.always]
-    return broken + [all(claim.parts(state).values()) for claim in traced.sometimes]
+    broken = [not claim.holds(state) for claim in traced.always]
+    return broken + [bool(claim.holds(state)) for claim in traced.sometimes]
 
 
 def compare(traced: Program, spec: BlockSpec, states: Words) -> SweepResult:

@@ -17,6 +17,7 @@ from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.rules import ruleset as rules
 from kraftcheck.model.rules.vocabulary import BASE
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
+from kraftcheck.solvers.program.recovers import recovery_actions
 
 BASE_NOTE = "each choice of the system off"
 
@@ -129,7 +130,7 @@ def _print_system(screen: Screen, system: System) -> None:
     prose = [Column(name, is_prose=True) for name in ("says", "source", "refuted by")]
     table = Table((Column("id"), Column("kind"), *prose))
     for claim in every_property(system.name, system).values():
-        sentence = claim.sentence + (f" (by {claim.recovery_actions()})" if claim.by else "") + _fairness(system, claim)
+        sentence = claim.sentence + (f" (by {recovery_actions(claim)})" if claim.by else "") + _fairness(system, claim)
         table.add(claim.id, claim.kind, sentence, claim.source, ", ".join(claim.refuted_by))
     screen.table(table)
 

@@ -166,6 +166,14 @@ class Property:
         """The property's conjuncts by name."""
         return conjuncts(self.predicate(subject), self.id)
 
+    def holds(self, subject: Any) -> Truth:
+        """Whether every conjunct is true of a state, or of a step."""
+        return all_of(*self.parts(subject).values())
+
+    def failing(self, subject: Any) -> tuple[str, ...]:
+        """The names of the conjuncts that are false of a state, or of a step; on ints."""
+        return tuple(name for name, part in self.parts(subject).items() if not part)
+
     def concerns(self, state: Any) -> Truth:
         """Whether the claim is about a state."""
         return True if self.when is None else all_of(*conjuncts(self.when(state), "when").values())
@@ -176,15 +184,6 @@ class Property:
         return not self.by or (
             allowed is not None and all(arguments[name] in several(value) for name, value in allowed.items())
         )
-
-    def recovery_actions(self) -> str:
-        """The actions of the way out in words; empty: every action."""
-
-        def described(restriction: Mapping[str, Any]) -> str:
-            arguments = (f"{name}={' or '.join(map(str, several(value)))}" for name, value in restriction.items())
-            return f"({', '.join(arguments)})" if restriction else ""
-
-        return ", ".join(name + described(restriction) for name, restriction in self.by.items())
 
 
 Given = Callable[[Setting], Iterable[Part]] | Iterable[Part]

@@ -217,11 +217,11 @@ class Comparison:
         """Properties of the state, and deadlock."""
         program, plan = self.program, self._plan
         for number, claim in enumerate((*program.always, *program.sometimes)):
-            true = all_of(*claim.parts(state).values())
+            true = claim.holds(state)
             self._same(claim.id, true, (number in report.occurrences) == (number in plan.goals))
         for number, recovers in enumerate(program.recovers):
             goal, when = (bool(report.marks >> n & 1) for n in (number, 2 * len(program.recovers) + number))
-            self._same(recovers.claim.id, all_of(*recovers.claim.parts(state).values()), goal)
+            self._same(recovers.claim.id, recovers.claim.holds(state), goal)
             self._same(f"{recovers.claim.id}, when", bool(all_of(recovers.claim.concerns(state))), when)
         rests = bool(report.after or report.pruned) or self.integers.may_rest(state)
         self._same("that the state has a successor or is quiescent", rests, plan.deadlock not in report.occurrences)
@@ -233,7 +233,7 @@ class Comparison:
             first = report.occurrences.get(number, NO_ACTION)
             if first < instance:
                 continue
-            true = all_of(*claim.parts(step).values())
+            true = claim.holds(step)
             compiled = (first == instance) == (number in plan.goals)
             self._same(f"{claim.id}, of {self.called(instance)},", true, compiled)
 

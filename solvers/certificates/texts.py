@@ -8,7 +8,7 @@ from typing import Any
 import z3
 
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.certificates.printer import symbol
+from kraftcheck.solvers.certificates.printer import Printer, symbol
 from kraftcheck.solvers.smt.places import BINDERS
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 
@@ -19,38 +19,28 @@ def information(comment: str, status: str) -> list[str]:
     return [f"; {comment}", "(set-info :smt-lib-version 2.6)", *expected]
 
 
-def _declarations(text: str) -> str:
-    """The declarations of Z3's text, without its own information about the query, and without what is bound."""
-    unwanted = ("; benchmark", "(set-info", "(declare-fun |bound ")
-    return "\n".join(line for line in text.splitlines() if not line.startswith(unwanted))
-
-
 def definitions(comment: str, domains: Mapping[str, Any], invariants: Mapping[str, Term]) -> str:
     """The definition of each invariant, and the question whether some state in its domains has them all.
 
     Claims about every place of sequences without end are quantified; nothing is asked then, for solvers seldom
     find models of those. What a size, a least or greatest place or an upper bound is of is a predicate of its own.
     """
-    read = _QuantifiedReader()
+    read, printer = _QuantifiedReader(), Printer()
     truths = {name: read.expression(term) for name, term in invariants.items()}
-    predicates = {f"holds for {word}": read.expression(term.args[1]) for word, term in read.words.items()}
-    solver = z3.Solver()
-    solver.add(*predicates.values(), *truths.values(), *domains.values())
-    declared, *bodies = solver.to_smt2().partition("(check-sat)")[0].split("\n(assert")
-    texts = [body.rstrip()[:-1].rstrip() for body in bodies]
-    defined = [
-        f"; {word} is {_MEANINGS[term.op]} of which this holds\n"
-        f"(define-fun |holds for {word}| (({read.expression(term.args[0]).sexpr()} Int)) Bool{text})"
-        for (word, term), text in zip(read.words.items(), texts, strict=False)
-    ]
-    names = [symbol(name) for name in truths]
-    rest = texts[len(predicates) :]
-    defined += [f"(define-fun {name} () Bool{text})" for name, text in zip(names, rest, strict=False)]
+    predicates = {word: tuple(map(read.expression, term.args[:2])) for word, term in read.words.items()}
+    roots = [*(body for _, body in predicates.values()), *truths.values(), *domains.values()]
+    lines = [*printer.lines(roots, [bound for bound, _ in predicates.values()])]
+    for word, (bound, body) in predicates.items():
+        lines.append(f"; {word} is {_MEANINGS[read.words[word].op]} of which this holds")
+        lines.append(printer.definition(f"holds for {word}", body, [bound]))
+    lines += [printer.definition(name, truth) for name, truth in truths.items()]
     if read.endless:
-        return "\n".join([*information(comment, ""), "(set-logic ALL)", _declarations(declared), *defined, ""])
-    asserted = [f"(assert{text})" for text in rest[len(names) :]] + [f"(assert {name})" for name in names]
-    first = [*information(comment, "sat"), "(set-logic QF_BV)", _declarations(declared)]
-    return "\n".join([*first, *defined, *asserted, "(check-sat)", ""])
+        return "\n".join([*information(comment, ""), "(set-logic ALL)", *lines, ""])
+    lines += [
+        *(printer.assertion(*domain) for domain in domains.items()),
+        *(f"(assert {symbol(name)})" for name in truths),
+    ]
+    return "\n".join([*information(comment, "sat"), "(set-logic QF_BV)", *lines, "(check-sat)", ""])
 
 
 _MEANINGS = {

@@ -124,7 +124,7 @@ def confirm_on_rules(
     setting = program.setting
     rule = next((p for p in mutations.original.properties(setting) if p.id == claim), None)
     plain = [interpret.concrete(program, state).state for state in states]
-    if rule is not None and rule.kind == "always" and all(rule.parts(plain[-1]).values()):
+    if rule is not None and rule.kind == "always" and rule.holds(plain[-1]):
         raise EngineDisagreement(f"mutant {mutant.key}: {claim} holds by the rules on ints")
     if rule is not None and rule.kind == "recovers" and not _has_to_recover(rule, plain[-1]):
         raise EngineDisagreement(f"mutant {mutant.key}: {claim} asks for nothing by the rules on ints")
@@ -144,11 +144,11 @@ def confirm_on_rules(
 
 
 def _has_to_recover(rule: Property, state: Any) -> bool:
-    return bool(all_of(rule.concerns(state), negate(all_of(*rule.parts(state).values()))))
+    return bool(all_of(rule.concerns(state), negate(rule.holds(state))))
 
 
 def _judge_step(mutant: Mutant, rule: Property | None, step: Step | None) -> None:
-    if rule is not None and rule.kind == "step" and step is not None and all(rule.parts(step).values()):
+    if rule is not None and rule.kind == "step" and step is not None and rule.holds(step):
         raise EngineDisagreement(f"mutant {mutant.key}: {rule.id} holds by the rules on ints")
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attrs import frozen
 
+from kraftcheck.model.language.fairness import several
 from kraftcheck.model.language.system import Action, Property
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.nearest import nearest
@@ -43,6 +45,16 @@ def recovery_action_bits(claims: Sequence[RecoversClaim], instances: int) -> tup
         sum((1 << number) | (1 << n + number) for number, claim in enumerate(claims) if claim.allowed[row])
         for row in range(instances)
     )
+
+
+def recovery_actions(claim: Property) -> str:
+    """The actions of a property's way out in words; empty: every action."""
+
+    def described(restriction: Mapping[str, Any]) -> str:
+        arguments = (f"{name}={' or '.join(map(str, several(value)))}" for name, value in restriction.items())
+        return f"({', '.join(arguments)})" if restriction else ""
+
+    return ", ".join(name + described(restriction) for name, restriction in claim.by.items())
 
 
 def unknown_recovery_action(claim: Property, actions: Sequence[Action]) -> str | None:

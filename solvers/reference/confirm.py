@@ -14,6 +14,7 @@ from kraftcheck.model.language.system import Property, Step
 from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.answers import start_parts
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.recovers import recovery_actions
 from kraftcheck.solvers.program.verdict import DEADLOCK, Closure, Trace, TraceStep
 
 CLOSURE_LIMIT = 1000
@@ -102,7 +103,7 @@ def confirm(
         last = steps[-1]
         before = steps[-2].state if len(steps) > 1 else first
         subject = Step(before, state, last.action, last.arguments, last.event)
-    failing = tuple(name for name, part in claim.parts(subject).items() if not part)
+    failing = claim.failing(subject)
     if bool(failing) == (claim.kind in ("sometimes", "happens")):
         raise EngineDisagreement(f"{claim.id}: the engine and ints differ on {subject}; failing on ints: {failing}")
     return Trace(first, steps, claim.id, claim.kind, failing)
@@ -111,7 +112,7 @@ def confirm(
 def _unrecovered_trace(program: Program, claim: Property, first: Any, steps: tuple[TraceStep, ...]) -> Trace:
     """The trace to a state that the claim is about, fails in, and never recovers from."""
     state = steps[-1].state if steps else first
-    failing = tuple(name for name, part in claim.parts(state).items() if not part)
+    failing = claim.failing(state)
     if not failing or not all_of(claim.concerns(state)):
         raise EngineDisagreement(f"{claim.id}: on ints there is nothing to recover from in {state}")
     return Trace(first, steps, claim.id, claim.kind, failing, closure(program, claim, state))
@@ -131,7 +132,7 @@ def closure(program: Program, claim: Property, start: Any) -> Closure:
     instances = [n for n in range(program.instances) if claim.allows(*_call(program, n))]
     visited, queue = {program.layout.pack(start)}, [start]
     for state in queue:
-        if all_of(*claim.parts(state).values()):
+        if claim.holds(state):
             raise EngineDisagreement(f"{claim.id}: on ints it recovers, in {state}")
         for number in instances:
             try:
@@ -142,10 +143,10 @@ def closure(program: Program, claim: Property, start: Any) -> Closure:
             if step is None or packed is None or packed in visited:
                 continue
             if len(visited) == CLOSURE_LIMIT:
-                return Closure(len(visited), complete=False, actions=claim.recovery_actions())
+                return Closure(len(visited), complete=False, actions=recovery_actions(claim))
             visited.add(packed)
             queue.append(step.state)
-    return Closure(len(visited), complete=True, actions=claim.recovery_actions())
+    return Closure(len(visited), complete=True, actions=recovery_actions(claim))
 
 
 def _call(program: Program, number: int) -> tuple[str, Mapping[str, Any]]:

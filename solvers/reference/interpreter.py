@@ -213,7 +213,7 @@ class Integers:
         """The goals that a state, and the step that led to it, show."""
         goals = self.of_kind("sometimes", "happens")
         subjects = [(claim, step if claim.kind == "happens" else state) for claim in goals]
-        return [claim.id for claim, subject in subjects if subject is not None and all(claim.parts(subject).values())]
+        return [claim.id for claim, subject in subjects if subject is not None and claim.holds(subject)]
 
     def may_rest(self, state: Any) -> bool:
         """Whether a state may have no successor."""

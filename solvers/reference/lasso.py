@@ -77,7 +77,7 @@ def lasso_trace(program: Program, claim: Property, first: Any, steps: Sequence[T
 
 def _kept(claim: Property, states: Sequence[Any], start: int) -> str:
     """Why a lasso does not break a property; empty where it does."""
-    goal = [bool(all_of(*claim.parts(state).values())) for state in states]
+    goal = [bool(claim.holds(state)) for state in states]
     if claim.kind == "eventually":
         return f"state {goal.index(True)} satisfies it" if any(goal) else ""
     if claim.kind == "always_eventually":

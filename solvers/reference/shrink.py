@@ -79,8 +79,7 @@ class _Shrinker:
         on_step = claim.kind in ("step", "happens")
         if on_step and transition is None:
             return next((one for one in self.engine.broken(state, None) if one.claim == self.claim), None)
-        parts = claim.parts(transition.step if on_step and transition is not None else state)
-        failing = tuple(name for name, part in parts.items() if not part)
+        failing = claim.failing(transition.step if on_step and transition is not None else state)
         is_goal = claim.kind in GOALS
         return Broken(claim.id, claim.kind, failing) if bool(failing) != is_goal else None
 

@@ -245,6 +245,6 @@ def _match(program: Program, state: Any, goal: Packed, claim: Property | None) -
         if claim is None or claim.kind not in ("step", "happens"):
             return number, step
         subject = Step(state, step.state, step.action, step.arguments, step.event)
-        if all(claim.parts(subject).values()) == (claim.kind == "happens"):
+        if claim.holds(subject) == (claim.kind == "happens"):
             return number, step
     raise EngineDisagreement(f"no step on ints from {state} leads to a state like {program.layout.unpack(goal)}")

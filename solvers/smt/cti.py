@@ -63,7 +63,7 @@ def replay_countermodel(subject: Theory, answer: ObligationAnswer, assumed: Sequ
         return trace_on_ints(subject, subject.claim(obligation.claim), countermodel.state, ())
     before = subject.program.layout.state(countermodel.state)
     for name in assumed:
-        if not all_of(*subject.claim(name).parts(before).values()):
+        if not subject.claim(name).holds(before):
             raise EngineDisagreement(f"{obligation.claim}, {obligation.action}: {name} is false on ints in {before}")
     action = ModelAction(obligation.action, countermodel.arguments)
     return trace_on_ints(subject, subject.claim(obligation.claim), countermodel.state, [action])

@@ -55,7 +55,7 @@ def _status(claim: Property, transition: Step | None, state: Any) -> PropertySta
     about_steps = claim.kind in ("step", "happens")
     if (about_steps and transition is None) or not (about_steps or all_of(claim.concerns(state))):
         return PropertyStatus(claim, "no case")
-    failing = tuple(name for name, part in claim.parts(transition if about_steps else state).items() if not part)
+    failing = claim.failing(transition if about_steps else state)
     return PropertyStatus(claim, (_FAILING if failing else _HOLDING)[claim.kind], failing)
 
 

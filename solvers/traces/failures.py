@@ -27,10 +27,7 @@ def subjects(trace: Trace, kind: str) -> Iterator[tuple[int, Any]]:
 
 def false_parts(claim: Property, trace: Trace) -> StepMarks:
     """The conjuncts of a claim that fail, by step; steps at which it holds are left out."""
-    failing = (
-        (number, tuple(name for name, part in claim.parts(subject).items() if not part))
-        for number, subject in subjects(trace, claim.kind)
-    )
+    failing = ((number, claim.failing(subject)) for number, subject in subjects(trace, claim.kind))
     return {number: names for number, names in failing if names}
 
 

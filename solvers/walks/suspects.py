@@ -12,7 +12,6 @@ from typing import Any
 from attrs import define, evolve, field
 
 from kraftcheck.model.language.system import Property
-from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import TraceStep
 from kraftcheck.solvers.reference.confirm import run
@@ -104,7 +103,7 @@ class _Search:
 
     def _candidates(self, states: Sequence[Any]) -> Iterator[tuple[int, int]]:
         """Where cycles may begin and end: of each part of the run without the goal the longest, then places to stay."""
-        goal = [bool(all_of(*self.claim.parts(state).values())) for state in states]
+        goal = [bool(self.claim.holds(state)) for state in states]
         anywhere = self.claim.kind == "eventually_always"
         parts = [range(len(states))] if anywhere else list(_stretches(goal))
         for part in parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.engine_mutants.mutant import Killer, Mutant
+from tests.solvers.certificates import test_texts
 from tests.solvers.smt import (
     test_bounded,
     test_bounds,
@@ -178,6 +179,9 @@ INDUCTION = (
            "ci.prove.second_solver:_undecided",
            'if expected is not None and answer not in (expected, "unknown"):', "if False:",
            Killer(test_proof_edges.test_solvers_that_differ_are_a_fault)),
+    Mutant("bound-variable-constant", "In a text a bound variable is a constant of which nothing is known.",
+           "solvers.certificates.printer:Printer._node", "if not children and declaration.name() in self._bound:",
+           "if False:", Killer(test_texts.test_the_text_of_an_invariant_says_what_the_invariant_says)),
     Mutant("second-asked-otherwise", "The second solver is asked for a state that has the goal.",
            "solvers.certificates.action_queries:ActionQueries._denials", "[z3.Not(conjunction(", "[(conjunction(",
            Killer(test_smtlib.test_a_second_solver_confirms_every_answer, (0,)), slow=True),

@@ -150,7 +150,7 @@ def _violated_actions(
 
 
 def _failures(properties: Sequence[Property], subject: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    failures = ((claim.id, tuple(name for name, ok in claim.parts(subject).items() if not ok)) for claim in properties)
+    failures = ((claim.id, claim.failing(subject)) for claim in properties)
     return tuple((name, parts) for name, parts in failures if parts)
 
 

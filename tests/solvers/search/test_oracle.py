@@ -11,7 +11,6 @@ from attrs import define, field
 
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.system import Property, Step, System
-from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK
@@ -56,7 +55,7 @@ class Oracle:
 
     def note(self, claim: Property, subject: Any, steps: int) -> None:
         """Remember the first occasion of a property."""
-        occurs = all_of(*claim.parts(subject).values()) == (claim.kind in ("sometimes", "happens"))
+        occurs = claim.holds(subject) == (claim.kind in ("sometimes", "happens"))
         if occurs:
             self.depths.setdefault(claim.id, steps)
 

@@ -60,7 +60,7 @@ def graph_of(program: Program) -> Graph:
 def lost_states(program: Program, graph: Graph, claim: Property) -> set[tuple[int, ...]]:
     """The states that a claim is about and that never satisfy it again, by the definition, on ints."""
     unpacked = {packed: program.layout.unpack(packed) for packed in graph}
-    can = {packed for packed, state in unpacked.items() if all_of(*claim.parts(state).values())}
+    can = {packed for packed, state in unpacked.items() if claim.holds(state)}
     instances = [program.instance(number) for number in range(program.instances)]
     allowed = [claim.allows(action.name, arguments) for action, arguments in instances]
     grown = True
@@ -88,7 +88,7 @@ def check_against_the_definition(program: Program, threads: int = 1) -> None:
             assert judged.depth == min(depths[state] for state in lost)
         elif isinstance(judged.verdict, Holds):
             states = [program.layout.unpack(packed) for packed in graph]
-            failing = [s for s in states if one.claim.concerns(s) and not all_of(*one.claim.parts(s).values())]
+            failing = [s for s in states if one.claim.concerns(s) and not one.claim.holds(s)]
             assert judged.verdict.cases == len(failing)
 
 

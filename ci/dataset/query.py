@@ -18,7 +18,7 @@ from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_named, check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
-from kraftcheck.ci.terminal.plots import check_plot, plot
+from kraftcheck.ci.terminal.plots import LevelCost, check_plot, plot
 from kraftcheck.ci.terminal.prompt import typed_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.table import Column, Table
@@ -183,10 +183,15 @@ def open_dataset(out: Path, system: str | None, verify: str, screen: Screen) -> 
 
 
 def draw(data: Dataset, picture: Path, screen: Screen) -> None:
-    """Draw states per level and transitions per action into a file."""
+    """Draw what each level had and took, and transitions per action, into a file."""
     check_plot(picture)
     chosen, program = data.traced()
-    plot(picture, chosen.title(), [level.rows for level in data.levels], data.fired(program))
+    costs = [
+        LevelCost(level.rows, transitions, float(level.cost.get("seconds", 0)), int(level.cost.get("peak", 0)),
+                  sum(file.bytes for file in level.files))
+        for level, transitions in zip(data.levels, data.transitions(program), strict=True)
+    ]  # fmt: skip
+    plot(picture, chosen.title(), costs, data.fired(program))
     screen.plain(f"wrote {picture}")
 
 

@@ -21,7 +21,7 @@ SUCCESSORS = "kraftcheck_successors"
 
 LEVELS = (
     "depth int, states bigint, engine string, seconds double, candidates bigint, shuffled_bytes bigint, "
-    "spilled_bytes bigint, file_bytes bigint"
+    "spilled_bytes bigint, visited_bytes bigint, memory_bytes bigint, file_bytes bigint"
 )
 
 
@@ -132,7 +132,7 @@ def level_rows(data: Dataset) -> list[tuple[Any, ...]]:
     return [
         (
             level.depth, level.rows, level.engine, float(level.cost.get("seconds", 0)),
-            *(int(level.cost.get(name, 0)) for name in ("candidates", "shuffled", "spilled")),
+            *(int(level.cost.get(name, 0)) for name in ("candidates", "shuffled", "spilled", "visited", "peak")),
             sum(file.bytes for file in level.files),
         )
         for level in data.levels

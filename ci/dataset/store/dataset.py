@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,12 @@ class Dataset:
         traced = program(chosen)
         self.log.check_same(identity(chosen, traced, int(self.of["buckets"]).bit_length() - 1))
         return chosen, traced
+
+    def transitions(self, traced: Program) -> list[int]:
+        """For each level the transitions that were taken to find it: those from the level before."""
+        plan = FramePlan(traced)
+        sums = [sum(level.counters[plan.fired : plan.pruned]) for level in self.levels]
+        return [here - before for before, here in itertools.pairwise([0, *sums])]
 
     def fired(self, traced: Program) -> dict[str, int]:
         """Transitions taken, by action."""

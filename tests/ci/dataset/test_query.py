@@ -90,6 +90,15 @@ def test_transitions_are_all_that_fire(elections: Path, tmp_path: Path) -> None:
     assert sum(fired.values()) == 331_180 - 4
 
 
+def test_transitions_of_a_level_lead_from_the_level_before(elections: Path, tmp_path: Path) -> None:
+    """A level is charged with the transitions of the states one level before, so the first one with none."""
+    data = Dataset.open(elections)
+    taken = data.transitions(program(subject("elections", "tiny", {}, "fixed")))
+    asked = answers(elections, "SELECT depth, count(*) FROM transitions GROUP BY depth", tmp_path / "a.json")
+    after = {depth + 1: count for depth, count in asked}
+    assert taken == [after.get(level.depth, 0) for level in data.levels]
+
+
 def test_levels_and_parents_fit_the_states(elections: Path, tmp_path: Path) -> None:
     """The levels count the states, and every state but the first has its parent one level before."""
     target = tmp_path / "a.json"

@@ -97,6 +97,19 @@ def test_engines_go_on_with_each_others_runs(first: str, tmp_path: Path) -> None
     assert facts(finished(again)) == native_facts(program)
 
 
+def test_levels_say_what_memory_they_took(tmp_path: Path) -> None:
+    """A level has the bytes of the visited set, which never shrinks, and of all that was in use, which is more."""
+    out = tmp_path / "out"
+    words = ("explore", "tests.toys:HASTY", "--scope", 5, "--engine", "disk", "--handover", 0, "--out", out, "--quiet")
+    kraftcheck(*words)
+    ran = kraftcheck("query", out, "SELECT visited_bytes, memory_bytes FROM levels WHERE seconds > 0 ORDER BY depth",
+                     "--system", "tests.toys:HASTY", "--json", "-")  # fmt: skip
+    rows = ran.document()["rows"]
+    assert len(rows) > 3
+    assert [visited for visited, _ in rows] == sorted(visited for visited, _ in rows)
+    assert all(0 < visited < memory for visited, memory in rows)
+
+
 def test_too_little_memory_is_incomplete(tmp_path: Path) -> None:
     """A run that would need more memory than it may take is incomplete after whole levels, and goes on with more."""
     program = program_of(toys.HASTY, "5")

@@ -13,6 +13,7 @@ import pytest
 from kraftcheck.solvers.hypothesis import profiles
 from tests.browser import chromium
 from tests.project import leftovers
+from tests.solvers.machine_code.objects import compiled_once
 
 PROFILE = os.environ.get("KRAFTCHECK_PROFILE", "ci")
 """Which profile of `kraftcheck.solvers.hypothesis.profiles` counts for tests that name no settings."""
@@ -50,12 +51,17 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.fixture(autouse=True, scope="session")
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """One cache folder for all workers of a run, so that a kernel is compiled once: KRAFTCHECK_TEST_CACHE, if named."""
+    """One cache folder for all workers of a run, so that a kernel is compiled once: KRAFTCHECK_TEST_CACHE, if named.
+
+    Searches without a cache find the object code of the same module, too.
+    """
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("GITHUB_ACTIONS", raising=False)  # commands would print annotations too
         patch.setenv("XDG_CACHE_HOME", os.environ.get("KRAFTCHECK_TEST_CACHE") or str(shared / "cache"))
+        for module in ("machine_code.compile", "blocks.kernel"):
+            patch.setattr(f"kraftcheck.solvers.{module}.object_code", compiled_once(shared / "objects"))
         yield
 
 

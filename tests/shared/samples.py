@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import pytest
+
+Case = TypeVar("Case")
+
+FEW = 60
 
 
 def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
@@ -15,3 +20,8 @@ def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
     ['str', 'ParameterSet', 'str']
     """
     return [case if n % step == 0 else pytest.param(case, marks=pytest.mark.slow) for n, case in enumerate(cases)]
+
+
+def few(cases: Sequence[Case]) -> Sequence[Case]:
+    """So many of the cases, evenly spread; all of them in the profile `nightly`."""
+    return cases if os.environ.get("KRAFTCHECK_PROFILE") == "nightly" else cases[:: len(cases) // FEW + 1]

@@ -87,7 +87,7 @@ def test_the_benchmark_runs_without_the_tests(tmp_path: Path) -> None:
     """No module of the tests is loaded by the benchmark of the explorer, which runs where there are none."""
     code = (
         "import sys; from kraftcheck.ci.bench import __main__ as bench\n"
-        "print(bench.main(['two-phase-7-symmetry', '--runs', '1']), "
+        "print(bench.main(['two-phase-commit-7', '--runs', '1']), "
         "[name for name in sys.modules if name.split('.')[0] == 'tests'])"
     )
     ran = subprocess.run(

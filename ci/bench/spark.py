@@ -25,6 +25,7 @@ from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity
 from kraftcheck.ci.dataset.store.digests import check_locally
 from kraftcheck.ci.dataset.store.lease import lease_on
+from kraftcheck.ci.spark.backward.search import SparkBackward
 from kraftcheck.ci.spark.checking import check_on
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.session import ATTEMPTS, start_session
@@ -52,6 +53,7 @@ class SparkCase:
         cores: how many, in turn.
         conf: settings of Spark's.
         small: levels with fewer states are expanded in the driver.
+        memory: bytes that the arcs of the backward search may take in the driver.
     """
 
     name: str
@@ -62,6 +64,7 @@ class SparkCase:
     cores: tuple[int, ...] = (2,)
     conf: Mapping[str, str] = field(factory=lambda: {"spark.driver.memory": "1g"})
     small: int = 0
+    memory: int = 1 << 30
 
 
 CASES = (
@@ -69,6 +72,7 @@ CASES = (
     SparkCase("small-levels", "elections", "tiny", "kafka-4.0", handover=0, small=SMALL_LEVEL),
     SparkCase("one-million", "elections", "directories", "kafka-4.0", handover=20_000, cores=(1, 2)),
     SparkCase("two-million", "elections", "default", "fixed", handover=20_000),
+    SparkCase("rounds-of-jobs", "elections", "directories", "kafka-4.0", handover=20_000, memory=0),
     SparkCase("twenty-five-million", "elections", "default", "kafka-4.0"),
     SparkCase("beyond-memory", "replication", "one-crash", "fixed", conf={"spark.driver.memory": "480m"}),
 )
@@ -95,6 +99,7 @@ class SparkRow:
     peak: int = 0
     load: float = 0.0
     check_seconds: float = 0.0
+    backward_seconds: float = 0.0
 
 
 def children(of: int) -> Iterator[int]:
@@ -176,8 +181,9 @@ def native(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRo
     )
     load = os.getloadavg()[0]
     return SparkRow(
-        case.name, "native", cores, result.distinct, result.generated, result.depth, result.seconds, load=load
-    )
+        case.name, "native", cores, result.distinct, result.generated, result.depth, result.seconds, load=load,
+        backward_seconds=result.recoverability.seconds,
+    )  # fmt: skip
 
 
 def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRow:
@@ -199,8 +205,11 @@ def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRow
             )
             start = time.perf_counter()
             run.start()
-            run.expand(SparkCluster.of(session, spec, Path(place) / "spark.log", case.small))
+            cluster = SparkCluster.of(session, spec, Path(place) / "spark.log", case.small)
+            run.expand(cluster)
             seconds = time.perf_counter() - start
+            backward = SparkBackward(cluster, log, run.commits, traced, case.memory, lambda *_: None)
+            run.search_backward(lambda: backward.run(run.stop))
             start = time.perf_counter()
             commits = log.commits()
             if not check_locally(log, commits):
@@ -208,7 +217,8 @@ def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRow
             check_seconds = time.perf_counter() - start
         finally:
             session.stop()
-        return evolve(_row(case, run, cores, seconds, peak()), check_seconds=check_seconds)
+        return evolve(_row(case, run, cores, seconds, peak()), check_seconds=check_seconds,
+                      backward_seconds=run.recoverability.seconds)  # fmt: skip
 
 
 @contextmanager
@@ -232,7 +242,7 @@ def _row(case: SparkCase, run: DatasetRun, cores: int, seconds: float, peak: int
 HEADER = (
     f"{'case':20} {'engine':7} {'cores':>5} {'distinct':>12} {'generated':>13} {'seconds':>8} {'M gen./s':>9} "
     f"{'of native':>9} {'levels':>6} {'s/level':>7} {'shuffled':>10} {'spilled':>9} {'B/state':>7} {'visited':>9} "
-    f"{'peak':>9} {'load':>5} {'check':>6}"
+    f"{'peak':>9} {'load':>5} {'check':>6} {'back s':>7} {'ratio':>5}"
 )
 
 
@@ -244,10 +254,12 @@ def line(row: SparkRow, native_row: SparkRow) -> str:
         f"{row.generated / row.seconds / 1e6:9.2f}"
     )
     if row.engine == "native":
-        return f"{text} {'':9} {'':6} {'':7} {'':10} {'':9} {'':7} {'':9} {'':9} {row.load:5.1f}"
+        back = f"{row.backward_seconds:7.1f} {row.backward_seconds / row.seconds:5.2f}"
+        return f"{text} {'':9} {'':6} {'':7} {'':10} {'':9} {'':7} {'':9} {'':9} {row.load:5.1f} {'':6} {back}"
     return (
         f"{text} {native_row.seconds / row.seconds:9.2f} {row.levels:6} {row.level_seconds:7.2f} {mega[0]:>10} "
-        f"{mega[1]:>9} {row.disk:7.1f} {mega[2]:>9} {mega[3]:>9} {row.load:5.1f} {row.check_seconds:6.2f}"
+        f"{mega[1]:>9} {row.disk:7.1f} {mega[2]:>9} {mega[3]:>9} {row.load:5.1f} {row.check_seconds:6.2f} "
+        f"{row.backward_seconds:7.1f} {row.backward_seconds / row.seconds:5.2f}"
     )
 
 
@@ -273,6 +285,7 @@ def measure(names: Sequence[str]) -> list[SparkRow]:
                 rows += pair
     print(
         "\nshuffled, spilled, visited (packed) and peak (JVM and workers) in MB; s/level: median of levels with fewer "
-        f"than {SMALL:,} states; check: seconds to open the dataset and compare all digests"
+        f"than {SMALL:,} states; check: seconds to open the dataset and compare all digests; "
+        "back s: of the backward search, and its ratio to the forward one"
     )
     return rows

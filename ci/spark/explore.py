@@ -13,7 +13,7 @@ from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.search.committed import Place, explore_committed
 from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.spark.backward import SparkBackward
+from kraftcheck.ci.spark.backward.search import SparkBackward
 from kraftcheck.ci.spark.checking import check_on
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.search import SparkLiveness
@@ -57,7 +57,7 @@ class SparkEngine:
     Attributes:
         master, conf: where Spark runs, and its settings.
         threads: of the session, where it is local.
-        memory: bytes that liveness may take on the driver.
+        memory: bytes that arcs or a region may take in the driver.
         small: levels with fewer states are expanded in the driver.
     """
 
@@ -88,7 +88,7 @@ class SparkEngine:
         if not checked:
             check_on(runner.session, run.log, run.commits, run.log.out / LOG)
         run.expand(runner)
-        backward = SparkBackward(runner, run.log, run.commits, program, run.report_backward)
+        backward = SparkBackward(runner, run.log, run.commits, program, self.memory, run.report_backward)
         run.search_backward(lambda: backward.run(run.stop))
         live = SparkLiveness(runner, run.log, run.commits, program, self.memory, run.report_backward)
         run.search_liveness(lambda: live.run(run.stop))

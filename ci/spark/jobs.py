@@ -6,7 +6,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, RowGroup
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.small import is_small, rows_here
-from kraftcheck.ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, expand_task, sift_task
+from kraftcheck.ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, Stages, level_stages
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 
 MOVED = ("shuffled", "spilled", "shuffles")
@@ -84,13 +84,13 @@ class SparkCluster:
         """Tasks that run at the same time."""
         return int(self.session.sparkContext.defaultParallelism)
 
-    def frame(self, level: LevelJob) -> Any:
-        """The job of a level as a data frame: one shuffle, of candidates only."""
-        numbers = self.session.range(0, len(level.splits), 1, len(level.splits))
-        candidates = numbers.mapInArrow(expand_task(self.shipped, level), CANDIDATE_SCHEMA)
-        placed = candidates.repartitionById(level.targets, "target")
+    def frame(self, stages: Stages) -> Any:
+        """A job of two stages as a data frame: one shuffle, of candidates only."""
+        numbers = self.session.range(0, stages.inputs, 1, stages.inputs)
+        candidates = numbers.mapInArrow(stages.first, CANDIDATE_SCHEMA)
+        placed = candidates.repartitionById(stages.targets, "target")
         ordered = placed.sortWithinPartitions("bucket", "source", "part")
-        return ordered.mapInArrow(sift_task(self.shipped, level), RESULT_SCHEMA)
+        return ordered.mapInArrow(stages.second, RESULT_SCHEMA)
 
     def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
         """Run the job of a level; None when it was cancelled because `stop` was set.
@@ -99,21 +99,42 @@ class SparkCluster:
             JobFailedError: when it fails on all attempts; files without a manifest are left behind.
         """
         start, tasks = time.monotonic(), {"expand_tasks": len(level.splits), "sift_tasks": level.targets}
-        if is_small(level, self.small):
-            rows, moved = rows_here(self.spec, level, self.log), dict.fromkeys(MOVED, 0.0)
-            seconds = time.monotonic() - start
-        else:
-            context, name = self.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
-            context.setJobGroup(name, f"level {level.depth}")
-            try:
-                with cancel_on(stop, context, name):
-                    rows = self.frame(level).collect()
-            except Exception as error:
-                if stop.is_set():
-                    return None
-                raise job_error(error, self.log) from error
-            seconds, moved = time.monotonic() - start, self._bytes(name)
-        return job_result(rows, {"seconds": seconds, **tasks, "cores": level.cores, **moved})
+        stages = level_stages(self.shipped, level)
+        done = self.rows(stages, f"level {level.depth}", stop, here=is_small(level, self.small))
+        if done is None:
+            return None
+        rows, moved = done
+        return job_result(rows, {"seconds": time.monotonic() - start, **tasks, "cores": level.cores, **moved})
+
+    def rows(
+        self, stages: Stages, label: str, stop: threading.Event, *, here: bool
+    ) -> tuple[Sequence[Any], dict[str, float]] | None:
+        """Run a job of two stages; None when it was cancelled because `stop` was set.
+
+        Args:
+            stages: the job.
+            label: what Spark calls it.
+            stop: cancels it.
+            here: in the driver, without Spark.
+
+        Returns:
+            What its second stage gave, and what was moved.
+
+        Raises:
+            JobFailedError: when it fails on all attempts.
+        """
+        if here:
+            return rows_here(stages, self.log), dict.fromkeys(MOVED, 0.0)
+        context, name = self.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
+        context.setJobGroup(name, label)
+        try:
+            with cancel_on(stop, context, name):
+                rows = self.frame(stages).collect()
+        except Exception as error:
+            if stop.is_set():
+                return None
+            raise job_error(error, self.log) from error
+        return rows, self._bytes(name)
 
     def _bytes(self, group: str) -> dict[str, float]:
         """Bytes shuffled and spilled by the stages of a job group."""

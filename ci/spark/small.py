@@ -6,17 +6,18 @@ files, wherever it was made.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.spark.errors import job_error
-from kraftcheck.ci.spark.tasks import expand_task, sift_task
-from kraftcheck.solvers.blocks.tasks import BlockSpec
+from kraftcheck.ci.spark.tasks import CANDIDATE_COLUMNS, Stages
 
 SMALL = 1 << 13
 """States of a level below which its job is not worth Spark's."""
@@ -32,17 +33,24 @@ def is_small(level: LevelJob, rows: int) -> bool:
     return expanded < rows and (len(level.splits), level.targets) == (1, 1) and visited <= MOST_VISITED
 
 
-def rows_here(spec: BlockSpec, level: LevelJob, log: Path) -> Iterator[Any]:
-    """The result rows of a level's job, as Spark brings them back.
+def rows_here(stages: Stages, log: Path) -> list[Any]:
+    """The result rows of a job of two stages, as Spark brings them back.
 
     Raises:
         JobFailedError: when a task fails.
     """
-    numbers = pa.RecordBatch.from_pydict({"id": list(range(len(level.splits)))})
+    numbers = pa.RecordBatch.from_pydict({"id": list(range(stages.inputs))})
     try:
-        candidates = pa.Table.from_batches(expand_task(lambda: spec, level)(iter([numbers])))
-        ordered = candidates.sort_by([(name, "ascending") for name in ("bucket", "source", "part")])
-        batches = list(sift_task(lambda: spec, level)(iter(ordered.to_batches())))
+        candidates = pa.Table.from_batches(stages.first(iter([numbers])), schema=CANDIDATE_COLUMNS)
+        ordered = candidates.sort_by([(name, "ascending") for name in ("target", "bucket", "source", "part")])
+        batches = list(itertools.chain.from_iterable(map(stages.second, _parts(ordered, stages.targets))))
     except Exception as error:
         raise job_error(RuntimeError(f"{type(error).__name__}: {error}"), log) from error
-    return (SimpleNamespace(**row) for batch in batches for row in batch.to_pylist())
+    return [SimpleNamespace(**row) for batch in batches for row in batch.to_pylist()]
+
+
+def _parts(ordered: pa.Table, targets: int) -> Iterator[Iterator[Any]]:
+    """The rows of each task of the second stage."""
+    borders = np.searchsorted(ordered["target"].to_numpy(), np.arange(targets + 1))
+    for first, last in itertools.pairwise(borders.tolist()):
+        yield iter(ordered.slice(first, last - first).to_batches())

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from attrs import asdict
+from attrs import asdict, frozen
 
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, RowGroup, read_states, verify
@@ -32,7 +32,7 @@ GROUP_RECORDS = 1 << 22
 CANDIDATE_SCHEMA = "target int, bucket int, source int, part int, block binary"
 RESULT_SCHEMA = "kind string, payload binary"
 
-_CANDIDATES = pa.schema([
+CANDIDATE_COLUMNS = pa.schema([
     ("target", pa.int32()), ("bucket", pa.int32()), ("source", pa.int32()), ("part", pa.int32()),
     ("block", pa.binary()),
 ])  # fmt: skip
@@ -42,6 +42,28 @@ FRAME = -1
 """The bucket of a row that holds a task's counters, and last how many states it expanded."""
 
 Batches = Iterator[Any]
+Task = Callable[[Batches], Batches]
+
+
+@frozen
+class Stages:
+    """A job of two stages: tasks of the first give candidates, those of the second get them sorted.
+
+    Attributes:
+        inputs: tasks of the first stage; each gets one number.
+        targets: tasks of the second.
+        first, second: what they do.
+    """
+
+    inputs: int
+    targets: int
+    first: Task
+    second: Task
+
+
+def level_stages(shipped: Callable[[], BlockSpec], level: LevelJob) -> Stages:
+    """The stages of a level's job."""
+    return Stages(len(level.splits), level.targets, expand_task(shipped, level), sift_task(shipped, level))
 
 
 def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Batches], Batches]:
@@ -57,30 +79,31 @@ def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[
                 expanded = 0
                 for group, states in read_states(Path(level.frontier), level.splits[source], spec.words):
                     for bucket, records in expansion.take(states, group.bucket << ROW_BITS):
-                        yield from _rows(spec, level.targets, bucket, source, part, records)
+                        yield from candidate_rows(spec, level.targets, bucket, source, part, records)
                     expanded += len(states)
                 for bucket, records in expansion.empty():
-                    yield from _rows(spec, level.targets, bucket, source, part, records)
+                    yield from candidate_rows(spec, level.targets, bucket, source, part, records)
                 frame = np.append(expansion.frame, expanded)
-                yield _row(source % level.targets, FRAME, source, 0, frame.tobytes())
+                yield candidate_row(source % level.targets, FRAME, source, 0, frame.tobytes())
 
     return expand_splits
 
 
-def _rows(spec: BlockSpec, targets: int, bucket: int, source: int, part: Iterator[int], records: Words) -> Batches:
+def candidate_rows(
+    spec: BlockSpec, targets: int, bucket: int, source: int, part: Iterator[int], records: Words
+) -> Batches:
     """Blocks of at most `BLOCK_BYTES`; `part` numbers those of one source."""
     step = max(1, BLOCK_BYTES // (8 * spec.record))
     target = bucket * targets >> spec.bucket_bits
     for at in range(0, len(records), step):
         block = np.ascontiguousarray(records[at : at + step])
-        yield _row(target, bucket, source, next(part), block.tobytes())
+        yield candidate_row(target, bucket, source, next(part), block.tobytes())
 
 
-def _row(target: int, bucket: int, source: int, part: int, block: bytes) -> Any:
-    return pa.RecordBatch.from_arrays(
-        [pa.array([v], kind.type) for v, kind in zip((target, bucket, source, part, block), _CANDIDATES, strict=True)],
-        schema=_CANDIDATES,
-    )
+def candidate_row(target: int, bucket: int, source: int, part: int, block: bytes) -> Any:
+    """One row of the shuffle."""
+    values = zip((target, bucket, source, part, block), CANDIDATE_COLUMNS, strict=True)
+    return pa.RecordBatch.from_arrays([pa.array([v], kind.type) for v, kind in values], schema=CANDIDATE_COLUMNS)
 
 
 def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Batches], Batches]:
@@ -96,7 +119,7 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Ba
         with writer:
             for item in _group(batches, spec):
                 if isinstance(item, bytes):
-                    yield _result("frame", item)
+                    yield result_row("frame", item)
                     continue
                 lo, hi, blocks = item
                 candidates += sum(len(block) for block in blocks)
@@ -113,7 +136,7 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Ba
                     writer.write(bucket, records[rows], bits[rows])
                     for claim, row in first_claims(bits[rows]).items():
                         claims.setdefault(claim, bucket << ROW_BITS | row)
-        yield _result("file", _description(writer.result(), writer.groups, claims, candidates))
+        yield result_row("file", _description(writer.result(), writer.groups, claims, candidates))
 
     return sift_blocks
 
@@ -151,7 +174,8 @@ def _description(file: LevelFile | None, groups: Sequence[RowGroup], claims: dic
     return json.dumps(content).encode()
 
 
-def _result(kind: str, payload: bytes) -> Any:
+def result_row(kind: str, payload: bytes) -> Any:
+    """One row of what a job brings back."""
     return pa.RecordBatch.from_arrays([pa.array([kind]), pa.array([payload], pa.binary())], schema=_RESULTS)
 
 
@@ -171,6 +195,6 @@ def verify_task(files: Sequence[tuple[str, LevelFile]]) -> Callable[[Batches], B
                 folder, file = files[number]
                 damage = verify(Path(folder), file)
                 if damage is not None:
-                    yield _result("damage", damage.encode())
+                    yield result_row("damage", damage.encode())
 
     return verify_files

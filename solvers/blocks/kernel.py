@@ -19,6 +19,7 @@ from kraftcheck.solvers.blocks.compactset import emit_compact_set, other_bytes
 from kraftcheck.solvers.blocks.recordset import (
     COUNT,
     LIMIT,
+    emit_find,
     emit_gather,
     emit_insert,
     emit_mark_duplicates,
@@ -68,6 +69,7 @@ def emit_block_kernel(program: Program) -> ir.Module:
     _emit_expand(module, plan, geometry, *parts)
     emit_gather(module, geometry.words, insert)
     emit_mark_duplicates(module, geometry.words)
+    emit_find(module, geometry.words)
     emit_scatter(module, geometry.words)
     emit_compact_set(module, program.layout)
     _emit_bits(module, program)

@@ -171,6 +171,45 @@ def _mark_duplicate(b: ir.IRBuilder, records: RecordSet, place: Any, hashed: Any
         entry.set(load(b, records.table, slot.get()))
 
 
+def emit_find(module: ir.Module, words: int) -> None:
+    """`find(control, records, count, indices, hashes) -> 0`: which record has the state of each; -1: none."""
+    function, b = begin(module, "find", [POINTER, POINTER, WORD, POINTER, POINTER], public=True)
+    control, wanted, count, indices, hashes = function.args
+    records = RecordSet(b, control, words)
+    at = Local(b, word(0))
+    with repeat(b, lambda: b.icmp_unsigned("<", at.get(), count)):
+        rest = b.sub(count, at.get())
+        size = b.select(b.icmp_unsigned("<", rest, word(BATCH)), rest, word(BATCH))
+        first = element(b, wanted, b.mul(at.get(), word(words + 1)))
+        with count_up(b, word(0), size) as k:
+            hashed = hash_words(b, state_at(b, element(b, first, b.mul(k, word(words + 1))), words))
+            store(b, hashed, hashes, k)
+            prefetch(b, element(b, records.table, records.slot(hashed)))
+        with count_up(b, word(0), size) as k:
+            entry = load(b, records.table, records.slot(load(b, hashes, k)))
+            with b.if_then(b.icmp_unsigned("!=", entry, word(0))):
+                prefetch(b, records.record(records.index(entry)))
+        with count_up(b, word(0), size) as k:
+            place = element(b, first, b.mul(k, word(words + 1)))
+            store(b, _index_of(b, records, place, load(b, hashes, k)), indices, b.add(at.get(), k))
+        at.add(size)
+    b.ret(word(0))
+
+
+def _index_of(b: ir.IRBuilder, records: RecordSet, place: Any, hashed: Any) -> Any:
+    slot, found = Local(b, records.slot(hashed)), Local(b, word(-1))
+    entry = Local(b, load(b, records.table, slot.get()))
+    with repeat(b, lambda: b.icmp_unsigned("!=", entry.get(), word(0))) as end:
+        with b.if_then(records.has_tag(entry.get(), hashed)):
+            state = state_at(b, place, records.words)
+            with b.if_then(records.holds(entry.get(), state)):
+                found.set(records.index(entry.get()))
+                b.branch(end)
+        slot.set(records.after(slot.get()))
+        entry.set(load(b, records.table, slot.get()))
+    return found.get()
+
+
 def emit_scatter(module: ir.Module, words: int) -> None:
     """`tally(records, count, shift, counts)` and `scatter(records, count, shift, places, out)`: sort by bucket.
 

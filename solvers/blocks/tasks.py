@@ -90,7 +90,7 @@ class BlockKernel:
         self.spec = spec
         self._library = Library(spec.code)
         names = {"expand": 9, "gather": 4, "strike": 5, "tally": 4, "scatter": 5, "bits": 4, "successors": 5}
-        names |= {"admit": 7, "regrow": 2}
+        names |= {"admit": 7, "regrow": 2, "find": 5}
         if spec.recovers:
             names |= {"survey": 3, "exits": 7}
         if spec.truth_words:
@@ -127,7 +127,6 @@ class BlockKernel:
         counts, frame = np.zeros(len(states), dtype=np.int64), np.zeros(spec.frame, dtype=np.int64)
         arrays = (address(frame), address(out), address(counts))
         return out[: self.successors(address(states), len(states), *arrays)], counts
-
 
     def truths(self, states: Words) -> Words:
         """The truths of states that liveness needs, one row each."""
@@ -207,6 +206,13 @@ class CandidateSet:
         """Set `duplicates[i]` to 1 for each record whose state is among the states."""
         control, hashes = address(self.control), address(self._hashes)
         self._kernel.strike(control, address(states), len(states), address(duplicates), hashes)
+
+    def find(self, records: Words) -> npt.NDArray[np.int64]:
+        """For each record the index of the one of the set that has its state; -1 where none has."""
+        indices = np.empty(len(records), dtype=np.int64)
+        control, hashes = address(self.control), address(self._hashes)
+        self._kernel.find(control, address(records), len(records), address(indices), hashes)
+        return indices
 
 
 @define

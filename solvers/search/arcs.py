@@ -18,6 +18,9 @@ from kraftcheck.solvers.search.visited import VisitedSet
 ARC_BYTES = 48
 """Bytes that an arc takes at most."""
 
+AT_ONCE = 1 << 22
+"""Arcs that are looked at together, so that what is computed of them takes little memory."""
+
 Bits = npt.NDArray[Any]
 """An unsigned number for each state or arc."""
 
@@ -38,15 +41,18 @@ class Arcs:
 
     def close(self, marks: Bits, stopped: Callable[[], bool] = lambda: False) -> None:
         """Raise the marks until none can rise, or it is stopped: those of a source by those of its targets."""
-        order = np.argsort(self.targets, kind="stable")
-        self.sources, self.targets, self.flows = self.sources[order], self.targets[order], self.flows[order]
-        del order
+        if (self.targets[1:] < self.targets[:-1]).any():
+            order = np.argsort(self.targets, kind="stable")
+            self.sources, self.targets, self.flows = self.sources[order], self.targets[order], self.flows[order]
+            del order
         self._begins = np.searchsorted(self.targets, np.arange(len(marks) + 1))
-        rose = self._raise(marks, np.arange(len(self.targets)))
+        count = len(self.targets)
+        parts = [self._raise(marks, slice(at, at + AT_ONCE)) for at in range(0, count, AT_ONCE)]
+        rose = np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
         while len(rose) and not stopped():
             rose = self._raise(marks, ranges(self._begins[rose], self._begins[rose + 1]))
 
-    def _raise(self, marks: Bits, some: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _raise(self, marks: Bits, some: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.int64]:
         """Raise the sources of some arcs; the states that rose."""
         sources, bits = self.sources[some], self.flows[some] & marks[self.targets[some]]
         more = (bits & ~marks[sources]) != 0

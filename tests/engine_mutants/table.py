@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.engine_mutants.auditing import AUDIT, PRUNING
+from tests.engine_mutants.backward import BACKWARD
 from tests.engine_mutants.checking import CACHES, RECOVERY, ROWS, SYMMETRY, WALKS, WITNESSES
 from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
 from tests.engine_mutants.distributed import BLOCKS, COMMITS, COMPACT, MANIFESTS, TASKS
@@ -43,6 +44,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Rows of the check in processes": ROWS,
     "Blocks of a distributed search": BLOCKS,
     "Tasks and jobs of a distributed search": TASKS,
+    "Backward search under Spark": BACKWARD,
     "Levels that are committed": COMMITS,
     "Manifests and the lease": MANIFESTS,
     "Compact sets and levels in files": COMPACT,

@@ -30,8 +30,14 @@ class StoredLevel:
 
     def groups(self, lo: int, hi: int) -> list[RowGroup]:
         """The groups of the buckets lo..hi-1."""
-        rows_ = self.table[(self.table[:, 0] >= lo) & (self.table[:, 0] < hi)]
-        return [RowGroup(bucket, self.files[file], *place) for bucket, file, *place in rows_.tolist()]
+        return self._groups_of(self.table[(self.table[:, 0] >= lo) & (self.table[:, 0] < hi)])
+
+    def slice(self, first: int, last: int) -> list[RowGroup]:
+        """The groups first..last-1, as they were written."""
+        return self._groups_of(self.table[first:last])
+
+    def _groups_of(self, rows: npt.NDArray[np.int64]) -> list[RowGroup]:
+        return [RowGroup(bucket, self.files[file], *place) for bucket, file, *place in rows.tolist()]
 
 
 @frozen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,15 @@ import pyarrow as pa
 from attrs import frozen
 
 from kraftcheck.ci.dataset.store.places import PLACE_BITS
-from kraftcheck.ci.spark.backward import state_parts
 from kraftcheck.ci.spark.liveness.rounds import Round, RoundLog
 from kraftcheck.ci.spark.tasks import Batches
 from kraftcheck.solvers.blocks.regions import RegionPart, RegionQuestion, region_part
-from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
+from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, Words, load_block_kernel
 
 STATE, COUNT = -1, -2
 """Instead of an action instance: the row is a state of the region; or it says of how many states the property is."""
+
+STATES_AT_ONCE = 4096
 
 NODES = "place bigint, enabled bigint, waiting boolean, cut boolean"
 EDGES = "src bigint, instance int, taken bigint, dst bigint"
@@ -54,6 +55,15 @@ def region_task(shipped: Callable[[], BlockSpec], question: RegionQuestion) -> C
             yield _rows(kernel.spec.words, one, _same(one, COUNT), one + part.concerned)
 
     return compute_region
+
+
+def state_parts(batches: Batches, kernel: BlockKernel) -> Iterator[tuple[Any, Words]]:
+    """Rows (place, words) as arrays, a few thousand at once."""
+    for batch in batches:
+        for at in range(0, batch.num_rows, STATES_AT_ONCE):
+            part = batch.slice(at, STATES_AT_ONCE)
+            columns = [part.column(i).to_numpy(zero_copy_only=False) for i in range(1 + kernel.spec.words)]
+            yield columns[0], np.ascontiguousarray(np.column_stack(columns[1:]).view(np.uint64))
 
 
 def _same(like: Any, value: int) -> Any:

@@ -15,6 +15,7 @@ import pytest
 from kraftcheck.ci.dataset.search.levels import plan
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.spark.jobs import SparkCluster
+from kraftcheck.ci.spark.tasks import level_stages
 from kraftcheck.solvers.audit.audit import FLOOR
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
@@ -83,7 +84,7 @@ def test_a_level_is_one_shuffle_of_candidates_only(session: Any, tmp_path: Path)
     run.expand(cluster)
     assert facts(finished(run)) == native_facts(program)
     level = plan(cluster, run.log, run.commits[:6])
-    text = cluster.frame(level)._jdf.queryExecution().executedPlan().toString()
+    text = cluster.frame(level_stages(cluster.shipped, level))._jdf.queryExecution().executedPlan().toString()
     operators = re.findall(r"(Exchange|MapInArrow|Scan|Sort|Range)\b", text)
     assert operators == ["MapInArrow", "Sort", "Exchange", "MapInArrow", "Range"], text
     for commit in run.commits[1:]:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from attrs import define, field
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError
-from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.spark.backward import SparkBackward
 from kraftcheck.ci.spark.liveness.rounds import RoundLog
 
 
@@ -49,17 +45,3 @@ def test_a_round_that_was_written_elsewhere_is_an_error(tmp_path: Path) -> None:
         log.round("first", "place bigint", lambda: frame)
     assert frame.asked == [f"file://{tmp_path}/rounds/first"]
     assert (log.rounds, log.computed) == (0, 0)
-
-
-@pytest.mark.parametrize("here", [True, False])
-def test_marks_that_were_written_elsewhere_are_an_error(here: bool, tmp_path: Path) -> None:
-    """Marks of the backward search are read again only if they are here."""
-    reader: Any = SimpleNamespace(schema=lambda _: SimpleNamespace(parquet=lambda url: url))
-    cluster: Any = SimpleNamespace(session=SimpleNamespace(read=reader))
-    program: Any = SimpleNamespace(recovers=())
-    search = SparkBackward(cluster, CommitLog(tmp_path), (), program, lambda rounds, rows: None)
-    if here:
-        assert search._materialise(Frame(here), "edges") == f"file://{tmp_path}/backward/edges"
-    else:
-        with pytest.raises(JobFailedError, match=r"left no file in .*/backward/edges"):
-            search._materialise(Frame(here), "edges")

@@ -73,7 +73,7 @@ CASES = [
 
 @pytest.mark.parametrize(("system", "alike"), CASES, ids=["one word", "the second of two words"])
 def test_states_whose_hashes_meet_stay_apart(system: System, alike: list[tuple[int, ...]]) -> None:
-    """States of one tag, one slot (and one first word) are each held once, and each is struck by itself alone."""
+    """States of one tag, one slot (and one first word) are held once, and struck and found by themselves alone."""
     kernel = BlockKernel(spec_of(system))
     buckets = kernel.by_bucket(records(alike))[1]
     assert buckets.tolist() == [len(alike) if n == LIKE[0] >> 64 - BUCKET_BITS else 0 for n in range(8)]
@@ -86,11 +86,12 @@ def test_states_whose_hashes_meet_stay_apart(system: System, alike: list[tuple[i
         known = np.zeros(3, dtype=np.uint8)
         candidates.mark_duplicates(np.array([other if struck is None else held[struck]], dtype=np.uint64), known)
         assert known.tolist() == [int(struck == n) for n in range(3)]
+    assert candidates.find(records([other, *held[::-1], other])).tolist() == [-1, 2, 1, 0, -1]
 
 
 @pytest.mark.parametrize("count", [1, BATCH - 1, BATCH, BATCH + 1, 3 * BATCH])
 def test_batches_lose_nothing(count: int) -> None:
-    """Of any number of records each is held in order, each is struck, and each is sorted to the bucket of its hash."""
+    """Of any number of records each is held in order, each is struck and found, and sorted to its bucket."""
     kernel = BlockKernel(spec_of(toys.CLOCK))
     hashes = [(number * 0x0123_4567_89AB_CDEF + 99) & BITS for number in range(count)]
     block = records([(of_hash(hashed),) for hashed in hashes])
@@ -100,6 +101,7 @@ def test_batches_lose_nothing(count: int) -> None:
     known = np.zeros(count, dtype=np.uint8)
     candidates.mark_duplicates(np.ascontiguousarray(block[:, :1]), known)
     assert known.tolist() == [1] * count
+    assert candidates.find(np.ascontiguousarray(block[::-1])).tolist() == list(range(count))[::-1]
     ordered, counts = kernel.by_bucket(block)
     buckets = [hashed >> 64 - BUCKET_BITS for hashed in hashes]
     assert counts.tolist() == [buckets.count(bucket) for bucket in range(8)]

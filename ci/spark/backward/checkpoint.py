@@ -1,0 +1,113 @@
+"""The checkpoint of a backward search: one document that names the files of the last finished round."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field, fields, frozen
+
+from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
+from kraftcheck.ci.spark.backward.files import check_written, file_of, is_whole
+from kraftcheck.ci.spark.backward.rounds import PartFiles
+from kraftcheck.ci.terminal.refusal import Refusal
+
+FOLDER = "backward"
+"""Below a run's folder, until every property is judged."""
+
+DOCUMENT = "search.json"
+NAMES = tuple(one.name for one in fields(PartFiles))
+
+
+@frozen
+class Progress:
+    """How far a search is.
+
+    Attributes:
+        rounds: finished rounds; 0: the arcs are listed.
+        parts: the files.
+        own: for each property states concerned, those of them that fail by themselves, how many parts have one that
+            satisfies it.
+    """
+
+    rounds: int
+    parts: tuple[PartFiles, ...]
+    own: Sequence[Sequence[int]]
+
+
+def part_files(document: Any) -> PartFiles:
+    """The files of a part that a document names."""
+    return PartFiles(**{name: file_of(document.get(name)) for name in NAMES})
+
+
+@define
+class BackwardLog:
+    """The folder of a search, and its checkpoint."""
+
+    out: Path
+    _of: Any = field(default=None)
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return self.out / FOLDER
+
+    def read(self, of: Any) -> Progress | None:
+        """How far a search of the same was; None, and nothing left of another, where none is whole.
+
+        Args:
+            of: what it belongs to.
+        """
+        self._of = of
+        try:
+            document, _ = read_sealed(self.folder / DOCUMENT, "")
+        except Refusal:
+            document = {}
+        if document.get("of") == of:
+            progress = Progress(document["rounds"], tuple(map(part_files, document["parts"])), document["own"])
+            if all(is_whole(self.folder, file) for file in _files(progress)):
+                self._sweep(progress)
+                return progress
+        self.remove()
+        self.folder.mkdir()
+        return None
+
+    def results(self, rows: Iterable[Any]) -> list[dict[str, Any]]:
+        """What tasks say of their parts, once the driver sees the files that they wrote.
+
+        Raises:
+            JobFailedError: when it does not.
+        """
+        results = [json.loads(bytes(row.payload)) for row in rows]
+        for result in results:
+            for name in NAMES:
+                check_written(self.folder, file_of(result.get(name)))
+        return results
+
+    def write(self, progress: Progress) -> None:
+        """Note a finished round; files of rounds before it go."""
+        parts = [
+            {name: None if (file := getattr(part, name)) is None else file.document() for name in NAMES}
+            for part in progress.parts
+        ]
+        document = {"of": self._of, "rounds": progress.rounds, "parts": parts, "own": progress.own}
+        write_sealed(self.folder / DOCUMENT, document)
+        self._sweep(progress)
+
+    def _sweep(self, progress: Progress) -> None:
+        """Remove what the checkpoint does not name, such as files of lost attempts."""
+        named = {DOCUMENT, *(file.name for file in _files(progress) if file is not None)}
+        for path in self.folder.iterdir():
+            if path.name not in named:
+                path.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Forget the search."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _files(progress: Progress) -> Iterable[Any]:
+    return (getattr(part, name) for part in progress.parts for name in NAMES)

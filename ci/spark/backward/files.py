@@ -1,0 +1,127 @@
+"""The files of a backward search, which workers write and the checkpoint names."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import asdict, define, field, frozen
+
+from kraftcheck.ci.dataset.search.levels import JobFailedError
+from kraftcheck.ci.dataset.store.levelfiles import COMPRESSION, DamagedLevelError
+
+
+@frozen
+class PartFile:
+    """A file with rows and bytes; it counts once the checkpoint names it."""
+
+    name: str
+    rows: int
+    bytes: int
+
+    def document(self) -> dict[str, Any]:
+        """For a result row or a checkpoint."""
+        return asdict(self)
+
+
+@define
+class PartWriter:
+    """Writes columns of numbers, some row groups; as a context it removes the file when something fails."""
+
+    folder: Path
+    kind: str
+    _name: str = field(init=False)
+    _writer: Any = field(init=False, default=None)
+    _rows: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        """Attempts of the same task have different names."""
+        self._name = f"{self.kind}-{uuid.uuid4().hex}.parquet"
+
+    def __enter__(self) -> PartWriter:
+        """Nothing is created before the first row."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        """Finish the file, or remove it."""
+        if self._writer is not None:
+            self._writer.close()
+            if kind is not None:
+                (self.folder / self._name).unlink(missing_ok=True)
+
+    def write(self, **columns: Any) -> None:
+        """Add a row group; none of no rows."""
+        table = pa.table({name: pa.array(values) for name, values in columns.items()})
+        if not table.num_rows:
+            return
+        if self._writer is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._writer = pq.ParquetWriter(
+                self.folder / self._name, table.schema, compression=COMPRESSION, use_dictionary=False,
+                write_page_checksum=True,
+            )  # fmt: skip
+        self._writer.write_table(table, row_group_size=table.num_rows)
+        self._rows += table.num_rows
+
+    def result(self) -> PartFile | None:
+        """The finished file; None when nothing was written."""
+        if self._writer is None:
+            return None
+        return PartFile(self._name, self._rows, (self.folder / self._name).stat().st_size)
+
+
+def written_file(folder: Path, kind: str, **columns: Any) -> PartFile | None:
+    """A file of one row group; None of no rows."""
+    with PartWriter(folder, kind) as writer:
+        writer.write(**columns)
+    return writer.result()
+
+
+def read_groups(folder: Path, file: PartFile | None, *names: str) -> Iterator[list[Any]]:
+    """The row groups of a file, as arrays.
+
+    Raises:
+        DamagedLevelError: when it is missing, fails its checksums, or has other rows than it had.
+    """
+    if file is None:
+        return
+    path, rows = folder / file.name, 0
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as source:
+            for number in range(source.num_row_groups):
+                table = source.read_row_group(number, columns=list(names), use_threads=False)
+                rows += table.num_rows
+                yield [table.column(name).to_numpy() for name in names]
+    except (OSError, pa.ArrowException) as error:
+        raise DamagedLevelError(f"{path}: {error}") from error
+    if rows != file.rows:
+        raise DamagedLevelError(f"{path}: {rows:,} rows instead of {file.rows:,}")
+
+
+def file_of(document: Any) -> PartFile | None:
+    """The file that a document names."""
+    return None if document is None else PartFile(document["name"], int(document["rows"]), int(document["bytes"]))
+
+
+def check_written(folder: Path, file: PartFile | None) -> None:
+    """Check that the driver sees a file that a job wrote.
+
+    Raises:
+        JobFailedError: when it does not, as where workers wrote to disks of their own.
+    """
+    if file is not None and not is_whole(folder, file):
+        mend = "the workers do not share this disk; choose another --out"
+        raise JobFailedError(f"a job left no file {file.name} in {folder}: {mend}")
+
+
+def is_whole(folder: Path, file: PartFile | None) -> bool:
+    """Whether a file is there with its size."""
+    try:
+        return file is None or (folder / file.name).stat().st_size == file.bytes
+    except OSError:
+        return False

@@ -1,0 +1,164 @@
+"""A round of the backward search as a job of two stages, where the driver has no room for all arcs.
+
+The first reads the marks that rose in the round before, part by part, and the arcs to them; the shuffle brings what
+flows to the part of its source; the second raises the marks there, and writes those that rose.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from kraftcheck.ci.spark.backward.arcs import ways_of
+from kraftcheck.ci.spark.backward.files import PartFile, read_groups, written_file
+from kraftcheck.ci.spark.backward.numbering import Numbering, Numbers
+from kraftcheck.ci.spark.tasks import BLOCK_BYTES, FRAME, Batches, candidate_row, result_row
+from kraftcheck.solvers.blocks.tasks import BlockSpec
+
+PAIR_BYTES = 16
+"""Bytes of what flows to a state: its number and bits."""
+
+
+@frozen
+class PartFiles:
+    """The files of a part.
+
+    Attributes:
+        arcs: those to its states.
+        marks: of its states, in the order of their numbers; None: it has no states.
+        leaves: what leads out of the explored states or out of a domain, of any part; before the first round only.
+        risen: the numbers and marks of its states that rose in the round before; before the first round all count.
+    """
+
+    arcs: PartFile | None
+    marks: PartFile | None
+    leaves: PartFile | None = None
+    risen: PartFile | None = None
+
+
+@frozen
+class RoundJob:
+    """The job.
+
+    Attributes:
+        folder: where the files are.
+        numbering: of the states, and the parts.
+        first: whether it is the first round, in which every mark counts as one that rose.
+        parts: the files, by part.
+        flowing: for each task of the first stage its part.
+    """
+
+    folder: str
+    numbering: Numbering
+    first: bool
+    parts: Mapping[int, PartFiles]
+    flowing: tuple[int, ...]
+
+
+def flow_task(shipped: Callable[[], BlockSpec], job: RoundJob) -> Callable[[Batches], Batches]:
+    """The first stage: one input row is the number of a flowing part."""
+
+    def flow(batches: Batches) -> Batches:
+        for batch in batches:
+            for source in batch.column(0).to_pylist():
+                sent, number = 0, 0
+                for pairs in _flows(shipped(), job, job.flowing[source]):
+                    for target, rows in _by_part(job.numbering, pairs):
+                        sent += len(rows)
+                        yield candidate_row(target, target, source, number, rows.tobytes())
+                        number += 1
+                frame = np.array([sent], dtype=np.int64)
+                yield candidate_row(source % job.numbering.parts, FRAME, source, 0, frame.tobytes())
+
+    return flow
+
+
+def _flows(spec: BlockSpec, job: RoundJob, part: int) -> Iterator[Numbers]:
+    """What flows from the states of a part, as (number, bits), each source once for each row group of arcs."""
+    folder, files = Path(job.folder), job.parts[part]
+    first, last = job.numbering.states_of(part)
+    if job.first:
+        yield from (np.column_stack(pairs) for pairs in read_groups(folder, files.leaves, "number", "bits"))
+        bits = marks_of(folder, files, last - first)
+    else:
+        bits = np.zeros(last - first, dtype=np.int64)
+        for numbers, risen in read_groups(folder, files.risen, "number", "bits"):
+            bits[numbers - first] = risen
+    ways = ways_of(spec).view(np.int64)
+    for targets, sources, kinds in read_groups(folder, files.arcs, "target", "source", "way"):
+        got = ways[kinds] & bits[targets - first]
+        flows = got != 0
+        yield folded(sources[flows], got[flows])
+
+
+def marks_of(folder: Path, files: PartFiles, count: int) -> Numbers:
+    """The marks of a part; a copy that can be raised.
+
+    Raises:
+        RuntimeError: when there are not as many as states.
+    """
+    parts = [bits for (bits,) in read_groups(folder, files.marks, "bits")]
+    marks = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+    if len(marks) != count:
+        raise RuntimeError(f"{len(marks):,} marks of {count:,} states in {folder}")
+    return marks
+
+
+def folded(numbers: Numbers, bits: Numbers) -> Numbers:
+    """Pairs (number, bits) sorted by number, each once with all its bits."""
+    if not len(numbers):
+        return np.zeros((0, 2), dtype=np.int64)
+    order = np.argsort(numbers)
+    numbers, bits = numbers[order], bits[order]
+    begins = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+    return np.column_stack([numbers[begins], np.bitwise_or.reduceat(bits, begins)])
+
+
+def _by_part(numbering: Numbering, pairs: Numbers) -> Iterator[tuple[int, Numbers]]:
+    """The pairs by the part of their number, in blocks."""
+    ordered = pairs[np.argsort(pairs[:, 0])]
+    borders = np.searchsorted(ordered[:, 0], numbering.borders())
+    for part in range(numbering.parts):
+        for at in range(int(borders[part]), int(borders[part + 1]), BLOCK_BYTES // PAIR_BYTES):
+            yield part, ordered[at : min(at + BLOCK_BYTES // PAIR_BYTES, int(borders[part + 1]))]
+
+
+def raise_task(shipped: Callable[[], BlockSpec], job: RoundJob) -> Callable[[Batches], Batches]:
+    """The second stage: raises the marks of one part by what flows there, and says how many rose."""
+
+    def raise_marks(batches: Batches) -> Batches:
+        sent, part, came = 0, FRAME, [np.zeros((0, 2), dtype=np.int64)]
+        for batch in batches:
+            for bucket, block in zip(batch.column("bucket").to_pylist(), batch.column("block"), strict=True):
+                if bucket == FRAME:
+                    sent += int(np.frombuffer(block.as_buffer(), np.int64)[0])
+                    continue
+                part = bucket
+                came.append(np.frombuffer(block.as_buffer(), np.int64).reshape(-1, 2))
+        pairs = np.concatenate(came)
+        made = {} if part == FRAME else _raised(job, part, pairs)
+        yield result_row("part", json.dumps({"sent": sent, "came": len(pairs), **made}).encode())
+
+    return raise_marks
+
+
+def _raised(job: RoundJob, part: int, pairs: Numbers) -> dict[str, Any]:
+    folder, (first, last) = Path(job.folder), job.numbering.states_of(part)
+    marks = marks_of(folder, job.parts[part], last - first)
+    pairs = folded(pairs[:, 0], pairs[:, 1])
+    own = pairs[:, 0] - first
+    rising = pairs[:, 1] & ~marks[own]
+    rose = rising != 0
+    if not rose.any():
+        return {}
+    marks[own] |= rising
+    risen = written_file(folder, "risen", number=pairs[rose, 0].copy(), bits=rising[rose])
+    marked = written_file(folder, "marks", bits=marks)
+    if risen is None or marked is None:
+        raise RuntimeError(f"marks of part {part} rose, and there are none")
+    return {"part": part, "rose": risen.rows, "risen": risen.document(), "marks": marked.document()}

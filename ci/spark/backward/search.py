@@ -1,0 +1,253 @@
+"""`recovers` properties under Spark: marks flow backward over the transitions of the committed states.
+
+Arcs are listed once, by a job, and kept beside the run. Where the driver has memory for all of them it raises the
+marks itself, along the arcs to what rose; else each round is a job. A checkpoint names the files of the last finished
+round, so that a search that was killed goes on after it. The marks are those of
+`kraftcheck.solvers.machine_code.backward_sweep`, so is the fixpoint, and so are the verdicts.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from attrs import define, evolve, field, frozen
+
+from kraftcheck.ci.dataset.search.levels import JobFailedError
+from kraftcheck.ci.dataset.search.origins import CommittedOrigins
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.places import StatePlace
+from kraftcheck.ci.spark.backward.arcs import ArcsJob, arcs_task, exits_task, splits_of, ways_of
+from kraftcheck.ci.spark.backward.checkpoint import BackwardLog, Progress, part_files
+from kraftcheck.ci.spark.backward.files import read_groups
+from kraftcheck.ci.spark.backward.numbering import Numbering, Numbers
+from kraftcheck.ci.spark.backward.rounds import RoundJob, flow_task, marks_of, raise_task
+from kraftcheck.ci.spark.tasks import Stages
+from kraftcheck.solvers.blocks.tasks import BlockSpec
+from kraftcheck.solvers.machine_code.frame import FramePlan
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.search.arcs import Arcs
+from kraftcheck.solvers.search.backward import Recoverability, RecoverabilityFinding
+
+HELD_BYTES = 24
+"""Bytes that an arc takes in the driver, about."""
+
+PART_TRANSITIONS = 1 << 23
+"""Transitions of the explored states for each task that lists arcs, about."""
+
+HERE_TRANSITIONS = 1 << 20
+"""Transitions up to which the driver lists the arcs itself: Spark's scheduling would take longer."""
+
+
+class JobRunner(Protocol):
+    """The runner of jobs of two stages, as `kraftcheck.ci.spark.jobs.SparkCluster`."""
+
+    @property
+    def spec(self) -> BlockSpec:
+        """The spec that was shipped."""
+
+    @property
+    def shipped(self) -> Callable[[], BlockSpec]:
+        """What gives it on a worker."""
+
+    @property
+    def cores(self) -> int:
+        """Tasks that run at the same time."""
+
+    def rows(
+        self, stages: Stages, label: str, stop: threading.Event, *, here: bool
+    ) -> tuple[Sequence[Any], dict[str, float]] | None:
+        """Run a job; see there."""
+
+
+@frozen
+class Bits:
+    """The groups of bits of a mark, for n properties."""
+
+    n: int
+
+    def patterns(self, number: int) -> tuple[int, int, int]:
+        """All bits of a property; those of a state that is lost; those of one that recovers beyond a bound, if ever."""
+        reach, leaves, about = (1 << number + group * self.n for group in range(3))
+        return reach | leaves | about, about, about | leaves
+
+
+@define
+class SparkBackward:
+    """One backward search over a committed run.
+
+    Attributes:
+        cluster: runs the jobs.
+        log, commits: the run.
+        program: what was explored.
+        memory: bytes that arcs may take in the driver.
+        report: called after each round with its number and how many marks rose in it.
+        rounds: rounds so far; what the driver does itself is one.
+        resumed: rounds of them that were there from a search before; None: not even arcs were.
+    """
+
+    cluster: JobRunner
+    log: CommitLog
+    commits: Sequence[Commit]
+    program: Program
+    memory: int
+    report: Callable[[int, int], None]
+    rounds: int = 0
+    resumed: int | None = None
+    _kept: BackwardLog = field(init=False)
+    _bits: Bits = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Lay out the marks."""
+        self._kept = BackwardLog(self.log.out)
+        self._bits = Bits(len(self.program.recovers))
+
+    def run(self, stop: threading.Event) -> Recoverability:
+        """The recoverability of the explored graph; without findings when it was stopped.
+
+        Raises:
+            JobFailedError: when a job fails on all attempts; finished rounds stay.
+        """
+        start = time.monotonic()
+        of = [self.log.read_run()["run"], self.cluster.spec.recovers, *([one.depth, one.rows] for one in self.commits)]
+        progress = self._kept.read(of)
+        self.resumed = None if progress is None else progress.rounds
+        progress = self._listed(stop) if progress is None else progress
+        marks = None if progress is None else self._closed(progress, stop)
+        if progress is None or marks is None:
+            return Recoverability(None, self.rounds, time.monotonic() - start)
+        findings = self._findings(self._numbering(progress), progress.own, marks)
+        self._kept.remove()
+        return Recoverability(findings, self.rounds, time.monotonic() - start)
+
+    def _numbering(self, progress: Progress) -> Numbering:
+        return Numbering.of(self.commits, self.cluster.spec.buckets, len(progress.parts))
+
+    def _listed(self, stop: threading.Event) -> Progress | None:
+        """List the arcs; None when stopped."""
+        plan, spec = FramePlan(self.program), self.cluster.spec
+        transitions = int(np.array(self.commits[-1].counters)[plan.fired : plan.pruned].sum())
+        here = transitions <= HERE_TRANSITIONS
+        parts = 1 if here else -(-(transitions // PART_TRANSITIONS + 1) // self.cluster.cores) * self.cluster.cores
+        numbering = Numbering.of(self.commits, spec.buckets, min(spec.buckets, parts))
+        visited = tuple(self.log.stored(level) for level in self.commits)
+        job = ArcsJob(str(self._kept.folder), numbering, visited, splits_of(visited))
+        first, second = exits_task(self.cluster.shipped, job), arcs_task(self.cluster.shipped, job)
+        done = self.cluster.rows(
+            Stages(len(job.splits), numbering.parts, first, second), "arcs backward", stop, here=here
+        )
+        if done is None:
+            return None
+        made = sorted(self._kept.results(done[0]), key=lambda part: int(part["part"]))
+        expanded = sum(part["expanded"] for part in made)
+        if [part["part"] for part in made] != list(range(numbering.parts)) or expanded != numbering.count:
+            whole = f"{expanded:,} of {numbering.count:,} states"
+            raise JobFailedError(f"the job of arcs brought back those of {whole}, for {len(made)} parts")
+        progress = Progress(0, tuple(part_files(part) for part in made), _total([part["own"] for part in made]))
+        self._kept.write(progress)
+        return progress
+
+    def _closed(self, progress: Progress, stop: threading.Event) -> Iterator[tuple[int, Numbers]] | None:
+        """All marks once none can rise, as (first number, marks of states from it on); None when stopped."""
+        numbering, self.rounds = self._numbering(progress), progress.rounds
+        held = HELD_BYTES * sum(part.arcs.rows for part in progress.parts if part.arcs is not None)
+        if held + HELD_BYTES * numbering.count <= self.memory:
+            marks = self._here(progress, numbering, stop)
+            self.rounds += 1
+            self.report(self.rounds, 0)
+            return None if stop.is_set() else iter([(0, marks)])
+        rose = 1
+        while rose:
+            if stop.is_set() or (after := self._round(progress, numbering, stop)) is None:
+                return None
+            progress, rose = after
+            self.rounds = progress.rounds
+            self.report(self.rounds, rose)
+        return self._read_marks(progress, numbering)
+
+    def _here(self, progress: Progress, numbering: Numbering, stop: threading.Event) -> Numbers:
+        """Raise all marks in the driver, along arcs in memory."""
+        spec, folder = self.cluster.spec, self._kept.folder
+        kind = np.dtype(f"u{spec.mark_bytes}")
+        ways = ways_of(spec).astype(kind)
+        marks = np.concatenate([part.astype(kind) for _, part in self._read_marks(progress, numbering)])
+        columns: list[list[Any]] = [[np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)], [np.zeros(0, kind)]]
+        for part in progress.parts:
+            if not progress.rounds:
+                for numbers, bits in read_groups(folder, part.leaves, "number", "bits"):
+                    np.bitwise_or.at(marks, numbers, bits.astype(kind))
+            for sources, targets, kinds in read_groups(folder, part.arcs, "source", "target", "way"):
+                for column, values in zip(columns, (sources, targets, ways[kinds]), strict=True):
+                    column.append(values.astype(column[0].dtype))
+        Arcs(*map(np.concatenate, columns)).close(marks, stop.is_set)
+        return marks.astype(np.int64)
+
+    def _read_marks(self, progress: Progress, numbering: Numbering) -> Iterator[tuple[int, Numbers]]:
+        for number, part in enumerate(progress.parts):
+            first, last = numbering.states_of(number)
+            yield first, marks_of(self._kept.folder, part, last - first)
+
+    def _round(
+        self, progress: Progress, numbering: Numbering, stop: threading.Event
+    ) -> tuple[Progress, int] | None:
+        """One round by a job, and how many marks rose; None when stopped."""
+        is_first, parts = progress.rounds == 0, dict(enumerate(progress.parts))
+        flowing = [n for n, part in parts.items() if (part.risen if not is_first else part.marks or part.leaves)]
+        job = RoundJob(str(self._kept.folder), numbering, is_first, parts, tuple(flowing))
+        if not flowing:
+            return evolve(progress, rounds=progress.rounds + 1), 0
+        first, second = flow_task(self.cluster.shipped, job), raise_task(self.cluster.shipped, job)
+        stages = Stages(len(flowing), numbering.parts, first, second)
+        done = self.cluster.rows(stages, f"backward round {progress.rounds + 1}", stop, here=False)
+        if done is None:
+            return None
+        results = self._kept.results(done[0])
+        sent, came = (sum(part[name] for part in results) for name in ("sent", "came"))
+        if len(results) != numbering.parts or sent != came:
+            raise JobFailedError(f"a backward round brought back {len(results)} results, {came:,} of {sent:,} marks")
+        risen = {part["part"]: part for part in results if "part" in part}
+        after = tuple(
+            evolve(
+                own, leaves=None, risen=None if n not in risen else part_files(risen[n]).risen,
+                marks=own.marks if n not in risen else part_files(risen[n]).marks,
+            )
+            for n, own in parts.items()
+        )  # fmt: skip
+        done_, rose = Progress(progress.rounds + 1, after, progress.own), sum(part["rose"] for part in risen.values())
+        self._kept.write(done_)
+        return done_, rose
+
+    def _findings(
+        self, numbering: Numbering, own: Sequence[Sequence[int]], marks: Iterator[tuple[int, Numbers]]
+    ) -> tuple[RecoverabilityFinding, ...]:
+        """The verdicts of the fixpoint: the first place, by depth, that is lost or uncertain."""
+        least: dict[tuple[int, int], int] = {}
+        for first, part in marks:
+            for number in range(self._bits.n):
+                every, *patterns = self._bits.patterns(number)
+                for which, pattern in enumerate(patterns):
+                    found = np.flatnonzero(part & every == pattern)
+                    if len(found):
+                        place = int(numbering.places(found + first).min())
+                        least[number, which] = min(place, least.get((number, which), place))
+        origins = CommittedOrigins(self.log, self.commits, self.cluster.spec.words)
+        findings = []
+        for n, (claim, (concerned, failing, satisfied)) in enumerate(zip(self.program.recovers, own, strict=True)):
+            lost, uncertain = (None if (n, i) not in least else StatePlace.of(least[n, i]) for i in range(2))
+            findings.append(
+                RecoverabilityFinding(
+                    claim.claim, concerned, failing, None if lost is None else origins.run_to(lost),
+                    None if uncertain is None else uncertain.depth, bool(satisfied),
+                )
+            )  # fmt: skip
+        return tuple(findings)
+
+
+def _total(parts: Sequence[Sequence[Sequence[int]]]) -> list[list[int]]:
+    """The counts of all parts, by property."""
+    total: list[list[int]] = np.array(parts, dtype=np.int64).sum(axis=0).tolist()
+    return total

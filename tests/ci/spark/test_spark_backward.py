@@ -1,0 +1,257 @@
+"""The backward search of the Spark engine: the native verdicts, by arcs in memory or by rounds, and after a stop."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from attrs import define, evolve
+
+from kraftcheck.ci.dataset.search.levels import JobFailedError
+from kraftcheck.ci.spark.backward import arcs, search
+from kraftcheck.ci.spark.backward.checkpoint import DOCUMENT, FOLDER
+from kraftcheck.ci.spark.backward.rounds import folded
+from kraftcheck.ci.spark.backward.search import SparkBackward
+from kraftcheck.ci.spark.small import rows_here
+from kraftcheck.ci.spark.tasks import Stages
+from kraftcheck.model.language.system import System
+from kraftcheck.properties.kinds import recovers
+from kraftcheck.solvers.blocks.tasks import BlockSpec
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.search.backward import Recoverability
+from kraftcheck.solvers.search.explore import conclude, explore
+from tests import toys
+from tests.ci.spark.levels import begun, finished, program_of
+
+TWO_CLAIMS = evolve(
+    toys.TWO_PHASE,
+    properties=lambda setting: [
+        recovers("undecided", "The decision can be undone.", lambda s: s.manager == toys.INIT),
+        recovers("decided", "A decision can be made.", lambda s: s.manager != toys.INIT),
+    ],
+)
+WAYS = evolve(
+    toys.DIGRAPH,
+    properties=lambda _: [
+        recovers("five", "Node 5 can be reached.", lambda s: s.node == 5),
+        recovers("two", "Node 2 can be reached.", lambda s: s.node == 2, when=lambda s: s.node != 3),
+        recovers("nowhere", "There is no node 6 that is 7.", lambda s: s.node > 7),
+    ],
+)
+"""A long way back, so that there are many rounds."""
+
+SYSTEMS: list[tuple[System, str | None]] = [
+    (toys.VALVE, "budget"), (toys.VALVE, "bound"), (WAYS, None), (TWO_CLAIMS, "3"),
+]  # fmt: skip
+
+
+@define
+class Here:
+    """Runs jobs in this process, on two cores; what they give may be lost."""
+
+    spec: BlockSpec
+    cores: int = 2
+    jobs: int = 0
+    lost: int | None = None
+
+    @property
+    def shipped(self) -> Any:
+        """As Spark's."""
+        return lambda: self.spec
+
+    def rows(self, stages: Stages, label: str, stop: threading.Event, *, here: bool) -> Any:
+        """Run a job; None once it is stopped."""
+        if stop.is_set():
+            return None
+        self.jobs += 1
+        rows = rows_here(stages, Path("log"))
+        return (rows if self.jobs != self.lost else rows[1:]), {}
+
+
+def committed(program: Program, out: Path, **limits: Any) -> Any:
+    """A run whose levels are committed, and its spec."""
+    run, runner = begun(program, out, **limits)
+    run.expand(runner)
+    return run, runner.spec
+
+
+def judged(
+    program: Program, run: Any, runner: Here, memory: int, most: int = 1 << 30
+) -> tuple[Recoverability, SparkBackward]:
+    """The backward search, stopped after so many rounds."""
+    stop = threading.Event()
+
+    def report(rounds: int, rose: int) -> None:
+        if rounds >= most:
+            stop.set()
+
+    backward = SparkBackward(runner, run.log, run.commits, program, memory, report)
+    return backward.run(stop), backward
+
+
+def verdicts(run: Any, found: Recoverability) -> Any:
+    """The verdicts of a run with what was found backward."""
+    return conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, found).verdicts
+
+
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs of many tasks, whose tables hold few states."""
+    monkeypatch.setattr(search, "HERE_TRANSITIONS", 0)
+    monkeypatch.setattr(search, "PART_TRANSITIONS", 8)
+    monkeypatch.setattr(arcs, "SPLIT_STATES", 4)
+    monkeypatch.setattr(arcs, "WINDOW_STATES", 2)
+    monkeypatch.setattr(arcs, "GROUP_RECORDS", 16)
+
+
+@pytest.mark.parametrize("memory", [0, 1 << 30], ids=["rounds", "memory"])
+@pytest.mark.parametrize("number", [0, 1, 2, pytest.param(3, marks=pytest.mark.slow)])
+def test_recovery_is_judged_as_natively(
+    number: int, memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By rounds of jobs and by arcs in memory, verdicts and traces are those of the native engine."""
+    small_parts(monkeypatch)
+    program = program_of(*SYSTEMS[number])
+    run, spec = committed(program, tmp_path)
+    found, backward = judged(program, run, Here(spec), memory)
+    assert found.findings is not None
+    native = explore(program, clock=lambda: 0.0)
+    both = (verdicts(run, found), native.verdicts)
+    told, wanted = ([(v.claim, type(v.verdict), v.depth) for v in one if v.kind == "recovers"] for one in both)
+    assert told == wanted
+    assert native.recoverability.findings is not None
+    names = ("concerned", "failing", "uncertain", "satisfied")
+    for mine, theirs in zip(found.findings, native.recoverability.findings, strict=True):
+        assert [getattr(mine, name) for name in names] == [getattr(theirs, name) for name in names]
+    assert (backward.rounds > 1) == (memory == 0)
+    assert not (tmp_path / FOLDER).exists()
+
+
+@pytest.mark.parametrize("memory", [0, 1 << 30], ids=["rounds", "memory"])
+def test_what_was_cut_is_uncertain(memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a limit cut the exploration, a state whose way back may lead beyond it is not lost."""
+    small_parts(monkeypatch)
+    program = program_of(TWO_CLAIMS, "3")
+    run, spec = committed(program, tmp_path, max_depth=3)
+    found, _ = judged(program, run, Here(spec), memory)
+    native = explore(program, clock=lambda: 0.0, max_depth=3)
+    assert native.recoverability.findings is not None
+    assert found.findings is not None
+    for mine, theirs in zip(found.findings, native.recoverability.findings, strict=True):
+        assert (mine.uncertain, mine.unrecoverable is None) == (theirs.uncertain, theirs.unrecoverable is None)
+    assert any(one.uncertain is not None for one in found.findings)
+
+
+@pytest.mark.parametrize("most", [1, pytest.param(2, marks=pytest.mark.slow), 3])
+def test_a_search_goes_on_after_the_last_finished_round(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped after some rounds, a search lists no arcs again and ends as one that was not stopped."""
+    small_parts(monkeypatch)
+    program = program_of(WAYS)
+    run, spec = committed(program, tmp_path)
+    whole, calm = judged(program, run, Here(spec), 0)
+    cut, first = judged(program, run, Here(spec), 0, most)
+    assert (cut.findings, first.rounds) == (None, most)
+    runner = Here(spec)
+    again, second = judged(program, run, runner, 0)
+    assert (second.resumed, second.rounds, runner.jobs) == (most, calm.rounds, calm.rounds - most)
+    assert again.findings == whole.findings
+
+
+@pytest.mark.parametrize("edit", ["lost", pytest.param("cut", marks=pytest.mark.slow), "other"])
+def test_a_checkpoint_that_is_not_whole_is_not_taken_up(
+    edit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a file of the checkpoint is missing or shorter, or it is edited, the search begins anew."""
+    small_parts(monkeypatch)
+    program = program_of(WAYS)
+    run, spec = committed(program, tmp_path)
+    whole, _ = judged(program, run, Here(spec), 0)
+    judged(program, run, Here(spec), 0, 2)
+    document = tmp_path / FOLDER / DOCUMENT
+    path = next(path for path in sorted(document.parent.iterdir()) if path.name.startswith("marks"))
+    if edit == "lost":
+        path.unlink()
+    elif edit == "cut":
+        path.write_bytes(path.read_bytes()[:-1])
+    else:
+        document.write_text(document.read_text().replace('"rounds": 2', '"rounds": 3'))
+    again, second = judged(program, run, Here(spec), 0)
+    assert (second.resumed, again.findings) == (None, whole.findings)
+
+
+def test_an_altered_file_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An arc that was altered on the disk fails its page's checksum: no verdict is told."""
+    small_parts(monkeypatch)
+    program = program_of(WAYS)
+    run, spec = committed(program, tmp_path)
+    judged(program, run, Here(spec), 0, 1)
+    for path in (tmp_path / FOLDER).glob("arcs-*"):
+        data = bytearray(path.read_bytes())
+        data[len(data) // 4] ^= 1
+        path.write_bytes(data)
+    with pytest.raises(JobFailedError, match="arcs-"):
+        judged(program, run, Here(spec), 0)
+
+
+def test_a_split_that_is_not_expanded_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the tasks did not expand every state, there is no verdict, but an error."""
+    small_parts(monkeypatch)
+    run, spec = committed(program := program_of(WAYS), tmp_path)
+    monkeypatch.setattr(search, "splits_of", lambda visited: arcs.splits_of(visited)[:-1])
+    with pytest.raises(JobFailedError, match="brought back those of 7 of 8 states"):
+        judged(program, run, Here(spec), 0)
+
+
+def test_what_flows_to_a_state_is_all_bits() -> None:
+    """Bits that flow to a state along several arcs raise its mark together."""
+    pairs = folded(np.array([7, 3, 7, 3, 5]), np.array([1, 2, 4, 2, 8]))
+    assert pairs.tolist() == [[3, 2], [5, 8], [7, 5]]
+
+
+@pytest.mark.parametrize("job", [1, 2, 3])
+def test_a_lost_result_fails_the_search(job: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a task's result did not come back there is no verdict, but an error."""
+    small_parts(monkeypatch)
+    program = program_of(WAYS)
+    run, spec = committed(program, tmp_path)
+    with pytest.raises(JobFailedError, match="brought back"):
+        judged(program, run, Here(spec, lost=job), 0)
+
+
+def test_files_that_were_written_elsewhere_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where workers write to disks of their own, the driver says so instead of reading no arcs."""
+    small_parts(monkeypatch)
+    program = program_of(WAYS)
+    run, spec = committed(program, tmp_path)
+    original = Here.rows
+
+    def elsewhere(self: Here, *words: Any, **options: Any) -> Any:
+        done = original(self, *words, **options)
+        for path in (tmp_path / FOLDER).glob("arcs-*"):
+            path.unlink()
+        return done
+
+    monkeypatch.setattr(Here, "rows", elsewhere)
+    with pytest.raises(JobFailedError, match="the workers do not share this disk"):
+        judged(program, run, Here(spec), 0)
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize("memory", [0, 1 << 30], ids=["rounds", "memory"])
+def test_jobs_of_spark_judge_as_natively(
+    memory: int, session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under a real Spark the verdicts are those of jobs in this process."""
+    small_parts(monkeypatch)
+    from kraftcheck.ci.spark.jobs import SparkCluster
+
+    program = program_of(*SYSTEMS[0])
+    run, spec = committed(program, tmp_path)
+    cluster = SparkCluster.of(session, spec, tmp_path / "log")
+    found, _ = judged(program, run, cluster, memory)  # type: ignore[arg-type]
+    assert found.findings == judged(program, run, Here(spec), memory)[0].findings

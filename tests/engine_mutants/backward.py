@@ -1,0 +1,56 @@
+"""Mutants of the backward search of the Spark engine. They run without Spark."""
+
+from __future__ import annotations
+
+from kraftcheck.ci.dataset.search.levels import JobFailedError
+from tests.ci.spark import test_spark_backward
+from tests.engine_mutants.distributed import APART, BATCHES
+from tests.engine_mutants.mutant import Killer, Mutant
+
+CUT_BACKWARD = Killer(test_spark_backward.test_what_was_cut_is_uncertain, (1,))
+FOLDED = Killer(test_spark_backward.test_what_flows_to_a_state_is_all_bits)
+
+
+def backward(system: int, memory: int) -> Killer:
+    """The test that recovery of a toy is judged as natively, by rounds (0) or by arcs in memory (1)."""
+    return Killer(test_spark_backward.test_recovery_is_judged_as_natively, (system, memory))
+
+
+BACKWARD = (
+    Mutant("arcs-tag-only", "A step leads to any state whose hash has the tag of its target's.",
+           "solvers.blocks.recordset:_index_of", "b.if_then(records.holds(entry.get(), state))",
+           "b.if_then(records.has_tag(entry.get(), hashed))", APART),
+    Mutant("arcs-of-the-first", "Of a batch of steps each leads where the first does.",
+           "solvers.blocks.recordset:emit_find", "indices, b.add(at.get(), k))", "indices, at.get())", BATCHES),
+    Mutant("arcs-out-lost", "A step to a state that was not explored is not noted.",
+           "ci.spark.backward.arcs:_Part._list", "self._leaves.append(", "list(", CUT_BACKWARD),
+    Mutant("arcs-cut-lost", "That a domain cuts a way is not brought to the state.",
+           "ci.spark.backward.arcs:_Part.made", "self._leaves.append(frame[1:].reshape(-1, 2))", "pass",
+           backward(1, 0)),
+    Mutant("leaves-unread-in-rounds", "What leads out of the explored states is not read in the first round.",
+           "ci.spark.backward.rounds:_flows", 'files.leaves, "number"', 'None, "number"', backward(1, 0)),
+    Mutant("leaves-unread-here", "What leads out of the explored states is not read in the driver.",
+           "ci.spark.backward.search:SparkBackward._here", 'part.leaves, "number"', 'None, "number"',
+           backward(1, 1)),
+    Mutant("window-unlisted", "The steps into the last buckets of a window are lost.",
+           "ci.spark.backward.arcs:_Part.made",
+           "self._list(writer, candidates, waiting)\n                candidates, stop", "candidates, stop",
+           backward(2, 0)),
+    Mutant("rise-unwritten", "Of what flows to a state only the first bits raise its mark.",
+           "ci.spark.backward.rounds:folded", "np.bitwise_or.reduceat(bits, begins)", "bits[begins]", FOLDED),
+    Mutant("arcs-uncounted", "Arcs of a part of the states count as all.",
+           "ci.spark.backward.search:SparkBackward._listed",
+           "if [part[\"part\"] for part in made] != list(range(numbering.parts)) or expanded != numbering.count:",
+           "if False:", Killer(test_spark_backward.test_a_split_that_is_not_expanded_is_an_error)),
+    Mutant("round-uncounted", "A round whose tasks did not all come back counts.",
+           "ci.spark.backward.search:SparkBackward._round", "if len(results) != numbering.parts or sent != came:",
+           "if False:", Killer(test_spark_backward.test_a_lost_result_fails_the_search, (1,))),
+    Mutant("checkpoint-half", "A checkpoint is taken up though one of its files is missing.",
+           "ci.spark.backward.checkpoint:BackwardLog.read", "if all(is_whole", "if True or all(is_whole",
+           Killer(test_spark_backward.test_a_checkpoint_that_is_not_whole_is_not_taken_up, (0,)),
+           (JobFailedError,)),
+    Mutant("arcs-checksum-unread", "The checksums of the pages of arcs are not verified.",
+           "ci.spark.backward.files:read_groups", "page_checksum_verification=True",
+           "page_checksum_verification=False",
+           Killer(test_spark_backward.test_an_altered_file_is_an_error)),
+)  # fmt: skip

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
+from kraftcheck.ci.explore.native import SearchBudget
 from kraftcheck.ci.prove.certificates import check_certificate, write_certificate
 from kraftcheck.ci.prove.command import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, subject
+from kraftcheck.ci.verdicts.numbers import EXPLORED, FINITE, numbers_that_agree
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.properties.expected.proofs import ANY_NUMBER, CERTIFIED, NOT_PROVEN
@@ -52,6 +54,7 @@ class ProofRow:
         stopped: whether it was stopped before it was finished.
         bounds: those that are not the scope's.
         certified: whether cvc5 confirmed the certificate; None where it was not asked.
+        numbers: of a proof for any number of brokers, the numbers for which the same was found.
     """
 
     row: Row
@@ -61,6 +64,7 @@ class ProofRow:
     stopped: bool
     bounds: Mapping[str, int] = field(factory=dict)
     certified: bool | None = None
+    numbers: tuple[int, ...] = ()
 
     @property
     def claims(self) -> int:
@@ -84,7 +88,8 @@ class ProofRow:
     def line(self) -> str:
         """The proof as the check prints it."""
         outcome = "as expected" if not self.unexpected else f"[bold red]{len(self.unexpected)} UNEXPECTED[/]"
-        number = "".join(f" and of {name}" for name in self.bounds)
+        few = f" (so with {', '.join(map(str, self.numbers))})" if self.numbers else ""
+        number = "".join(f" and of {name}" for name in self.bounds) + few
         confirmed = {None: "", True: ", confirmed by cvc5", False: "; cvc5 is not installed, and was not asked"}
         return (
             f"{' '.join(self.row):34} {self.queries:>12,} queries for any number of steps{number}, "
@@ -92,21 +97,24 @@ class ProofRow:
         )
 
 
-def row_proofs(row: Row, proven: bool, workers: int, quiet: bool) -> Iterator[ProofRow]:
+def row_proofs(row: Row, proven: bool, budget: SearchBudget, quiet: bool) -> Iterator[ProofRow]:
     """The proofs of a row, none where it has none; none follows one that was stopped.
 
     Args:
         row: system, scope, rule set.
         proven: whether it is proven at its scope's bounds.
-        workers: processes that ask Z3.
+        budget: as of the row's search; so many processes ask Z3.
         quiet: whether no progress is shown.
+
+    Raises:
+        EngineDisagreement: where what is proven for any number of brokers is refuted for one.
     """
     if proven:
-        yield (of_scope := _of_scope(row, workers, quiet))
+        yield (of_scope := _of_scope(row, budget.workers, quiet))
         if of_scope.stopped:
             return
     if row in ANY_NUMBER:
-        yield _of_any_number(row, quiet)
+        yield _of_any_number(row, budget, quiet)
 
 
 def _of_scope(row: Row, workers: int, quiet: bool) -> ProofRow:
@@ -116,8 +124,8 @@ def _of_scope(row: Row, workers: int, quiet: bool) -> ProofRow:
     return _proof_row(row, proof, {}, certified)
 
 
-def _of_any_number(row: Row, quiet: bool) -> ProofRow:
-    """The proof of some claims for any number of brokers, from each other alone."""
+def _of_any_number(row: Row, budget: SearchBudget, quiet: bool) -> ProofRow:
+    """The proof of some claims for any number of brokers, from each other alone; and what numbers say of them."""
     whole, names = find_system(row[0]), ANY_NUMBER[row]
     few = evolve(
         whole,
@@ -125,8 +133,10 @@ def _of_any_number(row: Row, quiet: bool) -> ProofRow:
         lemmas=lambda setting: [claim for claim in whole.lemmas(setting) if claim.id in names],
     )
     bounds = {bound.name: ANY for bound in whole.bounds if bound.takes_any}
-    proof = run_proof(ProofRequest(few, row[1], bounds, row[2]), EFFORT, (), 1, quiet)
-    return _proof_row(row, proof, bounds)
+    request = ProofRequest(few, row[1], bounds, row[2])
+    proof = run_proof(request, EFFORT, (), 1, quiet)
+    numbers = () if proof.stopped else numbers_that_agree(request, proof, EFFORT, budget, quiet)
+    return evolve(_proof_row(row, proof, bounds), numbers=numbers)
 
 
 def _proof_row(row: Row, proof: Proof, bounds: Mapping[str, int], certified: bool | None = None) -> ProofRow:
@@ -161,5 +171,8 @@ def _unexpected(proof: ProofRow) -> Iterator[UnexpectedVerdict]:
         if expected != actual:
             failed = EXIT_INCOMPLETE if proof.stopped else EXIT_UNKNOWN
             yield UnexpectedVerdict(row, claim.id, expected, actual, EXIT_VACUOUS if actual == PROVEN else failed)
+    if proof.bounds and proof.proven:
+        for number in sorted({*EXPLORED, FINITE} - {*proof.numbers}):
+            yield UnexpectedVerdict(row, f"with {number} brokers", PROVEN, "not decided", EXIT_INCOMPLETE)
     for id_ in sorted(set(open_claims) - {claim.id for claim in proof.proofs}):
         yield UnexpectedVerdict(row, id_, UNPROVEN, "not judged", EXIT_VACUOUS)

@@ -18,7 +18,8 @@ from kraftcheck.properties.expected.verdicts import EVERY, Row, expected
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.program.pruning import Pruning
 from kraftcheck.solvers.program.stop import is_stop
-from kraftcheck.solvers.program.verdict import EXIT_VACUOUS, PropertyVerdict, exit_code
+from kraftcheck.solvers.program.verdict import EXIT_VACUOUS, PropertyVerdict, Refuted, exit_code
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
 
 
 @frozen
@@ -133,6 +134,7 @@ def row_parts(row: Row, proven: bool, options: RowOptions) -> Iterator[RowPart]:
 
     Raises:
         Interrupted: when the search was stopped before it began.
+        EngineDisagreement: when it refutes what is proven.
     """
     chosen = subject(row[0], row[1], {}, row[2])
     found = run(program(chosen), options.budget, options.quiet)
@@ -144,7 +146,16 @@ def row_parts(row: Row, proven: bool, options: RowOptions) -> Iterator[RowPart]:
     )  # fmt: skip
     yield explored
     if not explored.stopped:
-        yield from row_proofs(row, proven, options.budget.workers, options.quiet)
+        for proof in row_proofs(row, proven, options.budget, options.quiet):
+            _compare(explored, proof)
+            yield proof
+
+
+def _compare(explored: ExploredRow, proof: ProofRow) -> None:
+    """Raises EngineDisagreement where the search of a row refutes what is proven of it, whatever is expected."""
+    for verdict in explored.verdicts:
+        if verdict.claim in proof.proven and isinstance(verdict.verdict, Refuted):
+            raise EngineDisagreement(f"{' '.join(explored.row)}: {verdict.claim} is proven, and refuted")
 
 
 def _unexpected(explored: ExploredRow) -> Iterator[UnexpectedVerdict]:

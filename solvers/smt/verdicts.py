@@ -67,16 +67,26 @@ def judge(proof: Proof, evidence: SearchEvidence) -> list[ClaimJudgement]:
     Raises:
         EngineDisagreement: when the search refutes what is proven, or ints do not confirm a countermodel.
     """
+    confirm_proven(proof, evidence)
     names = {claim.id for claim in proof.theory.claims}
     judgements = [_judge_claim(proof, name, evidence) for name in proof.claims if name in names]
     return [judgement for judgement in judgements if judgement.verdict.claim in proof.targets]
 
 
-def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudgement:
-    claim, broken = proof.theory.claim(name), evidence.refutation(name)
-    if proof.proven(name):
-        if broken is not None:
+def confirm_proven(proof: Proof, evidence: SearchEvidence) -> None:
+    """Compare what is proven, and what it rests on, with searches.
+
+    Raises:
+        EngineDisagreement: when one refutes what is proven.
+    """
+    for name in filter(proof.proven, proof.claims):
+        if (broken := evidence.refutation(name)) is not None:
             raise EngineDisagreement(f"{name} is proven, and a run of {len(broken[0].trace.steps)} steps refutes it")
+
+
+def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudgement:
+    claim = proof.theory.claim(name)
+    if proof.proven(name):
         shown = not claim.case or evidence.shows(claim.case)
         proven: Verdict = Holds(bound_text(proof)) if shown else Unknown(f"proven, but no run shows {claim.case}")
         if shown and name not in proof.theory.lemmas:  # a lemma serves other claims, and may say what domains say
@@ -87,7 +97,7 @@ def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudg
     steps = [replay_countermodel(proof.theory, answer, proof.assumed()) for answer in refuted]
     counterexamples = [locate(step, claim, evidence.explored, evidence.reason) for step in steps]
     counterexample = min(counterexamples, key=lambda candidate: candidate.reach != REACHABLE, default=None)
-    if broken is not None:
+    if (broken := evidence.refutation(name)) is not None:
         refuted_verdict, search = broken
         # Z3's countermodel may start from a state that nothing reaches; the search has a run that ends in one.
         if counterexample is None or counterexample.reach != REACHABLE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.symmetry import SymmetryError
-from tests.ci.verdicts import test_check_processes
+from tests.ci.verdicts import test_check_processes, test_numbers
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.reference import test_confirm_edges
 from tests.solvers.search import test_explorer, test_recoverability, test_symmetry
@@ -191,6 +191,18 @@ ROWS = (
     Mutant("row-of-another", "What a process found of one row counts for the row that it was given.",
            "ci.verdicts.processes:_Rows._receive", "if not whole or any(part.row != row for part in parts):",
            "if not whole:", Killer(test_check_processes.test_a_row_that_is_not_whole_is_an_error, (4,))),
+    Mutant("search-of-a-row-unheard", "What the search of a row refutes is proven of it.",
+           "ci.verdicts.row:_compare", "isinstance(verdict.verdict, Refuted)", "False",
+           Killer(test_numbers.test_what_is_proven_and_refuted_of_a_row_is_a_fault)),
+    Mutant("number-unheard", "What is refuted with two brokers is proven for any number.",
+           "ci.verdicts.numbers:explored_with", "SearchEvidence(others=(found,))", "SearchEvidence()",
+           Killer(test_numbers.test_a_number_that_refutes_what_is_proven_for_any_is_a_fault)),
+    Mutant("finite-proof-unheard", "What is not inductive with five brokers is proven for any number.",
+           "ci.verdicts.numbers:proven_with", "if refuted:", "if False:",
+           Killer(test_numbers.test_a_number_for_which_a_claim_is_not_inductive_is_a_fault)),
+    Mutant("number-undecided-passes", "A number of brokers that was not decided agrees.",
+           "ci.verdicts.proofs:_unexpected", "sorted({*EXPLORED, FINITE} - {*proof.numbers})", "()",
+           Killer(test_numbers.test_a_number_that_is_not_decided_is_no_pass)),
     Mutant("lost-process-passes", "A process that ended is taken for one that was stopped.",
            "ci.verdicts.processes:_Rows._receive", "if stop.wait(STOP_SECONDS):", "if True:",
            Killer(test_check_processes.test_a_process_that_ends_is_no_pass)),

@@ -12,8 +12,10 @@ from attrs import evolve
 
 from kraftcheck.ci.prove.command import run_proof
 from kraftcheck.ci.prove.table import ProofRun, column_heads, document, main, merged, page, read_runs, run_of
+from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.expected.verdicts import EVERY, expected
 from kraftcheck.solvers.smt.queries import Effort
 from tests.shared.commands import kraftcheck
 from tests.shared.places import DOCS
@@ -59,6 +61,28 @@ def test_the_table_is_of_properties_that_there_are() -> None:
         assert {name: value for name, value in run.bounds.items() if value != "any"} == {
             name: value for name, value in of.setting.values().items() if value is not None
         }
+
+
+WITH_TWO_ONLY = ("directories",)
+"""Systems that the check does not explore with three brokers."""
+
+
+def test_no_search_is_expected_to_refute_what_a_column_proves() -> None:
+    """The check, which compares each search with what is expected, is red where a number refutes what any number has.
+
+    What is proven for any number of brokers is explored with 2 and with 3, or with 2 only.
+    """
+    for run in RUNS:
+        rows = {
+            row: subject(*row[:2], {}, row[2]).setting for row in EVERY if (row[0], row[2]) == (run.system, run.rules)
+        }
+        proven = [claim for claim, verdict in run.verdicts.items() if verdict == "proven"]
+        for claim in proven:
+            refuting = [row for row in rows if expected(row, claim).startswith("refuted")]
+            assert refuting == [], claim
+        if run.bounds.get("brokers") == "any":
+            wanted = {2} if run.system in WITH_TWO_ONLY else {2, 3}
+            assert wanted <= {setting["brokers"] for setting in rows.values()}, run.command()
 
 
 def test_columns_of_equal_numbers_are_told_apart() -> None:

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.explore.native import SearchBudget
 from kraftcheck.ci.verdicts import proofs
 from kraftcheck.properties.expected.proofs import ANY_NUMBER, CERTIFIED, LONG, NOT_PROVEN, proofs_named
 from kraftcheck.properties.expected.verdicts import EXPECTED
 from tests.shared.commands import Ran, kraftcheck
+
+BUDGET = SearchBudget(1, 1 << 30)
 
 
 def checked(row: tuple[str, str, str]) -> Ran:
@@ -22,17 +25,17 @@ def test_a_theorem_for_any_number_is_part_of_the_check() -> None:
     """A row of the check is proven for any number of brokers too, from the claims named and nothing else."""
     (row,) = ANY_NUMBER
     assert row in EXPECTED
-    proof_row = proofs._of_any_number(row, quiet=True)
+    proof_row = proofs._of_any_number(row, BUDGET, quiet=True)
     assert proof_row.proven == [claim.id for claim in proof_row.proofs] == list(ANY_NUMBER[row])
     assert (proof_row.unexpected, proof_row.subject().setting.text().split(",")[0]) == ((), "brokers any")
-    assert "and of brokers, " in proof_row.line()
+    assert "and of brokers (so with 2, 3, 5), " in proof_row.line()
 
 
 def test_what_is_not_proven_for_any_number_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """A claim that does not follow from those named is no pass: exit 22."""
     (row,) = ANY_NUMBER
     monkeypatch.setitem(ANY_NUMBER, row, ("leader-active",))  # type: ignore[arg-type]
-    (one,) = proofs._of_any_number(row, quiet=True).unexpected
+    (one,) = proofs._of_any_number(row, BUDGET, quiet=True).unexpected
     assert (one.claim, one.expected, one.actual, one.code) == ("leader-active", "proven", "not proven", 22)
 
 

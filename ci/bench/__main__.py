@@ -25,6 +25,7 @@ from kraftcheck.ci.bench import disk as bench_disk
 from kraftcheck.ci.bench import frame as bench_frame
 from kraftcheck.ci.bench import liveness as bench_liveness
 from kraftcheck.ci.bench import logs as bench_logs
+from kraftcheck.ci.bench import proofs as bench_proofs
 from kraftcheck.ci.bench import query as bench_query
 from kraftcheck.ci.bench import serve as bench_serve
 from kraftcheck.ci.bench import start as bench_start
@@ -237,6 +238,7 @@ BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequen
     "logs": (bench_logs.EVERY, bench_logs.measure_cases, "the replay of metadata logs: records a second"),
     "conform": (tuple(bench_conform.CASES), bench_conform.measure_cases, "conformance with Kafka: cases a second"),
     "start": (tuple(bench_start.CASES), bench_start.measured, "the start of commands that compute nothing"),
+    "proofs": (tuple(bench_proofs.CASES), bench_proofs.measured, "proofs for any number of brokers: seconds a command"),
     "query": (tuple(bench_query.CASES), bench_query.measured, "questions about a space: seconds a command"),
     "serve": (tuple(bench_serve.CASES), bench_serve.measured, "the local page: milliseconds a step"),
     "frame": (tuple(bench_frame.CASES), bench_frame.measure_cases, "data frames: seconds for a million states"),
@@ -283,10 +285,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(HEADER)
     for case in CASES:
         if not options.cases or case.name in options.cases:
-            rows_of_case = [measure(case, threads, options.runs) for threads in THREADS]
-            rows += rows_of_case
-            for row in rows_of_case:
-                print(line(row, rows_of_case[0]), flush=True)
+            rows += (of_case := [measure(case, threads, options.runs) for threads in THREADS])
+            print(*(line(row, of_case[0]) for row in of_case), sep="\n", flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"\nmedians of {options.runs}; peak memory of this process {peak:,.0f} MB; {platform.machine()}, "
           f"Python {platform.python_version()}")  # fmt: skip

@@ -12,6 +12,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.bench import __main__ as bench
+from kraftcheck.ci.prove.broken_proofs import BrokenProof
 from kraftcheck.model.rules.ruleset import parse
 
 ROOT = Path(bench.__file__).parent.parent
@@ -116,6 +117,20 @@ def test_the_start_is_measured(tmp_path: Path) -> None:
     plain, check = json.loads(target.read_text())
     assert (plain["case"], check["case"]) == ("help", "check-help")
     assert 0 < plain["seconds"] < check["seconds"]
+
+
+def test_proofs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variants that break proofs are counted and timed beside the budget; one that breaks none is not measured."""
+    bugs = bench.bench_proofs
+    monkeypatch.setattr(bugs, "CASES", {"elections-bugs": (lambda: bugs.broken("elections", 1), 300)})
+    target = tmp_path / "rows.json"
+    assert bench.main(["--proofs", "--runs", "1", "--json", str(target)]) == 0
+    (row,) = json.loads(target.read_text())
+    assert (row["case"], row["count"], row["budget"]) == ("elections-bugs", 1, 300)
+    assert 0 < row["processor"] <= 3 * row["seconds"]
+    monkeypatch.setattr(bugs, "attempt_any", lambda row, *_, **__: BrokenProof(row, {}))
+    with pytest.raises(bugs.UnprovenError, match=r"elections\+.* proven all the same"):
+        bench.main(["--proofs", "--runs", "1"])
 
 
 def test_conformance_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

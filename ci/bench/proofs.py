@@ -1,0 +1,96 @@
+"""The benchmark of proofs for any number of brokers: `python -m kraftcheck.ci.bench --proofs [CASE ...]`.
+
+Each case is a whole command's work, with two processes where it takes them, and has a budget of seconds on two idle
+processors. A case that finds anything but proofs, or defects that break them, measures nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import frozen
+
+from kraftcheck.ci.prove.broken_for_any import attempt_any
+from kraftcheck.ci.prove.broken_proofs import rows
+from kraftcheck.ci.prove.command import run_proof
+from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.solvers.smt.queries import Effort
+
+WORKERS = 2
+
+
+class UnprovenError(AssertionError):
+    """A proof that fails, or does not break where it must."""
+
+
+@frozen
+class ProofsRow:
+    """A case: how many queries or variants, median seconds of the clock and of processors, its budget, and the load."""
+
+    case: str
+    count: int
+    seconds: float
+    processor: float
+    budget: int
+    load: float
+
+
+def proven(system: str, scope: str | None = None) -> int:
+    """Prove every claim of a system for any number of brokers; how many queries that takes.
+
+    Raises:
+        UnprovenError: where a claim is not proven.
+    """
+    proof = run_proof(ProofRequest(system, scope, {"brokers": ANY}, "fixed"), Effort(), (), WORKERS, quiet=True)
+    if unproven := [claim for claim in proof.targets if not proof.proven(claim)]:
+        raise UnprovenError(f"{system}: {', '.join(unproven)} not proven")
+    return len(proof.answers)
+
+
+def broken(system: str, most: int | None = None) -> int:
+    """Break the proofs of a system by each variant, or the first few; how many there are.
+
+    Raises:
+        UnprovenError: where a variant breaks no proof that it must break.
+    """
+    variants = [row for row in rows() if row.system == system][:most]
+    for row in variants:
+        if standing := attempt_any(row, WORKERS, quiet=True).proven:
+            raise UnprovenError(f"{system}+{row.variant}: {', '.join(standing)} proven all the same")
+    return len(variants)
+
+
+CASES: Mapping[str, tuple[Callable[[], int], int]] = {
+    "elections": (lambda: proven("elections"), 120),
+    "elections-bugs": (lambda: broken("elections"), 300),
+}
+"""What is done, and its budget in seconds, by case."""
+
+
+def measured(cases: Sequence[str], runs: int) -> list[ProofsRow]:
+    """Measure the cases, all by default, and print the table."""
+    print(f"{'case':16} {'count':>6} {'seconds':>8} {'processor':>10} {'budget':>7} {'load':>6}")
+    measured_rows = []
+    for case in cases or CASES:
+        work, budget = CASES[case]
+        count, times = 0, []
+        for _ in range(runs):
+            start, before = time.perf_counter(), _processor()
+            count = work()
+            times.append((time.perf_counter() - start, _processor() - before))
+        seconds, processor = (statistics.median(column) for column in zip(*times, strict=True))
+        row = ProofsRow(case, count, seconds, processor, budget, os.getloadavg()[0])
+        print(f"{case:16} {count:6} {seconds:8.1f} {processor:10.1f} {budget:7} {row.load:6.1f}", flush=True)
+        measured_rows.append(row)
+    return measured_rows
+
+
+def _processor() -> float:
+    """Seconds of processors of this process, and of those of its processes that have ended."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.testing import judging
 from tests.shared.places import ROOT
 
 pytest_plugins = ["pytester"]
+
+IMPORTED = judging.__name__
+"""What the plugin imports as it judges: a run in this process puts `sys.modules` back, and would import it anew."""
 
 INSTALLED = any(point.value == "kraftcheck.ci.testing.pytest_plugin" for point in entry_points(group="pytest11"))
 
@@ -45,14 +49,14 @@ LIGHT = System(
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """Runs pytest on a test file, with the plugin, in a process of its own."""
+    """Runs pytest on a test file, with the plugin; in this process, with a cache of its own."""
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{pytester.path}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def go(text: str, *words: str) -> pytest.RunResult:
         pytester.makepyfile(lights=TOYS, test_light=text)
         plugin = [] if INSTALLED else ["-p", "kraftcheck.ci.testing.pytest_plugin"]
-        return pytester.runpytest_subprocess(*plugin, "-p", "no:hypothesispytest", *words)
+        return pytester.runpytest_inprocess(*plugin, "-p", "no:hypothesispytest", *words)
 
     return go
 

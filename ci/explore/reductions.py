@@ -18,7 +18,7 @@ from kraftcheck.solvers.search.symmetry import reduced
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
 NONE, ORDERS = "none", "orders"
-OFF, PROVEN = "off", "proven"
+OFF, ON, PROVEN = "off", "on", "proven"
 
 
 def reduction_options(command: Decorated) -> Decorated:
@@ -28,40 +28,68 @@ def reduction_options(command: Decorated) -> Decorated:
         help="orders: leave out orders of independent steps; traces may be longer than the shortest.",
     )(command)  # fmt: skip
     return click.option(
-        "--symmetry", type=click.Choice(["on", "proven", "off"]), default="off", show_default=True,
+        "--symmetry", type=click.Choice([ON, PROVEN, OFF]), default=OFF, show_default=True,
         help="Explore states that differ by names alone once; proven: by what Z3 proves of the rules.",
     )(command)  # fmt: skip
 
 
 def traced_for(chosen: Subject, engine: str, symmetry: str, reduce: str, find: str | None) -> Program:
-    """The subject traced, to be explored with these reductions.
+    """The subject traced, to be explored with these options.
 
     Raises:
-        Refusal: where it has no symmetry at this setting, for what cannot be judged in some orders only, for another
-            engine, and for two reductions.
+        Refusal: as `reduced_program`; for another engine; for a reduction that may leave out the shortest way.
     """
-    if reduce == ORDERS:
-        _check_orders(engine, symmetry, find)
-        try:
-            return by_orders(program(chosen))
-        except OrdersError as error:
-            raise Refusal(f"--reduce orders: {error}") from error
-    return _by_symmetry(chosen, engine, symmetry) if symmetry != OFF else program(chosen)
-
-
-def _check_orders(engine: str, symmetry: str, find: str | None) -> None:
-    if engine != "native":
-        raise Refusal(f"--reduce orders works with --engine native, not with {engine}")
-    if symmetry != OFF:
-        raise Refusal(f"--reduce orders cannot be combined with --symmetry {symmetry}; take one of the two")
-    if find:
+    for name, value, without in (("reduce", reduce, NONE), ("symmetry", symmetry, OFF)):
+        if value != without and engine != "native":
+            raise Refusal(f"{option(name, value)} works with --engine native, not with {engine}")
+    if reduce == ORDERS and find:
         raise Refusal("--find asks for the shortest way, which --reduce orders may leave out; leave out one of the two")
+    return reduced_program(chosen, symmetry, reduce, option)
 
 
-def _by_symmetry(chosen: Subject, engine: str, symmetry: str) -> Program:
-    if engine != "native":
-        raise Refusal(f"--symmetry {symmetry} works with --engine native, not with {engine}")
+def option(name: str, value: str) -> str:
+    """A reduction as the command line spells it."""
+    return f"--{name} {value}"
+
+
+def argument(name: str, value: str) -> str:
+    """A reduction as Python spells it."""
+    return f"{name}={True if value == ON else value!r}"
+
+
+def symmetry_of(value: bool | str) -> str:
+    """The symmetry of an argument in Python, as the option has it; refuses what is none."""
+    for one, spelled in ((False, OFF), (True, ON), (PROVEN, PROVEN)):
+        if value == one:
+            return spelled
+    raise Refusal(f"symmetry takes False, True or {PROVEN!r}, not {value!r}")
+
+
+def reduced_program(chosen: Subject, symmetry: str, reduce: str, spelled: Callable[[str, str], str]) -> Program:
+    """The subject traced, to be explored with these reductions.
+
+    Args:
+        chosen: the subject.
+        symmetry, reduce: as the options have them.
+        spelled: how the user has written one, for refusals.
+
+    Raises:
+        Refusal: where it has no symmetry at this setting, for what cannot be judged in some orders only, for two
+            reductions, and for a reduction that there is not.
+    """
+    if reduce not in (NONE, ORDERS):
+        raise Refusal(f"reduce is {reduce!r}, none of {NONE}, {ORDERS}")
+    if reduce == ORDERS and symmetry != OFF:
+        both = f"{spelled('reduce', reduce)} cannot be combined with {spelled('symmetry', symmetry)}"
+        raise Refusal(f"{both}; take one of the two")
+    traced = program(chosen)
     try:
-        return by_proven_symmetry(program(chosen)) if symmetry == PROVEN else reduced(program(chosen))
+        if reduce == ORDERS:
+            return by_orders(traced)
+        if symmetry == PROVEN:
+            return by_proven_symmetry(traced)
+        return reduced(traced) if symmetry == ON else traced
+    except OrdersError as error:
+        raise Refusal(f"{spelled('reduce', reduce)}: {error}") from error
     except SymmetryError as error:
-        raise Refusal(f"--symmetry {symmetry}: {error}") from error
+        raise Refusal(f"{spelled('symmetry', symmetry)}: {error}") from error

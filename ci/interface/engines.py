@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 from kraftcheck.ci.explore import walk_report
+from kraftcheck.ci.explore.reductions import NONE, argument, reduced_program, symmetry_of
+from kraftcheck.ci.interface.arguments import (
+    Invariants,
+    bounds_of,
+    cache_of,
+    check_choice,
+    check_numbers,
+    expressions_of,
+    threads_of,
+)
 from kraftcheck.ci.interface.result import Result
 from kraftcheck.ci.prove import report as proof_report
-from kraftcheck.ci.prove.command import check_only, search_evidence
+from kraftcheck.ci.prove.command import check_only
+from kraftcheck.ci.prove.evidence import search_evidence
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.prove.second_solver import check_endless, check_solver
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
-from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.options import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.bound import ANY, spelled
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
-from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.program import Program
@@ -46,7 +52,6 @@ from kraftcheck.solvers.program.verdict import (
     worst_exit_code,
 )
 from kraftcheck.solvers.search import explore as search
-from kraftcheck.solvers.search.symmetry import reduced
 from kraftcheck.solvers.smt import induction
 from kraftcheck.solvers.smt.queries import SOLVERS, Effort
 from kraftcheck.solvers.smt.theory import theory
@@ -58,50 +63,6 @@ from kraftcheck.solvers.walks.walks import Walks
 from kraftcheck.solvers.walks.walks import simulate as walk
 
 Answer = TypeVar("Answer")
-
-Invariants = Mapping[str, str] | Iterable[str]
-"""Expressions by the names that they get as properties, or expressions that are named by their texts."""
-
-
-def _bounds(bounds: Mapping[str, int | str]) -> dict[str, int]:
-    """Bounds as the command line takes them: with `-` for `_`, and `any` for one that bounds nothing."""
-    numbers = {name: ANY if value == spelled(ANY) else value for name, value in bounds.items()}
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise Refusal(f"{name} takes an int, not {value!r}")
-    return {name.replace("_", "-"): int(value) for name, value in numbers.items()}
-
-
-def _check(least: int, **numbers: int | None) -> None:
-    """Refuse what is no int, and ints below the least that makes sense; None stands for a default."""
-    for name, value in numbers.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            raise Refusal(f"{name} takes an int of at least {least}, not {value!r}")
-
-
-def _expressions(invariants: Invariants, when: str = "") -> Expressions:
-    """Expressions as the command line takes them, with the names that they have; refuses what are none."""
-    named = dict(invariants) if isinstance(invariants, Mapping) else {}
-    texts, names = list(named.values() or invariants), list(named)
-    if isinstance(invariants, str) or not all(isinstance(text, str) and text.strip() for text in (*texts, *names)):
-        raise Refusal(f"invariants takes expressions by name, {{'led': 'a in b'}}, or a list, not {invariants!r}")
-    if when and not texts:
-        raise Refusal("when says where invariants have to hold; give one")
-    return Expressions(tuple(texts), when, names=tuple(name.strip() for name in names))
-
-
-def _one_of(name: str, value: str, choices: Iterable[str]) -> None:
-    if value not in choices:
-        raise Refusal(f"{name} is {value!r}, none of {', '.join(choices)}")
-
-
-def _threads(threads: int | None) -> int:
-    return threads if threads is not None else len(os.sched_getaffinity(0))
-
-
-def _cache(cache: bool) -> Path | None:
-    return cache_folder() if cache else None
-
 
 POLL_SECONDS = 0.2
 """How long a Ctrl-C may go unnoticed."""
@@ -132,7 +93,7 @@ def _explored(
 ) -> search.Exploration:
     ask = partial(
         search.explore, traced, clock=time.monotonic, threads=threads, memory=memory,
-        cache_dir=_cache(cache), sampling=sampling,
+        cache_dir=cache_of(cache), sampling=sampling,
     )  # fmt: skip
     return _interruptible(traced.system.name, lambda stop: ask(stop=stop, **limits))  # type: ignore[arg-type]
 
@@ -140,8 +101,8 @@ def _explored(
 def explore(
     system: str | System, *, scope: str | None = None, rules: str | None = None, properties: Sequence[str] = (),
     threads: int | None = None, memory: int | None = None, max_depth: int | None = None,
-    max_states: int | None = None, stop_at_first: bool = False, strict: bool = False, symmetry: bool = False,
-    sampling: Sampling = DEFAULT, keep: bool = True, cache: bool = True,
+    max_states: int | None = None, stop_at_first: bool = False, strict: bool = False, symmetry: bool | str = False,
+    reduce: str = NONE, sampling: Sampling = DEFAULT, keep: bool = True, cache: bool = True,
     progress: Callable[[search.SearchProgress], None] | None = None, invariants: Invariants = (), when: str = "",
     **bounds: int,
 ) -> Result:  # fmt: skip
@@ -157,7 +118,8 @@ def explore(
         max_depth, max_states: limits, in steps and states; past them verdicts are incomplete.
         stop_at_first: end at the first violation.
         strict: whether what a declared cap cuts is incomplete too.
-        symmetry: explore states that differ by names alone once.
+        symmetry: explore states that differ by names alone once; "proven": by what Z3 proves of the rules.
+        reduce: "orders" leaves out orders of independent steps.
         sampling: how much is audited on ints.
         keep: whether the result keeps the states.
         cache: whether compiled code is kept between runs.
@@ -167,25 +129,24 @@ def explore(
         bounds: single bounds by name, with `_` for `-`.
 
     Returns:
-        The verdicts. A counterexample is shortest, and was replayed on ints.
+        The verdicts. A counterexample was replayed on ints, and is shortest, but with `reduce`.
 
     Raises:
         Refusal: in one line, for what cannot be asked.
         EngineDisagreement: when ints do not confirm what compiled code says.
     """
-    _check(1, threads=threads, memory=memory, max_states=max_states)
-    _check(0, max_depth=max_depth)
-    chosen = subject(system, scope, _bounds(bounds), rules, properties, expressions=_expressions(invariants, when))
+    check_numbers(1, threads=threads, memory=memory, max_states=max_states)
+    check_numbers(0, max_depth=max_depth)
+    chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=expressions_of(invariants, when))
     check_switches(chosen)
     try:
-        traced = reduced(program(chosen)) if symmetry else program(chosen)
         found = _explored(
-            traced, _threads(threads), default_memory() if memory is None else memory, cache, sampling,
-            max_depth=max_depth, max_states=max_states, stop_at_first=stop_at_first, strict=strict, keep=keep,
-            progress=progress,
+            reduced_program(chosen, symmetry_of(symmetry), reduce, argument), threads_of(threads),
+            memory or default_memory(), cache, sampling, max_depth=max_depth, max_states=max_states,
+            stop_at_first=stop_at_first, strict=strict, keep=keep, progress=progress,
         )  # fmt: skip
     except SymmetryError as error:
-        raise Refusal(f"{chosen.name}: {error}") from error
+        raise Refusal(f"{argument('symmetry', symmetry_of(symmetry))}: {error}") from error
     return _result(chosen, found)
 
 
@@ -213,17 +174,17 @@ def simulate(
         Refusal: in one line, for what cannot be asked.
         EngineDisagreement: when ints do not confirm what compiled code says.
     """
-    _check(1, runs=runs, steps=steps, threads=threads)
-    _check(0, seed=seed)
-    _one_of("schedule", schedule, SCHEDULES)
-    chosen = subject(system, scope, _bounds(bounds), rules, properties, expressions=_expressions(invariants, when))
+    check_numbers(1, runs=runs, steps=steps, threads=threads)
+    check_numbers(0, seed=seed)
+    check_choice("schedule", schedule, SCHEDULES)
+    chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=expressions_of(invariants, when))
     check_switches(chosen)
     traced = program(chosen)
 
     def walked(stop: threading.Event) -> Walks:
         return walk(
-            traced, runs, steps, seed, clock=time.monotonic, threads=_threads(threads), schedule=schedule,
-            cache_dir=_cache(cache), stop=stop, strict=strict,
+            traced, runs, steps, seed, clock=time.monotonic, threads=threads_of(threads), schedule=schedule,
+            cache_dir=cache_of(cache), stop=stop, strict=strict,
         )  # fmt: skip
 
     walks = with_suspects(_interruptible(chosen.name, walked))
@@ -266,13 +227,13 @@ def prove(
         Refusal: in one line, for what cannot be asked.
         EngineDisagreement: when ints do not confirm what compiled code or a solver says.
     """
-    _check(0, seed=seed, search_states=search_states)
+    check_numbers(0, seed=seed, search_states=search_states)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
         raise Refusal(f"timeout takes seconds above 0, not {timeout!r}")
-    _one_of("solver", solver, SOLVERS)
+    check_choice("solver", solver, SOLVERS)
     check_solver(solver, None, False)
-    added = _expressions(invariants)
-    request = ProofRequest(system, scope, _bounds(bounds), rules, added.invariants, added.names)
+    added = expressions_of(invariants)
+    request = ProofRequest(system, scope, bounds_of(bounds), rules, added.invariants, added.names)
     chosen, few = request.subject(), request.few if request.of_any() else None
     refuse_liveness(chosen, "prove judges", properties, "; ask for other properties here")
     check_switches(chosen, theory)
@@ -287,12 +248,12 @@ def prove(
     proof = _interruptible(chosen.name, proven)
 
     def explored(traced: Program) -> search.Exploration:
-        return _explored(traced, _threads(None), default_memory(), cache, DEFAULT, max_states=search_states, keep=True)
+        threads = threads_of(None)
+        return _explored(traced, threads, default_memory(), cache, DEFAULT, max_states=search_states, keep=True)
 
     judged = judge(proof, search_evidence(request, proof, search_states, explored))
     verdicts, seconds = tuple(one.verdict for one in judged), time.monotonic() - begun
     code = worst_exit_code(one.verdict for one in verdicts)
-    document = proof_report.document(chosen, proof, judged, seconds, effort, code)
-    notes = [line.strip() for line in proof_report.summary(proof, seconds, solver)]
-    notes.append(proof_report.assurance_line(proof, solver, None))
+    document = proof_report.document(chosen, proof, judged, seconds, effort, code, only)
+    notes = [line.strip() for line in proof_report.notes(chosen, proof, seconds, (solver, None), only)]
     return Result(chosen, "prove", verdicts, tuple(subject_.claims), tuple(notes), code, document)

@@ -10,6 +10,9 @@ from typing import Any
 import z3
 from attrs import evolve, frozen
 
+from kraftcheck.ci.prove.evidence import NO_SEARCH, explorer, needs_case, of_scope
+from kraftcheck.ci.prove.report import not_judged, not_judged_lines
+from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.subject import Subject, faults_refused, traced
 from kraftcheck.ci.terminal import time_limit
@@ -18,11 +21,21 @@ from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.ci.verdicts.reports.judged import judged_proof
 from kraftcheck.solvers.program.stop import StopFlag
-from kraftcheck.solvers.program.verdict import Incomplete, PropertyVerdict, Refuted, Unknown, Verdict, worst_exit_code
+from kraftcheck.solvers.program.verdict import (
+    Holds,
+    Incomplete,
+    PropertyVerdict,
+    Refuted,
+    Unknown,
+    Verdict,
+    worst_exit_code,
+)
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.spacer import Inference, infer
 from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.verdicts import SearchEvidence, unshown
 from kraftcheck.solvers.traces.plain import trace_document
 from kraftcheck.solvers.traces.render import lines
 
@@ -35,13 +48,14 @@ class BoundedResult:
     lemmas: Mapping[str, str]
 
 
-def run_bounded(chosen: Subject, effort: Effort, flags: Mapping[str, Any]) -> int:
+def run_bounded(request: ProofRequest, effort: Effort, flags: Mapping[str, Any]) -> int:
     """Check as the flags say, report, and return the exit code."""
-    start = time.monotonic()
+    start, chosen = time.monotonic(), request.subject()
     subject = traced(chosen, functools.partial(theory, use_lemmas=False, use_liveness=flags["bmc"] is not None))
     claims = [c.id for c in subject.claims if not flags["only"] or c.id in flags["only"]]
     with faults_refused(chosen.name):
         result = _search(subject, claims, effort, flags)
+        result = evolve(result, verdicts=_with_cases(request, subject, result.verdicts, flags))
     verdicts = [_property_verdict(subject, claim, time_limit.overdue(result.verdicts[claim])) for claim in claims]
     code = worst_exit_code(verdict.verdict for verdict in verdicts)
     screen = console(to_stderr=flags["target"] == "-")
@@ -52,6 +66,8 @@ def run_bounded(chosen: Subject, effort: Effort, flags: Mapping[str, Any]) -> in
     _print_traces(screen, verdicts, flags["number"])
     if flags["target"] is not None:
         write_json(flags["target"], _document(chosen, verdicts, result, flags, code))
+    for line in not_judged_lines(chosen, flags["only"]):
+        screen.plain(line)
     screen.plain(assurance.of_bounded([verdict.verdict for verdict in verdicts]))
     words = [report.WORDS[type(verdict.verdict)] for verdict in verdicts]
     counts = [f"{words.count(word)} {word}" for word in report.WORST_FIRST if word in words]
@@ -60,6 +76,25 @@ def run_bounded(chosen: Subject, effort: Effort, flags: Mapping[str, Any]) -> in
     flags["reports"].write(screen, [run], code, closing)
     screen.plain(closing)
     return code
+
+
+def _with_cases(
+    request: ProofRequest, subject: Theory, verdicts: Mapping[str, Verdict], flags: Mapping[str, Any]
+) -> dict[str, Verdict]:
+    """The verdicts, where what is proven holds only if a search shows what it speaks of.
+
+    Raises:
+        EngineDisagreement: when the search refutes what is proven.
+    """
+    proven = [claim for claim, verdict in verdicts.items() if isinstance(verdict, Holds)]
+    if not needs_case(subject, proven):
+        return dict(verdicts)
+    evidence = of_scope(request, explorer(flags)) if flags["search"] else SearchEvidence(reason=NO_SEARCH)
+    for claim in proven:
+        if evidence.refutation(claim) is not None:
+            raise EngineDisagreement(f"{claim} is proven, and a run refutes it")
+    cases = {claim: unshown(subject.program, subject.claim(claim), evidence) for claim in proven}
+    return {claim: cases.get(claim) or verdict for claim, verdict in verdicts.items()}
 
 
 def _engine_flag(flags: Mapping[str, Any]) -> tuple[str, ...]:
@@ -127,5 +162,6 @@ def _document(
              "detail": report.detail(verdict), "lemma": result.lemmas.get(verdict.claim)}
             for verdict in verdicts
         ],
+        "not_judged": [claim.id for claim in not_judged(chosen, flags["only"])],
         "versions": {**report.versions(), "z3": z3.get_version_string()},
     }  # fmt: skip

@@ -6,16 +6,16 @@ import functools
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from attrs import evolve
 
-from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.prove.bounded import run_bounded
 from kraftcheck.ci.prove.certificates import write_certificate
+from kraftcheck.ci.prove.evidence import explorer, search_evidence
 from kraftcheck.ci.prove.report import document, print_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.prove.second_solver import check_endless, check_ready, check_solver, second_opinion
@@ -24,7 +24,7 @@ from kraftcheck.ci.systems.expressions import invariant_option, with_added
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import find_system
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, faults_refused, program, traced
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, faults_refused, traced
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
@@ -32,20 +32,16 @@ from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.progress import progress_tally, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.time_limit import overdue, passed, time_limit, within
+from kraftcheck.ci.terminal.time_limit import overdue, time_limit, within
 from kraftcheck.ci.verdicts.reports.files import report_options
 from kraftcheck.ci.verdicts.reports.judged import judged_proof
-from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import worst_exit_code
-from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.smt.induction import Proof, prove
-from kraftcheck.solvers.smt.queries import REFUTED, SOLVERS, Effort
+from kraftcheck.solvers.smt.queries import SOLVERS, Effort
 from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, judge
+from kraftcheck.solvers.smt.verdicts import ClaimJudgement, judge
 from kraftcheck.solvers.smt.worker import TheoryBuilder
 
 OTHERS = ", --bmc K looks for lassos of at most K steps, and --property NAME proves another one here"
@@ -71,60 +67,6 @@ def run_proof(request: ProofRequest, effort: Effort, only: Sequence[str], worker
 
 def _no_progress(count: int, total: int) -> None:
     """Report no progress."""
-
-
-def search_evidence(
-    request: ProofRequest, proof: Proof, most: int, explorer: Callable[[Program], Exploration]
-) -> SearchEvidence:
-    """The search that decides whether counterexamples are reachable; none where there are no counterexamples.
-
-    Args:
-        request, proof: the claims to be proven, and their answers.
-        most: states to explore; 0: none.
-        explorer: stops there.
-    """
-    of_any = request.of_any()
-    wanted = any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim))
-    if not request.subject().shipped:  # of shipped systems other scopes show what a claim speaks of
-        wanted = wanted or any(claim in proof.theory.program.premises for claim in proof.targets)
-    if not of_any and not wanted and not any(proof.theory.claim(claim).case for claim in proof.targets):
-        return SearchEvidence()
-    if not most or proof.stopped or passed():
-        late = "no time is left" if most else "--search 0"
-        return SearchEvidence(reason=proof.stop_reason if proof.stopped else late)
-    if of_any:
-        return evidence_of_numbers(request, proof, explorer)
-    try:
-        explored_program = program(with_lemmas(request.subject(proof=False)))
-    except (Refusal, LayoutError) as error:
-        return SearchEvidence(reason=f"the explorer has no such scope: {error}")
-    return SearchEvidence(explorer(explored_program))
-
-
-def evidence_of_numbers(
-    request: ProofRequest, proof: Proof, explorer: Callable[[Program], Exploration]
-) -> SearchEvidence:
-    """Searches with few brokers, for a proof about any number: the fewest always, one more where claims stay open.
-
-    What is proven for any number has to hold there too. What is not may be refuted there.
-    """
-    searches: list[Exploration] = []
-    system = proof.theory.program.system
-    free = [bound for bound in system.bounds if request.bounds.get(bound.name) == ANY]
-    open_claims = {claim for claim in proof.targets if not proof.proven(claim)}
-    for more in (0, 1):
-        finite = request.of_numbers(system, {bound.name: bound.lo + more for bound in free})
-        searches.append(explorer(program(with_lemmas(finite))))
-        evidence = SearchEvidence(others=tuple(searches))
-        if all(evidence.refutation(claim) for claim in open_claims):
-            break
-    return evidence
-
-
-def with_lemmas(chosen: Subject) -> Subject:
-    """The subject with its lemmas as properties, so that the explorer judges them too."""
-    both = (*chosen.system.properties(chosen.setting), *chosen.system.lemmas(chosen.setting))
-    return evolve(chosen, system=evolve(chosen.system, properties=lambda _: both))
 
 
 def buildable(request: ProofRequest, only: Sequence[str], for_lassos: bool = False) -> Theory:
@@ -160,7 +102,7 @@ def check_only(name: str, subject_: Theory, only: Sequence[str], invariants: Seq
 @options.seed
 @options.processes
 @click.option("--search", type=click.IntRange(0), default=5_000_000, show_default=True,
-              help="States explored to tell whether a counterexample is reachable; 0: none.")  # fmt: skip
+              help="States explored for runs to counterexamples, and to what a claim speaks of; 0: none.")  # fmt: skip
 @click.option("--core", is_flag=True, help="Show which lemmas, invariants and guards each proof used.")
 @click.option("--times", is_flag=True, help="Show every query with its time.")
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
@@ -213,20 +155,20 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     check_solver(flags["solver"], flags["second"], bounded_only)
     check_endless(theory_, (flags["solver"], flags["second"]), bounded_only)
     if bounded_only:
-        sys.exit(run_bounded(request.subject(), effort, flags))
-    with flags["reports"].of_unfinished(request.subject(), "prove"):
+        sys.exit(run_bounded(request, effort, flags))
+    chosen = request.subject()
+    with flags["reports"].of_unfinished(chosen, "prove"):
         proof, judgements, seconds = proof_judgements(request, effort, flags)
     if (flags["smt2"] is not None or flags["second"] is not None) and not proof.stopped:
         judgements = second_opinion(proof, judgements, flags["smt2"], flags["second"], effort, flags["workers"])
     code, screen = worst_exit_code(one.verdict.verdict for one in judgements), console(to_stderr=flags["target"] == "-")
-    screen.plain(request.subject().title())
-    print_proof(screen, proof, judgements, seconds, flags)
+    print_proof(screen, chosen, proof, judgements, seconds, flags)
     _certify(screen, request, proof, effort, flags["certificate"])
     if flags["target"] is not None:
-        write_json(flags["target"], document(request.subject(), proof, judgements, seconds, effort, code))
-    run_ = judged_proof(request.subject(), [one.verdict for one in judgements], seconds)
-    flags["reports"].write(screen, [run_], code, last_line(judgements, code))
-    screen.plain(last_line(judgements, code))
+        write_json(flags["target"], document(chosen, proof, judgements, seconds, effort, code, flags["only"]))
+    run_, closing = judged_proof(chosen, [one.verdict for one in judgements], seconds), last_line(judgements, code)
+    flags["reports"].write(screen, [run_], code, closing)
+    screen.plain(closing)
     sys.exit(code)
 
 
@@ -243,9 +185,7 @@ def proof_judgements(
     start = time.monotonic()
     proof = run_proof(request, effort, flags["only"], flags["workers"], flags["quiet"])
     seconds = time.monotonic() - start
-    budget = SearchBudget(1, flags["memory"], max_states=flags["search"], keep=True)
-    explorer = functools.partial(run, budget=budget, quiet=flags["quiet"])
-    judgements = judge(proof, search_evidence(request, proof, flags["search"], explorer))
+    judgements = judge(proof, search_evidence(request, proof, flags["search"], explorer(flags)))
     timely = [evolve(one, verdict=evolve(one.verdict, verdict=overdue(one.verdict.verdict))) for one in judgements]
     return proof, timely, seconds
 
@@ -256,8 +196,9 @@ def _without_lemmas(flags: Mapping[str, Any]) -> bool:
     if engines > 1:
         raise Refusal("--bmc, --k and --pdr exclude each other; give one of them")
     if engines:
-        idle = ("core", "times", "certificate", "smt2", "second", "search", "memory")
-        check_idle("does nothing with --bmc, --k or --pdr", *idle)
+        check_idle("does nothing with --bmc, --k or --pdr", "core", "times", "certificate", "smt2", "second")
+        if flags["bmc"] is not None:
+            check_idle("does nothing with --bmc", "search", "memory")
     return bool(engines)
 
 

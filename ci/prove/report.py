@@ -13,6 +13,8 @@ from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.ci.terminal.table import Column, Table
+from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.smt.bounds import cap_text, leaves_text
 from kraftcheck.solvers.smt.induction import Proof
@@ -23,9 +25,11 @@ from kraftcheck.solvers.traces.render import lines
 
 
 def print_proof(
-    screen: Screen, proof: Proof, judgements: Sequence[ClaimJudgement], seconds: float, flags: Mapping[str, Any]
-) -> None:
-    """Print verdicts, counterexamples, and the optional parts: cores and times."""
+    screen: Screen, subject: Subject, proof: Proof, judgements: Sequence[ClaimJudgement], seconds: float,
+    flags: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Print what was proven, verdicts, counterexamples, and the optional parts: cores and times."""
+    screen.plain(subject.title())
     by_claim = {judgement.verdict.claim: judgement for judgement in judgements}
     worst_first = report.in_order([judgement.verdict for judgement in judgements], flags["verbose"])
     listed = [by_claim[verdict.claim] for verdict in worst_first]
@@ -39,9 +43,30 @@ def print_proof(
         for obligation, answer in proof.answers.items():
             screen.plain(f"{answer.seconds:8.3f} s  {answer.result:13}  {obligation.claim}, {obligation.action}")
     _print_counterexamples(screen, proof, judgements, flags["number"])
-    for line in summary(proof, seconds, flags["solver"]):
+    for line in notes(subject, proof, seconds, (flags["solver"], flags["second"]), flags["only"]):
         screen.plain(line)
-    screen.plain(assurance_line(proof, flags["solver"], flags["second"]))
+
+
+def notes(
+    subject: Subject, proof: Proof, seconds: float, solvers: tuple[str, str | None], only: Sequence[str]
+) -> list[str]:
+    """What is said of a proof beside its verdicts; `only` are the claims that were asked for, if not all."""
+    return [*summary(proof, seconds, solvers[0]), *not_judged_lines(subject, only), assurance_line(proof, *solvers)]
+
+
+def not_judged(subject: Subject, only: Sequence[str]) -> list[Property]:
+    """The properties that proofs say nothing of, unless others were asked for by name."""
+    claims = () if only else subject.system.properties(subject.setting)
+    return [claim for claim in claims if claim.kind not in ("always", "step", *LIVENESS)]
+
+
+def not_judged_lines(subject: Subject, only: Sequence[str]) -> list[str]:
+    """A line about them, if there are any."""
+    claims = not_judged(subject, only)
+    named = [claim.id for claim in claims if claim.kind == "recovers"]
+    goals = len(claims) - len(named)
+    parts = [f"{', '.join(named)} (recovers)"] * bool(named) + [f"{goals} goal{'s' * (goals > 1)}"] * bool(goals)
+    return [f"not judged by proofs: {' and '.join(parts)}; `kraftcheck explore` judges them"] if parts else []
 
 
 def assurance_line(proof: Proof, solver: str, second: str | None) -> str:
@@ -116,7 +141,16 @@ def summary(proof: Proof, seconds: float, solver: str) -> list[str]:
     text += [f"incomplete: {leaves_text([path])}" for path in proof.faults()]
     text += [f"{claim} rests on {', '.join(names)}, proven too" for claim, names in supports(proof).items()]
     text += [f"lemma that no proof uses: {name}" for name in proof.idle_lemmas()]
-    return text
+    return [*text, *_unasked_premises(proof)]
+
+
+def _unasked_premises(proof: Proof) -> list[str]:
+    """A line about the proven claims that come with kraftcheck and speak of some states or steps only, if any do."""
+    program = proof.theory.program
+    only_some = program.lenient.intersection(program.premises) - proof.theory.lemmas
+    count = sum(proof.proven(claim) for claim in proof.targets if claim in only_some)
+    what = "1 proven claim has a premise" if count == 1 else f"{count} proven claims have premises"
+    return [f"{what} of which no run was asked for; `kraftcheck explore` warns where none satisfies one"] * bool(count)
 
 
 def supports(proof: Proof) -> dict[str, list[str]]:
@@ -135,9 +169,10 @@ def version(solver: str) -> str:
 
 
 def document(
-    subject: Subject, proof: Proof, judgements: Sequence[ClaimJudgement], seconds: float, effort: Effort, code: int
-) -> dict[str, Any]:
-    """One proof as plain values."""
+    subject: Subject, proof: Proof, judgements: Sequence[ClaimJudgement], seconds: float, effort: Effort, code: int,
+    only: Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """One proof as plain values; `only` are the claims that were asked for, if not all."""
     return {
         "version": report.DOCUMENT_VERSION,
         "command": "prove",
@@ -155,6 +190,7 @@ def document(
         "bounded_by": proof.bounded(),
         "undeclared": proof.faults(),
         "idle_lemmas": proof.idle_lemmas(),
+        "not_judged": [claim.id for claim in not_judged(subject, only)],
         "versions": {**report.versions(), "z3": z3.get_version_string(), **_first(effort)},
     }
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import Property, ScopeError, Setting, System
+from kraftcheck.model.language.untraceable import place_of
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
 from kraftcheck.properties import catalogue
@@ -56,7 +57,13 @@ def _import(name: str) -> Any:
         hint = "; run from the folder that holds it" if missing else ""
         raise Refusal(f"cannot import {name}: {error}{hint}") from error
     except (Exception, SystemExit) as error:
-        raise Refusal(f"importing {name} raised {type(error).__name__}: {error}") from error
+        raise Refusal(f"importing {name} raised {type(error).__name__}: {error}{_line_in(error)}") from error
+
+
+def _line_in(error: BaseException) -> str:
+    """The line of an imported file that raised an error, in parentheses; empty where the error names it itself."""
+    line = place_of(error)
+    return "" if line is None or isinstance(error, SyntaxError) or line.startswith(f"{__file__}:") else f" ({line})"
 
 
 def _import_file(path: Path) -> Any:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from attrs import asdict, evolve, field, frozen
 
+from kraftcheck.ci.explore.reductions import NONE, OFF, argument, reduced_program, symmetry_of
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import Subject, program, subject
@@ -49,6 +50,7 @@ class JudgementRequest:
         threads: of the engine.
         runs, steps, seed: of a simulation.
         strict: whether steps that a declared cap leaves out make a verdict incomplete.
+        symmetry, reduce: the reductions of an exploration, as the options have them.
         fingerprint: of a system that does not come with kraftcheck, for two of these may have one name.
         folder: where its module is found, seen from the working folder; empty: there.
     """
@@ -61,6 +63,8 @@ class JudgementRequest:
     steps: int
     seed: int
     strict: bool = False
+    symmetry: str = OFF
+    reduce: str = NONE
     fingerprint: str = ""
     folder: str = ""
 
@@ -69,6 +73,7 @@ class JudgementRequest:
         cls, system: str | System, *, scope: str | None = None, rules: str | None = None,
         bounds: Mapping[str, int] | None = None, expect: Mapping[str, str] | None = None, engine: str = "explore",
         threads: int = 1, runs: int = 1000, steps: int = 1000, seed: int = 1, strict: bool = False,
+        symmetry: bool | str = False, reduce: str = NONE,
     ) -> JudgementRequest:  # fmt: skip
         """The arguments of a marker, checked.
 
@@ -81,10 +86,15 @@ class JudgementRequest:
         check_switches(chosen)
         if engine == "simulate":
             refuse_liveness(chosen, "the engine simulate judges")
+            if symmetry or reduce != NONE:
+                raise Refusal("symmetry and reduce are of the engine explore; leave them out")
         own = "" if chosen.shipped else fingerprint(program(chosen))
-        request = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict, own)
+        how = symmetry_of(symmetry), reduce
+        request = cls(chosen, expect or {}, engine, threads, runs, steps, seed, strict, *how, own)
         names = properties(request)
         for name in request.expect:
+            if name in unjudged(request):
+                raise Refusal(f"expect names {name!r}, which walks do not judge; leave one of the two out")
             if name not in names:
                 raise Refusal(f"expect names the unknown property {name!r}; {nearest(name, names)}")
         return request
@@ -93,17 +103,24 @@ class JudgementRequest:
         """Names what is judged: equal for items that one exploration judges."""
         setting = self.chosen.setting
         facts = (
-            self.chosen.name, dict(setting.bounds), self.chosen.rules, self.engine, self.strict, self.fingerprint,
+            self.chosen.name, dict(setting.bounds), self.chosen.rules, self.engine, self.strict,
+            self.symmetry, self.reduce, self.fingerprint,
         )  # fmt: skip
         effort = (self.runs, self.steps, self.seed) if self.engine == "simulate" else ()
         return f"{self.chosen.name}-{hashlib.sha256(repr((facts, effort)).encode()).hexdigest()[:16]}"
 
 
 def properties(request: JudgementRequest) -> list[str]:
-    """The properties that are items, deadlock last; a simulation leaves out those about all runs at once."""
+    """The properties that are items, deadlock last."""
     chosen = request.chosen
-    claims = properties_of(chosen.name, chosen.system, chosen.setting)
-    return [*(c.id for c in claims if request.engine == "explore" or c.kind in WALKED), DEADLOCK]
+    return [*(claim.id for claim in properties_of(chosen.name, chosen.system, chosen.setting)), DEADLOCK]
+
+
+def unjudged(request: JudgementRequest) -> list[str]:
+    """The properties that the engine does not judge: of walks those about all runs at once. Their items are skipped."""
+    chosen = request.chosen
+    claims = chosen.system.properties(chosen.setting) if request.engine == "simulate" else ()
+    return [claim.id for claim in claims if claim.kind not in WALKED]
 
 
 @frozen
@@ -168,11 +185,15 @@ def _with_expected(judgement: PropertyJudgement, expected: str | None) -> Proper
 
 
 def _judge_exploration(request: JudgementRequest, worker: str, place: Path) -> list[PropertyJudgement]:
+    traced = reduced_program(request.chosen, request.symmetry, request.reduce, argument)
     result = explore(
-        program(request.chosen), clock=time.monotonic, threads=request.threads, cache_dir=cache_folder(), keep=False,
+        traced, clock=time.monotonic, threads=request.threads, cache_dir=cache_folder(), keep=False,
         strict=request.strict,
     )
-    run = judged_search(request.chosen, result, ("--strict",) if request.strict else ())
+    options = ["--strict"] * request.strict
+    options += [f"--symmetry={request.symmetry}"] * (request.symmetry != OFF)
+    options += [f"--reduce={request.reduce}"] * (request.reduce != NONE)
+    run = judged_search(request.chosen, result, tuple(options))
     run = evolve(run, folder=request.folder)
     bounds = {one.claim: one.verdict.bound for one in result.verdicts if isinstance(one.verdict, Holds)}
     return [
@@ -189,7 +210,8 @@ def _judgement(
     """A verdict as an item says it, with the files of its counterexample."""
     files = {}
     if one.trace is not None:
-        files = write_artefacts(place, one.trace, program_, request.chosen, request.engine == "explore")
+        shortest = request.engine == "explore" and request.reduce == NONE
+        files = write_artefacts(place, one.trace, program_, request.chosen, shortest)
     text = "\n".join([run.text(one), *(f"{kind}: {path}" for kind, path in files.items())])
     seed = str(request.seed) if request.engine == "simulate" else "none"
     return PropertyJudgement(

@@ -44,8 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{MARKER}(system, scope=None, rules=None, bounds={{}}, expect={{}}, engine='explore', threads=1, runs=1000, "
-        "steps=1000, seed=1, strict=False): an item for each property of the system, a name, 'module:attribute' or a "
-        "System; expect maps a property to another verdict, such as 'refuted 3'",
+        "steps=1000, seed=1, strict=False, symmetry=False, reduce='none'): an item for each property of the system, "
+        "a name, 'module:attribute' or a System; expect maps a property to another verdict, such as 'refuted 3'",
     )
 
 
@@ -105,7 +105,8 @@ def _artefacts(config: pytest.Config, base: Path) -> Path:
 @pytest.fixture(name=FIXTURE)
 def kraftcheck_property(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> PropertyJudgement:
     """The property of this item, judged: `claim`, `verdict`, `bound`, `states`, `seed`, `text`."""
-    from kraftcheck.ci.testing.judging import judgement
+    from kraftcheck.ci.terminal.refusal import Refusal
+    from kraftcheck.ci.testing.judging import judgement, unjudged
 
     if not hasattr(request, "param"):
         raise pytest.UsageError(f"{request.node.nodeid}: {FIXTURE} needs the marker {MARKER}")
@@ -113,7 +114,12 @@ def kraftcheck_property(request: pytest.FixtureRequest, tmp_path_factory: pytest
     worker = getattr(request.config, "workerinput", {}).get("workerid", "main")
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if worker != "main" else base
-    result = judgement(judgement_request, name, shared, worker, _artefacts(request.config, shared))
+    if name in unjudged(judgement_request):
+        pytest.skip(f"{name} is about all runs at once, and walks do not judge it; engine='explore' does")
+    try:
+        result = judgement(judgement_request, name, shared, worker, _artefacts(request.config, shared))
+    except Refusal as error:
+        pytest.fail(f"{MARKER}: {error}", pytrace=False)
     for key in ("verdict", "engine", "bound", "states", "seed", "judged_by"):
         request.node.user_properties.append((key, str(getattr(result, key))))
     if not result.passed:

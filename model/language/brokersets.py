@@ -73,7 +73,9 @@ def mask_of(other: Brokers) -> Word:
     """The members of a collection of fixed shape as a bit mask."""
     mask: Word | None = getattr(other, "mask", None)
     if mask is None:
-        raise TypeError(f"a set of brokers meets {type(other).__name__}; convert one of them")
+        if isinstance(other, int | Term):
+            raise TypeError(f"a set of numbers meets {described(other)}; write just(it)")
+        raise TypeError(f"a set of numbers meets a {type(other).__name__}; make it a set: IntSet.of()")
     return mask
 
 

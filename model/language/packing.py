@@ -27,7 +27,7 @@ from kraftcheck.model.language.layout import (
     leaves,
     rebuild,
 )
-from kraftcheck.model.language.symbolic import record_fields
+from kraftcheck.model.language.symbolic import described, record_fields
 
 
 def _typed(value: int, domain: Domain) -> int:
@@ -70,7 +70,8 @@ class Layout:
         slots, used = [], 0
         for path, domain in leaves(self.shape):
             if not isinstance(domain, DOMAINS):
-                raise LayoutError(f"layout field {self.name(path)} is {domain!r}, not a Range or Flag")
+                mend = "write ints(lo, hi), truth(), or domain() of a class"
+                raise LayoutError(f"layout field {self.name(path)} is {described(domain)}, no domain; {mend}")
             if not self.packed:
                 slots.append(Slot(path, domain, 0, 0))
                 continue

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from attrs import field, frozen
 
 from kraftcheck.model.language.bound import ANY, Bound, freed, spelled
+from kraftcheck.model.language.collections.listed import listed
 from kraftcheck.model.language.fairness import Fairness, several
 from kraftcheck.model.language.legend import Legend
 from kraftcheck.model.language.symmetry import Symmetry
@@ -190,30 +191,25 @@ Given = Callable[[Setting], Iterable[Part]] | Iterable[Part]
 Answers = Callable[[Setting], Sequence[Part]]
 
 
-def _listed(given: Given[Part]) -> Answers[Part]:
-    """A function of the setting; a plain list answers the same at every setting."""
-    return given if callable(given) else lambda setting, answer=tuple(given): answer  # type: ignore[misc,return-value]
-
-
 # A converter of its own for each type: mypy does not infer the type of a generic one.
 def _states(given: Given[Any]) -> Answers[Any]:
-    return _listed(given)
+    return listed("initial", given)
 
 
 def _actions(given: Given[Action]) -> Answers[Action]:
-    return _listed(given)
+    return listed("actions", given)
 
 
 def _properties(given: Given[Property]) -> Answers[Property]:
-    return _listed(given)
+    return listed("properties", given)
 
 
 def _symmetries(given: Given[Symmetry]) -> Answers[Symmetry]:
-    return _listed(given)
+    return listed("symmetries", given)
 
 
 def _fairness(given: Given[Fairness]) -> Answers[Fairness]:
-    return _listed(given)
+    return listed("fairness", given)
 
 
 def _layout(given: Any) -> Callable[[Setting], Any]:

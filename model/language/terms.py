@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, cast, overload
 from attrs import define, field
 
 from kraftcheck.model.language import algebra
+from kraftcheck.model.language.collections.implications import Implications
 from kraftcheck.model.language.symbolic import Symbolic, described
 from kraftcheck.model.language.untraceable import UntraceableRule, place
 
@@ -160,16 +161,14 @@ class Graph:
         variables: name of each variable, by its number.
         binders: how many bound places (`kraftcheck.model.language.sequences`) a rule is nested in.
         refusals: what rules were refused, in order.
-        implications: premise and conclusion of the disjunctions that `implies` made, by the disjunction's index.
-        trivial: premises of the implications that are true whatever the premise is.
+        implications: those of the claim that was traced last.
     """
 
     nodes: list[Term] = field(factory=list)
     variables: list[str] = field(factory=list)
     binders: int = 0
     refusals: list[str] = field(factory=list)
-    implications: dict[int, list[tuple[Term, Term]]] = field(factory=dict)
-    trivial: list[Term] = field(factory=list)
+    implications: Implications = field(factory=Implications)
     _interned: dict[tuple[object, ...], Term] = field(factory=dict, repr=False)
 
     def variable(self, name: str, lo: int, hi: int) -> Term:
@@ -206,13 +205,6 @@ class Graph:
     def negate(self, value: Truth) -> Truth:
         """The negation of a truth."""
         return self.apply("not", value) if isinstance(value, Term) else not value
-
-    def note_implication(self, whole: Truth, premise: Term, conclusion: Truth) -> None:
-        """Keep of what an implication was made; not of one that was folded to either of its parts."""
-        if not isinstance(whole, Term):
-            self.trivial.append(premise)
-        elif whole.op == "or":
-            self.implications.setdefault(whole.index, []).append((premise, self.lift(conclusion)))
 
     def ite(self, condition: Term, then: Word, otherwise: Word) -> Word:
         """`then` where the condition holds, else `otherwise`; both of one sort."""

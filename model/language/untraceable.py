@@ -29,8 +29,10 @@ _MACHINERY = (
 )
 
 _CALLERS = (
+    "kraftcheck/solvers/program/answers.py",
     "kraftcheck/solvers/program/parts.py",
     "kraftcheck/solvers/program/trace.py",
+    "kraftcheck/model/language/collections/listed.py",
     "kraftcheck/model/language/system.py",
 )
 """What calls rules, and is none."""

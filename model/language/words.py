@@ -49,14 +49,22 @@ def choose(condition: Truth, then: T, otherwise: T) -> T:
 
 
 def _decision(truth: Truth, kind: str, position: int = 0) -> Truth:
-    """The truth, once the graph has seen that a rule decides by it.
+    """The truth, once the graph has seen that a rule decides by it; raises as `_concrete_truth` does."""
+    return truth.graph.decision(truth, kind, position) if isinstance(truth, Term) else _concrete_truth(truth)
+
+
+def _concrete_truth(value: Any) -> Any:
+    """The value, which Python would take for true whatever it is.
 
     Raises:
-        TypeError: for several in one argument.
+        TypeError: where it is no truth: a collection, a record, a function that was not called.
     """
-    if isinstance(truth, Iterable) and not isinstance(truth, int | Term):
-        raise TypeError(f"a {type(truth).__name__} where one truth is expected; write all_of(*truths), any_of(*truths)")
-    return truth.graph.decision(truth, kind, position) if isinstance(truth, Term) else truth
+    if isinstance(value, int):
+        return value
+    if isinstance(value, Iterable):
+        raise TypeError(f"a {type(value).__name__} where one truth is expected; write all_of(*truths), any_of(*truths)")
+    mend = "; call it" if callable(value) else ""
+    raise TypeError(f"{described(value)} where a truth is expected{mend}")
 
 
 def _merge(condition: Term, a: Any, b: Any) -> Any:
@@ -98,7 +106,12 @@ def pick(items: Sequence[T], index: Word, otherwise: T) -> T:
 
 def negate(value: Truth) -> Truth:
     """The negation of a truth."""
-    return value.graph.negate(value) if isinstance(value, Term) else not value
+    if not isinstance(value, Term):
+        return not _concrete_truth(value)
+    result = value.graph.negate(value)
+    if isinstance(result, Term):
+        value.graph.implications.note_negation(result, value)
+    return result
 
 
 def all_of(*truths: Truth) -> Truth:
@@ -117,7 +130,18 @@ def all_of(*truths: Truth) -> Truth:
 
 
 def any_of(*truths: Truth) -> Truth:
-    """The truth that some argument holds; false for none."""
+    """The truth that some argument holds; false for none.
+
+    `any_of(negate(p), q)` is `implies(p, q)`, and a property that says nothing else is judged like it.
+    """
+    result = _disjunction(*truths)
+    graph = next((truth.graph for truth in truths if isinstance(truth, Term)), None)
+    if graph is not None:
+        graph.implications.note_disjunction(result if isinstance(result, Term) else None, truths)
+    return result
+
+
+def _disjunction(*truths: Truth) -> Truth:
     result: Truth = False
     for position, argument in enumerate(truths):
         truth = _decision(argument, DISJUNCT, position)
@@ -137,9 +161,10 @@ def implies(premise: Truth, conclusion: Truth) -> Truth:
 
     A property that says nothing but this of states that are never reached is vacuous, and does not hold.
     """
-    result = any_of(negate(premise), conclusion)
+    result = _disjunction(negate(premise), conclusion)
     if isinstance(premise, Term):
-        premise.graph.note_implication(result, premise, conclusion)
+        whole = result if isinstance(result, Term) else None
+        premise.graph.implications.note(whole, (premise,), (conclusion,))
     return result
 
 

@@ -10,11 +10,12 @@ instances: nothing drawn is ever rejected. An example uses only a drawn subset
 of the actions (swarm testing: Groce et al., ISSTA 2012) as long as one of them
 is enabled. Every `always` and `step` property is checked after every step, and
 a state in which nothing is enabled must be quiescent. Safety only is checked: of liveness no finite run says anything,
-so a system with liveness properties is refused.
+so a system with liveness properties is refused. Nor does a run say anything of `recovers`, of which a warning says so.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -172,6 +173,12 @@ def machine(
         ValueError: when a start is outside the domains of the setting, where no rule need make sense; when the system
             has liveness properties, of which no finite run says anything.
     """
+    if unjudged := [claim.id for claim in engine.of_kind("recovers")]:
+        names = ", ".join(unjudged)
+        warnings.warn(
+            f"{engine.system.name}: not judged by machines: {names} (recovers); `kraftcheck explore` judges it",
+            stacklevel=2,
+        )
     live = [claim.id for claim in engine.of_kind(*LIVENESS)]
     if live:
         raise ValueError(f"{engine.system.name}: machines check safety only; leave the liveness out: {', '.join(live)}")

@@ -10,7 +10,7 @@ from attrs import frozen
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import UNNAMED, Action, Property, conjuncts
 from kraftcheck.model.language.terms import Graph, Term, Truth
-from kraftcheck.model.language.words import any_of
+from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.parts import ask, ask_twice, line_of
 from kraftcheck.solvers.program.premises.implications import says_something
@@ -59,10 +59,12 @@ class Truths:
         wherever a premise holds.
         """
         self.graph.implications.clear()
-        self.graph.trivial.clear()
         truth = self.claim(claim, subject)
-        by_rule = claim.kind == "step" and truth.op == "const"
-        says = any_of(*self.graph.trivial) if by_rule else says_something(self.graph, truth)
+        self.graph.implications.negations.clear()  # what is said below of the claim is no claim
+        if claim.kind == "step" and truth.op == "const":
+            says = any_of(*(all_of(*premises) for premises in self.graph.implications.trivial))
+        else:
+            says = says_something(self.graph, truth)
         return truth, self.graph.lift(says)
 
     def start(self, claim: Property, state: Any) -> Term:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import field, frozen
@@ -46,7 +46,7 @@ def listed_arguments(action: Action, graph: Graph) -> Choices:
     Raises:
         SystemFault: when values are no words, or differ in shape.
     """
-    names = list(action.parameters)
+    names = list(_checked(action))
     rows = [dict(zip(names, row, strict=True)) for row in itertools.product(*action.parameters.values())]
     table = tuple(tuple(_leaf(action, path, v) for path, v in leaves(tuple(row.values()))) for row in rows)
     if not rows:
@@ -68,7 +68,7 @@ def free_arguments(action: Action, graph: Graph) -> Choices:
         SystemFault: when values are no words, or differ in shape.
     """
     arguments, variables, allowed = {}, list[Term](), {}
-    for name, values in action.parameters.items():
+    for name, values in _checked(action).items():
         if isinstance(values, Family):
             symbols = [_of_domain(graph, f"{action.name}.{path}", d) for path, d in leaves(values.shape, name)]
             shape: Any = values.shape
@@ -87,6 +87,18 @@ def free_arguments(action: Action, graph: Graph) -> Choices:
         member = values.member(arguments[name]) if isinstance(values, Family) else _one_of(rows, symbols)
         allowed[name] = graph.lift(member)
     return Choices(arguments, tuple(variables), allowed=allowed)
+
+
+def _checked(action: Action) -> Mapping[str, Sequence[Any]]:
+    """The values of each parameter.
+
+    Raises:
+        SystemFault: when one of them has no values to go through.
+    """
+    for name, values in action.parameters.items():
+        if not isinstance(values, Iterable | Family):
+            raise SystemFault(f"action {action.name}: the values of {name} are {described(values)}, no range or list")
+    return action.parameters
 
 
 def _one_of(rows: Sequence[Sequence[int]], variables: Sequence[Term]) -> Truth:

@@ -31,6 +31,7 @@ _OF_PYTHONS_SETS = {
 
 _OF_TYPE_ERRORS = {
     "has no len()": "use size() of a set, or count()",
+    "object is not callable": "give a function, such as lambda s: True",
     "is not iterable": "use has() of a set, or some() of a tuple",
     "does not support item assignment": "use put(), which gives a new tuple",
     "object is not subscriptable": "use get() of a tuple, or has() of a set",
@@ -39,7 +40,7 @@ _OF_TYPE_ERRORS = {
 }
 
 
-_GIVES_LISTS = "kraftcheck/model/language/system.py"
+_GIVES_LISTS = "kraftcheck/model/language/collections/listed.py"
 """Where the function is that answers with a list which a system was given; it has no line of its own."""
 
 

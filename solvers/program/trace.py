@@ -25,7 +25,7 @@ from kraftcheck.solvers.program.parts import (
     no_state,
     same_classes,
 )
-from kraftcheck.solvers.program.premises.hidden_goals import premises_of, with_premises
+from kraftcheck.solvers.program.premises.hidden_goals import lenient, premises_of, with_premises
 from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
 from kraftcheck.solvers.program.pruning import constrained, is_within
 from kraftcheck.solvers.program.recovers import MAX_RECOVERS, RecoversClaim, unknown_recovery_action
@@ -76,7 +76,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     check_refusals(graph)
     says = [says for _, says in always]
     if free:
-        return evolve(program, premises=premises_of(program, says))
+        return evolve(program, premises=premises_of(program, says), lenient=lenient(program))
     return with_premises(program, says) if truths.ask_twice else program
 
 

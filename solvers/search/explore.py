@@ -17,7 +17,7 @@ from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.audit.visited_space import VisitedSpace
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, liveness_verdicts, search_liveness
 from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
-from kraftcheck.solvers.program.premises.cases import lenient_warnings, vacuous_without_case
+from kraftcheck.solvers.program.premises.cases import lenient_warnings, premises_shown, vacuous_without_case
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.pruning import Pruning, by_field, outside_text, pruning_fault, prunings
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
@@ -75,6 +75,7 @@ class Exploration:
         audit: what was compared with the rules on ints.
         outside: states outside the system's constraint, which are judged and not followed; distinct counts them.
         orders: what was left out as another order of independent steps; None where every order was followed.
+        premises_shown: ids of the properties of whose premises a state or step was reached.
     """
 
     program: Program
@@ -99,6 +100,7 @@ class Exploration:
     audit: Audit
     outside: int = 0
     orders: OrdersFound | None = None
+    premises_shown: frozenset[str] = frozenset()
 
     @property
     def shortest(self) -> bool:
@@ -221,6 +223,7 @@ def conclude(
         search.bytes_in_use() / max(1, search.distinct), search.cut or reason,
         (*kernel.warnings, *lenient_warnings(judged, program), *recoverability.warnings()),
         search.store if keep and isinstance(search.store, VisitedSet) else None, audit, outside,
+        premises_shown=premises_shown(judged, program),
     )  # fmt: skip
 
 

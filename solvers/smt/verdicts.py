@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import frozen
 
+from kraftcheck.model.language.system import Property
+from kraftcheck.solvers.program.premises.hidden_goals import NO_CONTENT
+from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, Verdict
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.explore import Exploration
@@ -40,10 +45,27 @@ class SearchEvidence:
     reason: str = "nothing was explored"
     others: tuple[Exploration, ...] = ()
 
+    @property
+    def searches(self) -> Sequence[Exploration]:
+        """All of them."""
+        return self.others if self.explored is None else (self.explored, *self.others)
+
     def shows(self, goal: str) -> bool:
         """Whether a search has a run to a goal."""
-        searches = self.others if self.explored is None else (self.explored, *self.others)
-        return any(v.claim == goal and isinstance(v.verdict, Holds) for one in searches for v in one.verdicts)
+        return any(v.claim == goal and isinstance(v.verdict, Holds) for one in self.searches for v in one.verdicts)
+
+    def reaches(self, claim: str) -> bool:
+        """Whether a search, whole or cut, reached a state or step that a claim speaks of."""
+        return any(
+            claim in one.premises_shown or claim not in one.program.premises
+            for one in self.searches if any(v.claim == claim for v in one.verdicts)
+        )  # fmt: skip
+
+    def extent(self) -> str:
+        """What was searched, for a claim of which nothing was reached."""
+        if not self.searches:
+            return self.reason
+        return "; ".join(one.cut or f"{one.distinct:,} states{_with(one.program)} have none" for one in self.searches)
 
     def vacuous(self, claim: str) -> Vacuous | None:
         """That the search of the scope reached nothing of what a claim is about; None where it did, or is not whole."""
@@ -52,11 +74,41 @@ class SearchEvidence:
 
     def refutation(self, claim: str) -> tuple[Refuted, Exploration] | None:
         """The first search that refutes a claim, if any, and how: its trace is the shortest there."""
-        for search in self.others if self.explored is None else (self.explored, *self.others):
+        for search in self.searches:
             for verdict in search.verdicts:
                 if verdict.claim == claim and isinstance(verdict.verdict, Refuted):
                     return verdict.verdict, search
         return None
+
+
+def _with(program: Program) -> str:
+    bounds = program.setting.text()
+    return f" with {bounds}" if bounds else ""
+
+
+def unshown(program: Program, claim: Property, evidence: SearchEvidence, is_lemma: bool = False) -> Verdict | None:
+    """What a proven claim is that no run shows a case of: vacuous where none can, else unknown; None where a run does.
+
+    That a premise is consistent with what is proven does not say that a run reaches it, so no solver is asked.
+
+    Args:
+        program: the system as provers take it.
+        claim: what is proven.
+        evidence: the search for such a run.
+        is_lemma: whether it serves other claims, and may say what the domains say.
+    """
+    if claim.case and not evidence.shows(claim.case):
+        return Unknown(f"proven, but no run shows {claim.case}")
+    if is_lemma:
+        return None
+    vacuous = evidence.vacuous(claim.id)
+    premise = program.premises.get(claim.id)
+    if vacuous is not None or premise is None or claim.id in program.lenient or evidence.reaches(claim.id):
+        return vacuous
+    if premise.reason == NO_CONTENT:
+        return Vacuous(claim.id, NO_CONTENT)
+    about = "step" if claim.kind == "step" else "state"
+    return Unknown(f"proven, but no run shows a {about} that satisfies its premise ({evidence.extent()})")
 
 
 def judge(proof: Proof, evidence: SearchEvidence) -> list[ClaimJudgement]:
@@ -87,11 +139,8 @@ def confirm_proven(proof: Proof, evidence: SearchEvidence) -> None:
 def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudgement:
     claim = proof.theory.claim(name)
     if proof.proven(name):
-        shown = not claim.case or evidence.shows(claim.case)
-        proven: Verdict = Holds(bound_text(proof)) if shown else Unknown(f"proven, but no run shows {claim.case}")
-        if shown and name not in proof.theory.lemmas:  # a lemma serves other claims, and may say what domains say
-            proven = evidence.vacuous(name) or proven
-        return ClaimJudgement(PropertyVerdict(name, claim.kind, proven))
+        missing = unshown(proof.theory.program, claim, evidence, name in proof.theory.lemmas)
+        return ClaimJudgement(PropertyVerdict(name, claim.kind, missing or Holds(bound_text(proof))))
     failures = proof.failures(name)
     refuted = [answer for answer in failures if answer.result == REFUTED]
     steps = [replay_countermodel(proof.theory, answer, proof.assumed()) for answer in refuted]

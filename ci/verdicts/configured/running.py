@@ -185,7 +185,7 @@ def _proven(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> Ex
     proof, judgements, seconds = proof_judgements(request, effort, flags)
     verdicts = [judgement.verdict for judgement in judgements]
     code = worst_exit_code(verdict.verdict for verdict in verdicts)
-    document = proof_report.document(prepared.subject, proof, judgements, seconds, effort, code)
+    document = proof_report.document(prepared.subject, proof, judgements, seconds, effort, code, one.properties)
     judged_run = prepared.judged(judged(prepared.subject, verdicts), seconds, ())
     return ExecutedRun(prepared, judged_run, document, f"{len(proof.answers):,} queries", proof.theory.program)
 

@@ -35,6 +35,17 @@ def vacuous_without_case(verdicts: Sequence[PropertyVerdict], program: Program) 
     return [judged(one) for one in verdicts if one.claim not in hidden]
 
 
+def premises_shown(verdicts: Sequence[PropertyVerdict], program: Program) -> frozenset[str]:
+    """Ids of the properties of whose premises a state or step was reached, also by a search that was cut.
+
+    Args:
+        verdicts: of all goals, the hidden ones too.
+        program: what was explored.
+    """
+    shown = {one.claim for one in verdicts if isinstance(one.verdict, Holds)}
+    return frozenset(claim for claim, premise in program.premises.items() if premise.goal in shown)
+
+
 def lenient_warnings(verdicts: Sequence[PropertyVerdict], program: Program) -> Iterator[str]:
     """A warning for each property that holds by leniency (`Program.lenient`).
 
@@ -42,9 +53,10 @@ def lenient_warnings(verdicts: Sequence[PropertyVerdict], program: Program) -> I
         verdicts: of the claims and of all goals, the hidden ones too.
         program: what was explored.
     """
-    shown = {one.claim for one in verdicts if isinstance(one.verdict, Holds)}
+    holding = {one.claim for one in verdicts if isinstance(one.verdict, Holds)}
+    shown = premises_shown(verdicts, program)
     for claim, premise in program.premises.items():
-        if claim in program.lenient and claim in shown and premise.goal not in shown:
+        if claim in program.lenient and claim in holding and claim not in shown:
             yield f"{claim} holds of nothing here: {premise.reason}"
 
 

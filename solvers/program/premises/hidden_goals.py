@@ -60,13 +60,14 @@ def with_premises(program: Program, says: Sequence[Term]) -> Program:
         program, kinds=tuple(judged), sometimes=(*program.sometimes, *(goal for goal, _ in states.values())),
         happens=(*program.happens, *happens.values()),
         sometimes_terms=(*program.sometimes_terms, *(term for _, term in states.values())), premises=premises,
-        lenient=frozenset(claim.id for claim in (*program.always, *program.steps) if _is_shipped(claim)),
+        lenient=lenient(program),
     )  # fmt: skip
 
 
-def _is_shipped(claim: Property) -> bool:
-    """Whether a claim comes with kraftcheck: other scopes and rule sets show what it speaks of."""
-    return getattr(claim.predicate, "__module__", "").startswith(SHIPPED)
+def lenient(program: Program) -> frozenset[str]:
+    """Ids of the claims that come with kraftcheck: other scopes and rule sets show what they speak of."""
+    claims = (*program.always, *program.steps)
+    return frozenset(one.id for one in claims if getattr(one.predicate, "__module__", "").startswith(SHIPPED))
 
 
 def _of_some_steps(program: Program) -> dict[int, Property]:

@@ -1,12 +1,13 @@
 """Premises: where a claim says something, by the implications that its conjuncts are.
 
-`implies(premise, conclusion)` says something of a state that satisfies the premise. A claim all of whose conjuncts are
-implications says nothing where no premise holds; where that is so in every reachable state, it checks nothing.
+`implies(premise, conclusion)` says something of a state that satisfies the premise, and so does
+`any_of(negate(premise), conclusion)`. A claim all of whose conjuncts are implications says nothing where no premise
+holds; where that is so in every reachable state, it checks nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.model.language.words import all_of, any_of
@@ -36,7 +37,12 @@ def _conjuncts(truth: Term) -> Iterator[Term]:
 
 
 def _of_conjunct(graph: Graph, part: Term) -> Truth:
-    noted = graph.implications.get(part.index)
+    noted = graph.implications.parts.get(part.index)
     if noted is None:
         return True
-    return any_of(*(all_of(premise, says_something(graph, conclusion)) for premise, conclusion in noted))
+    return any_of(*(all_of(*premises, *_of_conclusion(graph, conclusion)) for premises, conclusion in noted))
+
+
+def _of_conclusion(graph: Graph, conclusion: Sequence[Truth]) -> tuple[Truth, ...]:
+    """That a conclusion says something; of several, none is asked: they are no implication."""
+    return tuple(says_something(graph, graph.lift(one)) for one in conclusion) if len(conclusion) == 1 else ()

@@ -40,7 +40,7 @@ def by_orders(program: Program) -> Program:
         OrdersError: naming what cannot be judged that way, and what to do instead.
     """
     for claim in (*(one.claim for one in program.recovers), *(one.claim for one in program.liveness.claims)):
-        mend = "judge it without the reduction, and name the others by --property"
+        mend = "judge it without the reduction, and the others, by name, with it"
         raise OrdersError(f"property {claim.id} ({claim.kind}) is about all that may follow, in every order; {mend}")
     if program.reduction is not None:
         raise OrdersError("states are reduced by symmetry already; take one of the two")

@@ -247,7 +247,7 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("no-rules", lambda: kc.explore(tank(), rules="fixed"), "tank takes no rule set"),
     ("property", lambda: kc.explore(tank(), properties=["full"]), "tank has no property 'full'"),
     ("threads", lambda: kc.explore(tank(), threads=0), "threads takes an int of at least 1, not 0"),
-    ("symmetry", lambda: kc.explore(tank(), symmetry=True), "tank: "),
+    ("symmetry", lambda: kc.explore(tank(), symmetry=True), "symmetry=True: tank"),
     ("runs", lambda: kc.simulate(tank(), runs=0), "runs takes an int of at least 1, not 0"),
     ("schedule", lambda: kc.simulate(tank(), schedule="all"), "schedule is 'all', none of weighted, priority, both"),
     ("claim", lambda: kc.prove(tank(), properties=["is-half"]), "tank has nothing to prove named 'is-half'"),

@@ -9,6 +9,7 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
+from tests.shared.commands import kraftcheck
 
 
 @frozen
@@ -35,8 +36,16 @@ def pair(claim: Callable[[Any], Any]) -> kc.System:
         (lambda s: kc.implies(s.x == 4, s.x + s.y < 10), 1000, "Holds", 0),
         (lambda s: s.x < 6, 1000, "Vacuous", 21),
         (lambda s: kc.implies(s.x == 4, s.y == 1), 1000, "Refuted", 12),
+        (lambda s: kc.implies(s.y == 3, s.y == 4), 0, "Unknown", 22),
+        (lambda s: kc.implies(s.x == 4, s.x + s.y < 10), 0, "Unknown", 22),
+        (lambda s: s.x < 6, 0, "Vacuous", 21),
+        (lambda s: kc.implies(s.y == 3, s.y == 4), 2, "Unknown", 22),
+        (lambda s: kc.implies(s.x == 1, s.x + s.y < 10), 4, "Holds", 0),
+        (lambda s: kc.any_of(kc.negate(s.y == 3), s.y == 4), 1000, "Vacuous", 21),
+        (lambda s: s.y == 0, 0, "Holds", 0),
     ],
-    ids=["never", "once", "the domains", "refuted"],
+    ids=["never", "once", "the domains", "refuted", "unasked, never", "unasked, once", "unasked, the domains",
+         "cut, never", "cut, once", "a disjunction", "every state"],
 )
 def test_a_proof_looks_for_what_the_claim_speaks_of(claim: Any, search: int, verdict: str, code: int) -> None:
     """What is inductive holds only if the search of the scope does not call it vacuous."""
@@ -50,3 +59,94 @@ def test_a_lemma_may_say_what_the_domains_say() -> None:
     helped = evolve(system, lemmas=[kc.always("small", "the first word is small", lambda s: s.x < 6)])
     asked = kc.prove(helped, search_states=1000)
     assert {name: type(one).__name__ for name, one in asked.verdicts.items()} == {"claim": "Holds", "small": "Holds"}
+
+
+NEVER = pair(lambda s: kc.implies(s.y == 3, s.y == 4))
+ONCE = pair(lambda s: kc.implies(s.x == 4, s.x + s.y < 10))
+
+
+@pytest.mark.parametrize("engine", [("--k", "1"), ("--pdr",), ()], ids=["k", "pdr", "induction"])
+@pytest.mark.parametrize(
+    ("name", "search", "word", "code"),
+    [("NEVER", (), "vacuous", 21), ("ONCE", (), "holds", 0), ("ONCE", ("--search", "0"), "unknown", 22)],
+    ids=["never", "once", "unasked"],
+)
+def test_every_proof_needs_a_run(
+    engine: tuple[str, ...], name: str, search: tuple[str, ...], word: str, code: int
+) -> None:
+    """K-induction and Spacer too call nothing proven of which no run satisfies the premise, and say why."""
+    asked = kraftcheck("prove", f"{__name__}:{name}", *engine, *search, "--quiet", "--workers", "1", "--json", "-")
+    claim = asked.document()["claims"][0]
+    assert (claim["verdict"], asked.code) == (word, code)
+    if word == "unknown":
+        assert claim["detail"] == "proven, but no run shows a state that satisfies its premise (--search 0)"
+
+
+def test_bounded_runs_take_no_search() -> None:
+    """`--bmc` proves nothing, so that no run has to show a premise: `--search` is refused there."""
+    asked = kraftcheck("prove", f"{__name__}:ONCE", "--bmc", "1", "--search", "5")
+    assert asked.refusal() == "--search does nothing with --bmc; leave it out"
+
+
+@frozen
+class Marked:
+    """The numbers that are marked."""
+
+    marked: kc.IntSet
+    both: kc.Truth
+
+
+def marking(least: int) -> kc.System:
+    """Any number of nodes that are marked; the claim speaks of states in which `least` of the first nodes are."""
+    def initial(setting: Any) -> Any:
+        if setting["nodes"] == kc.ANY:
+            return [kc.all_where(lambda s: {"none": s.marked.is_empty(), "not both": kc.negate(s.both)})]
+        return [Marked(kc.IntSet(), False)]
+
+    return kc.System(
+        name="marking", summary="Nodes are marked.", initial=initial,
+        bounds=[kc.Bound("nodes", 2, 4, "number of nodes", takes_any=True)], scopes={"default": {"nodes": 2}},
+        layout=lambda setting: Marked(kc.set_below(setting["nodes"]), kc.truth()),
+        actions=lambda setting: [
+            kc.Action("mark", lambda s, node: evolve(s, marked=s.marked.plus(s.marked.just(node))),
+                      lambda s, node: kc.negate(s.marked.has(node)), {"node": kc.numbers_below(setting["nodes"])}),
+        ],
+        properties=[kc.always("claim", "the claim", lambda s: kc.implies(s.marked.size() >= least, kc.negate(s.both)))],
+        lemmas=[kc.always("not-both", "it is never both", lambda s: kc.negate(s.both))], quiescent=lambda s: True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("least", "verdict"), [(2, "Holds"), (3, "Holds"), (9, "Unknown")])
+def test_a_proof_for_any_number_needs_a_run_with_few(least: int, verdict: str) -> None:
+    """The fewest nodes show the premise, or one more; where neither does, the verdict is unknown and says how many."""
+    asked = kc.prove(marking(least), nodes="any")
+    assert type(asked.verdicts["claim"]).__name__ == verdict
+    if verdict == "Unknown":
+        assert "4 states with nodes 2 have none; 8 states with nodes 3 have none" in str(asked.verdicts["claim"])
+
+
+RECOVERING = evolve(ONCE, properties=[
+    kc.always("zero", "the second word is 0", lambda s: s.y == 0), kc.sometimes("four", "four", lambda s: s.x == 4),
+    kc.recovers("again", "the first word is 0 again", lambda s: s.x == 0),
+])  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", [(), ("--k", "1"), ("--bmc", "1")], ids=["induction", "k", "bmc"])
+def test_what_proofs_do_not_judge_is_listed(engine: tuple[str, ...]) -> None:
+    """`recovers` claims and goals are named with what judges them, unless a property is asked for by name."""
+    words = ("prove", f"{__name__}:RECOVERING", *engine, "--quiet", "--workers", "1")
+    listed = "not judged by proofs: again (recovers) and 1 goal; `kraftcheck explore` judges them"
+    assert listed in kraftcheck(*words).out
+    assert "not judged" not in kraftcheck(*words, "--property", "zero").out
+    assert kraftcheck(*words, "--json", "-").document()["not_judged"] == ["four", "again"]
+
+
+def test_python_lists_what_proofs_do_not_judge() -> None:
+    """The notes of a result name it too."""
+    assert any("again (recovers)" in note for note in kc.prove(RECOVERING).summary)
+
+
+def test_shipped_claims_are_counted() -> None:
+    """A proof of a system that comes with kraftcheck says of how many claims no run was asked for."""
+    asked = kc.prove("broker-ids", scope="sessions", rules="fixed")
+    assert any("of which no run was asked for" in note for note in asked.summary)

@@ -178,7 +178,7 @@ def test_a_simulation_tells_its_seed(run, pytester: pytest.Pytester) -> None:
 def test_an_item_fails_where_a_domain_is_left(run, arguments: str, passed: int, failed: int) -> None:
     """Behind an undeclared bound only a goal that was shown passes; behind a cap only the goal there fails."""
     result = run(PLAIN.replace('"lights:LIGHT"', arguments))
-    result.assert_outcomes(passed=passed, failed=failed)
+    result.assert_outcomes(passed=passed, failed=failed, skipped=1 if "simulate" in arguments else 0)
     words = "incomplete" if passed == 1 else "vacuous"
     result.stdout.fnmatch_lines(["full: *", "tests.shared.capped:*", f"{words}: *"])
 
@@ -191,6 +191,9 @@ def test_an_item_fails_where_a_domain_is_left(run, arguments: str, passed: int, 
         ('"lights:LIGHT", expect={"rde": "refuted 0"}', "unknown property 'rde'; did you mean red"),
         ('"lights:LIGHT", engine="prove"', "unknown engine 'prove'"),
         ('"lights:LIGHT", scop="big"', "unknown argument 'scop'; did you mean scope"),
+        ('"lights:LIGHT", symmetry="on"', "symmetry takes False, True or 'proven', not 'on'"),
+        ('"lights:LIGHT", engine="simulate", reduce="orders"', "symmetry and reduce are of the engine explore"),
+        ('"tests.toys:VALVE", engine="simulate", expect={"opens": "refuted 3"}', "which walks do not judge"),
     ],
 )
 def test_bad_markers_are_usage_errors(run, arguments: str, told: str) -> None:
@@ -213,6 +216,24 @@ def test_the_counterexample_of_an_item_is_there_as_files(run, pytester: pytest.P
     pytester.makeini("[pytest]\nkraftcheck_out = elsewhere\n")
     run(PLAIN)
     assert [path.name for path in (pytester.path / "elsewhere").rglob("*.html")] == ["red.html"]
+
+
+def test_reductions_of_a_marker(run) -> None:
+    """Orders and proven symmetries are reduced as on the command line, and the command under a failure has them."""
+    walking = '"tests.solvers.search.orders.ports:WALKING"'
+    ordered = run(PLAIN.replace('"lights:LIGHT"', f'{walking}, reduce="orders"'))
+    ordered.assert_outcomes(passed=1, failed=1)
+    ordered.stdout.fnmatch_lines(["again: kraftcheck explore *:WALKING --scope 4 --reduce=orders --property deadlock"])
+    proven = run(PLAIN.replace('"lights:LIGHT"', f'{walking}, symmetry="proven"'))
+    proven.assert_outcomes(failed=2)
+    proven.stdout.fnmatch_lines(["*kraftcheck_system: symmetry='proven': *"])
+
+
+def test_what_walks_do_not_judge_is_skipped(run) -> None:
+    """The item of a `recovers` property says that walks do not judge it, and what does; it never passes."""
+    result = run(PLAIN.replace('"lights:LIGHT"', '"tests.toys:VALVE", engine="simulate", runs=5, steps=9'), "-rs")
+    assert result.parseoutcomes()["skipped"] == 1
+    result.stdout.fnmatch_lines(["*opens is about all runs at once, and walks do not judge it; engine='explore' does*"])
 
 
 def test_walks_are_drawn_again_by_their_seed(run) -> None:

@@ -64,6 +64,37 @@ def may_buy(s, buyer):
 def may_buy(s, buyer):
     return kc.all_of(*(tickets < 3 for tickets in s.tickets))
 '''),
+    Mistake("A set for a truth", '''
+def may_buy(s, buyer):
+    return kc.negate(s.banned)
+''', "hall:HALL: action buy, guard raised TypeError: a BrokerSet where one truth is expected; write all_of(*truths), "
+     "any_of(*truths) (hall.py:40)", '''
+def may_buy(s, buyer):
+    return s.banned.is_empty()
+'''),
+    Mistake("A method that is not called", '''
+def may_buy(s, buyer):
+    return kc.choose(s.banned.is_empty, s.free > 0, s.free > 1)
+''', "hall:HALL: action buy, guard raised TypeError: the function is_empty where a truth is expected; call it "
+     "(hall.py:40)", '''
+def may_buy(s, buyer):
+    return kc.choose(s.banned.is_empty(), s.free > 0, s.free > 1)
+'''),
+    Mistake("A number for a set", '''
+def leave(s, buyer):
+    return evolve(s, banned=s.banned.plus(buyer))
+''', "hall:HALL: action leave, effect raised TypeError: a set of numbers meets <var leave.buyer: a word in 0..2>; "
+     "write just(it) (hall.py:40)", '''
+def leave(s, buyer):
+    return evolve(s, banned=s.banned.plus(s.banned.just(buyer)))
+'''),
+    Mistake("A number for the values of an argument", '''
+def actions(setting):
+    return [kc.Action("buy", buy, may_buy, {"buyer": 3})]
+''', "hall:HALL: action buy: the values of buyer are 3, no range or list", '''
+def actions(setting):
+    return [kc.Action("buy", buy, may_buy, {"buyer": range(3)})]
+'''),
     Mistake("A field that is misspelt", '''
 def may_buy(s, buyer):
     return s.fre > 0

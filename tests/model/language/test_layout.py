@@ -143,7 +143,7 @@ def test_a_domain_that_no_word_holds_is_refused(domain: Range) -> None:
 
 def test_a_leaf_that_is_no_domain_is_refused() -> None:
     """A plain value where a domain belongs is named."""
-    with pytest.raises(LayoutError, match=r"layout field \[1\] is 7, not a Range or Flag"):
+    with pytest.raises(LayoutError, match=r"layout field \[1\] is 7, no domain"):
         Layout((Flag(), 7))
 
 

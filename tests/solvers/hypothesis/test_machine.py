@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from functools import cache
 from typing import Any
 
@@ -23,7 +24,7 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Vacuous
 from kraftcheck.solvers.reference.interpreter import Integers, permutation
 from tests.shared.places import DOCS
-from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, Place
+from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, VALVE, Place
 
 LONG = ("directories", "kraft", "replication", "unclean-recovery", "zk-controller")
 """Systems whose machines take ten seconds and more until every action is reached; they run by night."""
@@ -205,3 +206,12 @@ def test_shuffled_orders_are_fair(count: int) -> None:
     assert orders(count)[0] == list(range(count))
     first = [order[0] for order in orders(count)]
     assert max(map(first.count, range(count))) <= 3 * min(map(first.count, range(count)))
+
+
+def test_what_machines_do_not_judge_is_said() -> None:
+    """A machine of a system with `recovers` claims warns of them by name; one without has no warning."""
+    with pytest.warns(UserWarning, match="^valve: not judged by machines: opens"):
+        machine(Integers(VALVE, VALVE.setting()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert machine(Integers(CLOCK, CLOCK.setting())).__name__ == "ClockMachine"

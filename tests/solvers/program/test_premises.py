@@ -56,12 +56,21 @@ def judged(claim: Claim, kind: str = "always") -> Verdict:
         (lambda s: kc.each(s.members, lambda m: kc.implies(s.pair[1] == 2, m == 0)), Vacuous),
         (lambda s: kc.each(s.members, lambda m: m == 0), Holds),
         (lambda s: kc.implies(s.flag, False), Holds),
+        (lambda s: kc.any_of(kc.negate(never(s)), s.flag), Vacuous),
+        (lambda s: kc.any_of(s.flag, kc.negate(s.x == 7), kc.negate(never(s)), s.x == 1), Vacuous),
+        (lambda s: kc.any_of(s.y == 6, kc.negate(s.x == 7), s.y == 7), Holds),
+        (lambda s: kc.any_of(kc.negate(never(s)), kc.negate(s.x == 1)), Holds),
+        (lambda s: kc.any_of(kc.negate(never(s)), kc.negate(s.flag)), Vacuous),
+        (lambda s: kc.any_of(kc.negate(s.x == 1), kc.implies(s.x == 2, s.y == 6)), Vacuous),
+        (lambda s: kc.any_of(s.y != 3, s.flag), Holds),
         (lambda s: s.x <= 7, Vacuous),
         (lambda s: True, Vacuous),
     ],
     ids=[
         "never", "once", "refuted", "nested", "nested, never both", "a conjunct below", "two that are never",
         "one of two", "a part without a premise", "parts that are never", "each, never", "each", "a negation",
+        "a disjunction, never", "both never", "a disjunction", "negations, once", "negations, never",
+        "a disjunction, nested", "unequal",
         "the domains", "a constant",
     ],
 )  # fmt: skip
@@ -78,9 +87,10 @@ def test_a_claim_needs_a_state_that_it_speaks_of(claim: Claim, verdict: type) ->
         (lambda t: kc.implies(t.before.x == 7, t.after.x == 1), Refuted),
         (lambda t: kc.implies(t.action == "count", kc.implies(t.after.flag, t.after.x == 0)), Vacuous),
         (lambda t: kc.implies(t.before.x < 7, t.after.x == t.before.x + 1), Holds),
+        (lambda t: kc.any_of(kc.negate(never(t.before)), t.after.x == 0), Vacuous),
         (lambda t: t.after.y == t.before.y, Holds),
     ],
-    ids=["never", "once", "refuted", "of an action, never", "by the rule", "by the rule alone"],
+    ids=["never", "once", "refuted", "of an action, never", "by the rule", "a disjunction, never", "by the rule alone"],
 )
 def test_a_claim_needs_a_step_that_it_speaks_of(claim: Claim, verdict: type) -> None:
     """It is vacuous where no step satisfies a premise; what the rules alone make true of each step holds."""

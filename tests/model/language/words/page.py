@@ -52,8 +52,8 @@ What is done with a claim of each kind. A test asks every engine of a claim that
 |---|---|---|---|---|
 {claims}
 
-A claim that is not judged is none that holds: `prove` of a system without any other is refused, and `simulate` lists
-it. Random runs refute, and never prove.
+A claim that is not judged is none that holds: `prove` of a system without any other is refused; else it lists it, as
+`simulate` does, and a machine of Hypothesis warns of it. Random runs refute, and never prove.
 """
 
 

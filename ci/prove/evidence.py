@@ -1,0 +1,98 @@
+"""The search beside a proof: whether counterexamples are reachable, and whether a run shows what a claim speaks of."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from attrs import evolve
+
+from kraftcheck.ci.explore.native import SearchBudget, run
+from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.systems.subject import Subject, program
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.time_limit import passed
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.layout import LayoutError
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.smt.induction import Proof
+from kraftcheck.solvers.smt.queries import REFUTED
+from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.verdicts import SearchEvidence, unshown
+
+NO_SEARCH = "--search 0"
+"""Why nothing was explored, where the user says so."""
+
+Explorer = Callable[[Program], Exploration]
+
+
+def explorer(flags: Mapping[str, Any]) -> Explorer:
+    """A search with progress, within the memory and the number of states of the options."""
+    budget = SearchBudget(1, flags["memory"], max_states=flags["search"], keep=True)
+    return functools.partial(run, budget=budget, quiet=flags["quiet"])
+
+
+def search_evidence(request: ProofRequest, proof: Proof, most: int, explore: Explorer) -> SearchEvidence:
+    """The search that a proof needs; none where there are no counterexamples, and nothing has to be shown.
+
+    Args:
+        request, proof: the claims to be proven, and their answers.
+        most: states to explore; 0: none.
+        explore: stops there.
+    """
+    of_any = request.of_any()
+    wanted = of_any or any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim))
+    if not wanted and not needs_case(proof.theory, proof.targets):
+        return SearchEvidence()
+    if proof.stopped:
+        return SearchEvidence(reason=proof.stop_reason)
+    if not most or passed():
+        return SearchEvidence(reason=NO_SEARCH if not most else "no time is left")
+    return _of_numbers(request, proof, explore) if of_any else of_scope(request, explore)
+
+
+def needs_case(subject: Theory, claims: Iterable[str]) -> bool:
+    """Whether a run has to show what one of some claims speaks of; of shipped claims other scopes show it."""
+    premises, lenient = subject.program.premises, subject.program.lenient
+    return any((name in premises and name not in lenient) or subject.claim(name).case for name in claims)
+
+
+def of_scope(request: ProofRequest, explore: Explorer) -> SearchEvidence:
+    """The search of the scope that was proven."""
+    try:
+        explored_program = program(with_lemmas(request.subject(proof=False)))
+    except (Refusal, LayoutError) as error:
+        return SearchEvidence(reason=f"the explorer has no such scope: {error}")
+    return SearchEvidence(explore(explored_program))
+
+
+def _of_numbers(request: ProofRequest, proof: Proof, explore: Explorer) -> SearchEvidence:
+    """Searches with few brokers, for a proof about any number: the fewest always, one more where claims stay open.
+
+    What is proven for any number has to hold there too. What is not may be refuted there. A claim is open also while no
+    run shows what it speaks of.
+    """
+    searches: list[Exploration] = []
+    theory, system = proof.theory, proof.theory.program.system
+    free = [bound for bound in system.bounds if request.bounds.get(bound.name) == ANY]
+
+    def is_open(claim: str, evidence: SearchEvidence) -> bool:
+        if not proof.proven(claim):
+            return evidence.refutation(claim) is None
+        return unshown(theory.program, theory.claim(claim), evidence, claim in theory.lemmas) is not None
+
+    for more in (0, 1):
+        finite = request.of_numbers(system, {bound.name: bound.lo + more for bound in free})
+        searches.append(explore(program(with_lemmas(finite))))
+        evidence = SearchEvidence(others=tuple(searches))
+        if not any(is_open(claim, evidence) for claim in proof.targets):
+            break
+    return evidence
+
+
+def with_lemmas(chosen: Subject) -> Subject:
+    """The subject with its lemmas as properties, so that the explorer judges them too."""
+    both = (*chosen.system.properties(chosen.setting), *chosen.system.lemmas(chosen.setting))
+    return evolve(chosen, system=evolve(chosen.system, properties=lambda _: both))

@@ -18,6 +18,7 @@ from kraftcheck.ci.systems.subject import Subject, Traced, traced
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError, bits_by_field, leaves
 from kraftcheck.model.language.system import ScopeError, Setting, System
+from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.rules.spelling import Spelling
 from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
@@ -145,7 +146,8 @@ class Place:
         for value in (on, not on):
             rules = words.rules(Spelling(self.rules.preset, (*self.rules.switches, (variant, value))))
             try:
-                found.append(fingerprint(trace(self.system, self.system.setting(self.scope, dict(self.bounds), rules))))
+                setting = self.system.setting(self.scope, dict(self.bounds), rules)
+                found.append(fingerprint(trace(self.system, setting, graph=Graph())))
             except ScopeError:
                 return False
         return found[0] != found[1]

@@ -18,9 +18,9 @@ from kraftcheck.solvers.smt.worker import proof_worker
 from tests.shared.commands import kraftcheck
 
 
-def any_replication(rules: str = "fixed") -> Theory:
-    """The theory of replication with any number of brokers and two leader epochs."""
-    chosen = subject("replication", "tiny", {"brokers": ANY, "epochs": 1}, rules, proof=True)
+def any_replication(rules: str = "fixed", epochs: int = 1) -> Theory:
+    """The theory of replication with any number of brokers and so many changes of the leader epoch."""
+    chosen = subject("replication", "tiny", {"brokers": ANY, "epochs": epochs}, rules, proof=True)
     return theory(chosen.system, chosen.setting)
 
 
@@ -63,9 +63,9 @@ ACTIONS = (
 """All actions."""
 
 
-def asked(action: str, names: Sequence[str]) -> list[ObligationAnswer]:
+def asked(action: str, names: Sequence[str], epochs: int = 1) -> list[ObligationAnswer]:
     """The answers to what is asked of an action, from what three brokers use first."""
-    request = ProofRequest("replication", "tiny", {"brokers": ANY, "epochs": 1}, "fixed")
+    request = ProofRequest("replication", "tiny", {"brokers": ANY, "epochs": epochs}, "fixed")
     of = proof_worker(request.build(), request.few, Effort(timeout=300), time.monotonic)
     subject_ = of.questions.subject
     wanted = [o for o in obligations(subject_, names or [c.id for c in subject_.claims]) if o.action == action]
@@ -87,6 +87,15 @@ def test_every_claim_is_kept_with_any_number_of_brokers(action: str) -> None:
     assert [answer.obligation.claim for answer in answers if answer.result != PROVEN] == []
     false = of.program.graph.constant(False)
     assert session(of, action)._check(Questions(of).read.expression(false), [false]).result != PROVEN
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("action", ["produce", "crash", "fence", "unfence"])
+def test_every_claim_is_kept_with_two_changes_of_the_leader_epoch(action: str) -> None:
+    """With two changes of the leader epoch the steps that were asked to the end keep every claim too."""
+    answers = asked(action, (), epochs=2)
+    assert {answer.obligation.claim for answer in answers} == {claim.id for claim in any_replication(epochs=2).claims}
+    assert [answer.obligation.claim for answer in answers if answer.result != PROVEN] == []
 
 
 @pytest.mark.slow

@@ -16,11 +16,14 @@ from attrs import define, frozen
 from kraftcheck.solvers.liveness.components import Components
 from kraftcheck.solvers.liveness.cycle import FairCycle
 from kraftcheck.solvers.liveness.fair import Sweeps
-from kraftcheck.solvers.liveness.graph import Edges, Numbers, Truths
+from kraftcheck.solvers.liveness.graph import APPRAISED, Edges, Numbers, Truths
 from kraftcheck.solvers.liveness.runs import Runs
 
-STATE_BYTES = 13
+STATE_BYTES = 15
 """Bytes that the search for a lasso takes for each state of a region, besides those of its constraints' bits."""
+
+MANY_ROUNDS = 6
+"""Rounds of the fixpoint after which components decide, where all edges are kept."""
 
 ALONE = 2
 """States of a block that are tried alone."""
@@ -83,14 +86,16 @@ class Behaviours:
 
     Attributes:
         edges, sweeps: the region, and the constraints that the property is under.
+        rounds: of the fixpoint, after which components decide.
     """
 
     edges: Edges
     sweeps: Sweeps
+    rounds: int = MANY_ROUNDS
 
     def answer(self, question: Question) -> Answer:
         """The answer to a question."""
-        begins, fair = question.begins, self.sweeps.fair()
+        begins, fair = question.begins, self.fair()
         lasso = None
         if fair.any() and ((fair & begins).any() or (self.sweeps.reaching(fair) & begins).any()):
             lasso = self.lasso(begins, fair)
@@ -99,12 +104,29 @@ class Behaviours:
             uncertain = self.sweeps.reaching(self.sweeps.cut) & question.waiting
         return Answer(question.concerned, int(np.count_nonzero(question.waiting)), lasso, uncertain)
 
+    def fair(self) -> Truths:
+        """The states from which a behaviour stays in the region that satisfies all constraints.
+
+        Where many rounds leave out some states each, as on long ways, components decide: all that reach a fair one.
+        """
+        kept = self.sweeps.fair(self.rounds)
+        if not self.sweeps.unfinished:
+            return kept
+        components = Components(self.sweeps, kept)
+        while components.open.any():
+            components.decide()
+        goal = components.fair
+        for first in range(0, len(goal), APPRAISED):
+            states = np.arange(first, min(len(goal), first + APPRAISED))
+            goal[states] |= self._still(states)
+        return self.sweeps.reaching(goal)
+
     def lasso(self, begins: Truths, fair: Truths) -> Lasso:
         """The lasso with the shortest stem: nearest states first; where a behaviour may stay, before other cycles."""
         state, cycle = self._nearest(begins, fair)
         if begins.all():
             return Lasso(state, (), cycle)
-        runs = Runs.none(self.edges, back=True)
+        runs = Runs.none(self.edges, self.sweeps.check_stop, back=True)
         for _ in self._nearest_first(begins, runs):
             if runs.marks[state]:
                 break
@@ -117,7 +139,7 @@ class Behaviours:
         bits = sum(group.enabled.itemsize for group in self.sweeps.groups)
         self.sweeps.lend(self.edges.count * max(0, STATE_BYTES - bits))  # 2 for each bit were free again
         components = Components(self.sweeps, fair)
-        runs = Runs.none(self.edges, back=False)
+        runs = Runs.none(self.edges, self.sweeps.check_stop, back=False)
         for _ in self._nearest_first(begins, runs):
             for near in runs.numbers():
                 halts = near[self._still(near)]
@@ -132,15 +154,15 @@ class Behaviours:
     def _first_cycle(self, near: Numbers, components: Components) -> tuple[int, tuple[int, ...]] | None:
         """The first of some states that is on a fair cycle, and a short one; None: none is.
 
-        A few are tried alone before components are looked for.
+        Where edges are computed again, a few are tried alone before components are looked for.
         """
         tried = 0
         while len(near := components.among(near)):
             state = int(near[0])
-            if components.fair[state] or tried < ALONE:
+            if components.fair[state] or (tried < ALONE and not components.at_once):
                 tried += 1
                 within = components.component(state) if components.fair[state] else components.open.copy()
-                cycle = FairCycle(self.edges, self.sweeps.kinds, self.sweeps.groups, within, state).instances()
+                cycle = FairCycle(self.sweeps, within, state).instances()
                 if cycle is not None:
                     return state, cycle
                 assert not components.fair[state], "every constraint can be satisfied in a fair component"

@@ -16,6 +16,7 @@ from kraftcheck.solvers.liveness.runs import states_of
 from kraftcheck.solvers.liveness.stored import Labels, Listed, StoredEdges, alike, only
 from kraftcheck.solvers.machine_code.mark_kernel import raise_marks
 from kraftcheck.solvers.machine_code.objectcode import address
+from kraftcheck.solvers.search.arcs import ARC_BYTES, Arcs
 
 
 @define
@@ -54,6 +55,7 @@ class Closing:
         listed: the edges of wanted states of a block, by thread and number.
         stored, waiting: edges that are kept, and those kept for these sweeps alone.
         sweep: how many there were.
+        arc_bytes: bytes of a list of edges.
     """
 
     edges: Edges
@@ -63,6 +65,7 @@ class Closing:
     stored: StoredEdges
     waiting: StoredEdges
     sweep: int = 0
+    arc_bytes: int = 0
     _late: LateRises = field(init=False)
     _watch: Bits = field(init=False)
     _raise: Callable[..., int] = field(init=False)
@@ -94,6 +97,31 @@ class Closing:
     def end(self) -> None:
         """See what rose too late in the sweep."""
         self._late = LateRises.of(self.edges, self._rises)
+
+    def follow_arcs(self, room: int, stopped: Callable[[], bool]) -> bool:
+        """Raise all marks that can rise along listed edges, each looked at once for each rise of its target.
+
+        After the first two sweeps marks rise only by those of other states. False: the edges take more bytes.
+        """
+        marking, parts = self.marking, [np.empty((2, 0), dtype=np.uint32)]
+        for number in range(len(self.edges.blocks)):
+            states = states_of(self.edges, number)
+            wanted = marking.kept[states] & (marking.marks[states] != marking.full)
+            if stopped() or not wanted.any():
+                continue
+            edges = self.listed(0, number, wanted)
+            starts, targets, _ = edges if marking.labels is None else alike(edges, marking.labels, states)
+            owners = np.repeat(np.arange(len(wanted), dtype=np.uint32), np.diff(starts))
+            chosen = wanted[owners] & marking.kept[targets]
+            parts.append(np.stack([owners[chosen] + np.uint32(states.start), targets[chosen]]))
+            self.arc_bytes += ARC_BYTES * int(np.count_nonzero(chosen))
+            if self.arc_bytes > room:
+                return False
+        sources, targets = np.concatenate(parts, axis=1)
+        Arcs(sources, targets, np.full(len(sources), marking.full, dtype=marking.marks.dtype)).close(
+            marking.marks, stopped
+        )
+        return True
 
     def work(self, thread: int, number: int) -> None:
         """Raise the marks of a block."""

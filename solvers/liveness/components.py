@@ -1,11 +1,13 @@
-"""The strongly connected components in which every fairness constraint can be satisfied, by sweeps over all at once.
+"""The strongly connected components in which every fairness constraint can be satisfied.
 
-Of the states that are not decided yet those are left out that no cycle leads to: again and again what no edge leads to.
+Where all edges are kept, one search depth first finds all components. Else sweeps do, over many at once: of the states
+that are not decided yet those are left out that no cycle leads to, again and again what no edge leads to.
 Then each state gets the least number of those that lead to it, its *label*, and the states that lead back to the one
-with that number, along states of the same label, are its component (Orzan, 2004). Of each component it is seen which
-constraints it satisfies. One that can satisfy some weak constraint nowhere is left out; one that can take no step of a
-strong constraint loses the states that enable one, and what is left of it is looked at in the next round. So are the
-states of other components. No edge is kept, unless it was before.
+with that number, along states of the same label, are its component (Orzan, 2004).
+
+Of each component it is seen which constraints it satisfies. One that can satisfy some weak constraint nowhere is left
+out; one that can take no step of a strong constraint loses the states that enable one, and what is left of it is looked
+at in the next round. So are the states of components that were not found yet.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from kraftcheck.solvers.liveness.constraints import Bits
 from kraftcheck.solvers.liveness.fair import Sweeps
 from kraftcheck.solvers.liveness.graph import Numbers, Truths
 from kraftcheck.solvers.liveness.runs import states_of
-from kraftcheck.solvers.liveness.stored import Labels, Listed
+from kraftcheck.solvers.liveness.stored import KeptEdges, Labels, Listed
+from kraftcheck.solvers.machine_code.component_kernel import find_components
+from kraftcheck.solvers.machine_code.objectcode import address
 
 IS_CYCLE, LOSES, FAILS = 1, 2, 4
 """What is seen of a component: an edge, a state that strong fairness leaves out, a constraint satisfied nowhere."""
@@ -50,18 +54,27 @@ class Components:
 
     def among(self, states: Numbers) -> Numbers:
         """Those of some states that are in a fair component, or may be in one."""
-        if self.open[states].any():
+        if self.open[states].any() and not self.at_once:
             self._trim()
         return states[self.fair[states] | self.open[states]]
 
+    @property
+    def at_once(self) -> bool:
+        """Whether all components are found at once, because every edge is kept."""
+        return self.sweeps.keeps_all
+
     def decide(self) -> None:
-        """Decide about some components, those with the least states among them."""
-        self._trim()
-        self._label()
-        members = np.zeros_like(self.open)
-        for states in self._blocks():
-            members[states] = self.open[states] & (self.labels[states] == _numbers(states))
-        self.sweeps.lead_back(members, self.open, self.labels)
+        """Decide about components: all of them where edges are kept, else those with the least states among them."""
+        kept = self.sweeps.kept() if self.at_once else None
+        members = self.open.copy() if kept is not None else np.zeros_like(self.open)
+        if kept is not None:
+            label_components(kept, members, self.labels, self.sweeps.check_stop)
+        else:
+            self._trim()
+            self._label()
+            for states in self._blocks():
+                members[states] = self.open[states] & (self.labels[states] == _numbers(states))
+            self.sweeps.lead_back(members, self.open, self.labels)
         self._judge(members)
         self._is_trimmed = False
 
@@ -164,6 +177,27 @@ class Components:
         for group, bits in zip(self.sweeps.groups, met, strict=True):
             found |= (group.enabled[states] & ~bits[labels] & group.enabled.dtype.type(group.strong)) != 0
         return found
+
+
+STEPS = 1 << 22
+"""Steps of a search depth first between two looks at whether it is to end."""
+
+
+def label_components(kept: KeptEdges, members: Truths, labels: Labels, check_stop: Callable[[], None]) -> None:
+    """Give each of some states the number of one of its component, the same for all of it.
+
+    Args:
+        kept: the edges.
+        members: the states that count.
+        labels: of these are written.
+        check_stop: called now and then.
+    """
+    count = len(members)
+    index, stack = np.zeros(count, dtype=np.uint32), np.empty(count, dtype=np.uint32)
+    arrays = np.array([address(array) for array in (kept.starts, kept.targets, members, labels, index, stack)])
+    control = np.array([0, 0, 0, 1], dtype=np.int64)
+    while not find_components()(address(arrays), address(control), count, kept.size, STEPS):
+        check_stop()
 
 
 def _numbers(states: slice) -> Labels:

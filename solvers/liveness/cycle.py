@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from attrs import define, field
 
-from kraftcheck.solvers.liveness.constraints import Bits, Group
-from kraftcheck.solvers.liveness.graph import Block, Edges, Truths
+from kraftcheck.solvers.liveness.fair import Sweeps
+from kraftcheck.solvers.liveness.graph import Block, Truths
 from kraftcheck.solvers.liveness.runs import Ends, Run, shortest
 
 Asked = tuple[int, ...]
@@ -20,14 +18,12 @@ class FairCycle:
     """The search for a cycle.
 
     Attributes:
-        edges, kinds, groups: the region, the class of each action instance, and the constraints.
+        sweeps: the region and the constraints.
         within: the states of its component, and maybe others, which are left out where they are met: used up.
         state: where the cycle is to begin.
     """
 
-    edges: Edges
-    kinds: Bits
-    groups: Sequence[Group]
+    sweeps: Sweeps
     within: Truths
     state: int
     _homeward: dict[int, Run] = field(factory=dict)
@@ -39,13 +35,13 @@ class FairCycle:
         None: the state is on no fair cycle. A weak constraint that no way leads to and back from cannot be satisfied;
         for a strong one the states are left out that enable its steps.
         """
-        every = sum(len(group.constraints) for group in self.groups)
+        every = sum(len(group.constraints) for group in self.sweeps.groups)
         while self.within[self.state]:
             ways = [self._around(most) for most in (1, every)]
             found = [way for way in ways if way is not None]
             if len(found) == len(ways):
                 return min(found, key=len)
-            for group, missed in zip(self.groups, self._missed, strict=True):
+            for group, missed in zip(self.sweeps.groups, self._missed, strict=True):
                 if missed & ~group.strong:
                     return None
                 self.within &= (group.enabled & group.enabled.dtype.type(missed)) == 0
@@ -71,7 +67,7 @@ class FairCycle:
 
     def _on(self, here: int, asked: Asked) -> Run | None:
         """The way to the nearest place that satisfies a constraint that is asked for, and has a way back."""
-        while (more := shortest(self.edges, here, self.within, self._satisfies(asked))) is not None:
+        while (more := self._shortest(here, self._satisfies(asked))) is not None:
             if self._home(more.end) is not None:
                 return more
         return None
@@ -81,19 +77,22 @@ class FairCycle:
         if here == self.state:
             return Run((here,))
         if here not in self._homeward:
-            home = shortest(self.edges, here, self.within, lambda block: block.targets == self.state, leave_out=True)
+            home = self._shortest(here, lambda block: block.targets == self.state, leave_out=True)
             if home is None:
                 return None
             self._homeward[here] = home
         return self._homeward[here]
+
+    def _shortest(self, here: int, ends: Ends, *, leave_out: bool = False) -> Run | None:
+        return shortest(self.sweeps.edges, here, self.within, ends, self.sweeps.check_stop, leave_out=leave_out)
 
     def _satisfies(self, asked: Asked) -> Ends:
         """The edges that satisfy a constraint that is asked for, by themselves or by where they lead."""
 
         def ends(block: Block) -> Truths:
             found, owners = np.zeros(len(block.targets), dtype=np.bool_), block.owners()
-            for group, bits in zip(self.groups, asked, strict=True):
-                taken = group.steps[self.kinds[block.instances]] & group.enabled[owners]
+            for group, bits in zip(self.sweeps.groups, asked, strict=True):
+                taken = group.steps[self.sweeps.kinds[block.instances]] & group.enabled[owners]
                 rests = ~group.enabled[block.targets] & group.enabled.dtype.type(group.every & ~group.strong)
                 found |= ((taken | rests) & group.enabled.dtype.type(bits)) != 0
             return found
@@ -102,9 +101,9 @@ class FairCycle:
 
     def _missing(self, around: Run) -> Asked:
         """The constraints that a cycle does not satisfy."""
-        kinds, states = self.kinds[list(around.instances)], list(around.states)
+        kinds, states = self.sweeps.kinds[list(around.instances)], list(around.states)
         missing = []
-        for group in self.groups:
+        for group in self.sweeps.groups:
             enabled = group.enabled[states]
             taken = int(np.bitwise_or.reduce(group.steps[kinds] & enabled[:-1]))
             somewhere, everywhere = int(np.bitwise_or.reduce(enabled)), int(np.bitwise_and.reduce(enabled))

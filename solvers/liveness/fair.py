@@ -19,17 +19,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from attrs import define, field
 
 from kraftcheck.solvers.liveness.closing import Closing, Marking
 from kraftcheck.solvers.liveness.constraints import Bits, Group
+from kraftcheck.solvers.liveness.edge_file import EdgeFile
 from kraftcheck.solvers.liveness.graph import Block, Edges, Truths
 from kraftcheck.solvers.liveness.guides import Guides, no_guides, renumbered
-from kraftcheck.solvers.liveness.stored import Labels, Listed, StoredEdges
+from kraftcheck.solvers.liveness.runs import states_of
+from kraftcheck.solvers.liveness.stored import KeptEdges, Labels, Listed, StoredEdges
 from kraftcheck.solvers.machine_code.edge_kernel import NOWHERE, OUTSIDE
 from kraftcheck.solvers.machine_code.threads import ThreadPool
+from kraftcheck.solvers.search.arcs import LEAST_ROOM
+
+MANY_SWEEPS = 12
+"""Sweeps after which marks that still rise follow a list of edges: the graph is long and thin."""
 
 
 class StoppedError(Exception):
@@ -44,7 +51,10 @@ class SweepControl:
         threads: how many.
         stop: set from outside to end them; then StoppedError is raised.
         report: called after each sweep with their number.
-        budget: bytes for edges that are kept.
+        budget: bytes of memory for edges that are kept.
+        scratch: folder for a file of those that have no room there; None: they are computed again.
+        spare: bytes for a list of edges that marks follow where many sweeps do not suffice.
+        many: after so many sweeps of one kind marks follow that list; at least 2.
         sweeps: how many there were.
         stored: most bytes of edges that were kept at once, with those that were lent.
     """
@@ -53,6 +63,9 @@ class SweepControl:
     stop: threading.Event = field(factory=threading.Event)
     report: Callable[[int], None] = lambda sweeps: None
     budget: int = 1 << 30
+    scratch: Path | None = None
+    spare: int = LEAST_ROOM
+    many: int = MANY_SWEEPS
     sweeps: int = 0
     stored: int = 0
 
@@ -67,6 +80,7 @@ class Sweeps:
         groups: the constraints, in order, `GROUP` to a group.
         control: how they run.
         cut: states with a step that a domain cut, or whose target is not visited; as far as edges were computed.
+        unfinished: some states are kept from which no fair behaviour stays.
     """
 
     edges: Edges
@@ -74,6 +88,7 @@ class Sweeps:
     groups: tuple[Group, ...]
     control: SweepControl
     cut: Truths = field(init=False)
+    unfinished: bool = False
     _stored: StoredEdges = field(init=False)
     _waiting: StoredEdges = field(init=False)
     _surveyed: Truths = field(init=False)
@@ -84,18 +99,26 @@ class Sweeps:
         """Nothing is computed yet."""
         self.cut = np.zeros(self.edges.count, dtype=np.bool_)
         self._surveyed = np.zeros(len(self.edges.blocks), dtype=np.bool_)
-        self._stored = self._waiting = StoredEdges(self.control.budget)
+        scratch = self.control.scratch
+        self._stored = StoredEdges(self.control.budget, None if scratch is None else EdgeFile(scratch))
+        self._waiting = StoredEdges(0)
 
     def note_survey(self, cut: Truths) -> None:
         """What each state enables is in the groups already, and these states are cut."""
         self.cut, self._surveyed[:] = cut, True
 
-    def fair(self) -> Truths:
-        """The states from which a behaviour stays in the region that satisfies all constraints."""
-        kept, removed = np.ones(self.edges.count, dtype=np.bool_), True
+    def fair(self, most: int | None = None) -> Truths:
+        """The states from which a behaviour stays in the region that satisfies all constraints.
+
+        `most`: where all edges are kept, it ends after so many rounds, with more states, and is unfinished.
+        """
+        kept, removed, rounds = np.ones(self.edges.count, dtype=np.bool_), True, 0
         self._guides = self._guides or [no_guides(self.edges.count) for _ in self.groups]
         while removed and kept.any():
-            removed = False
+            if rounds == most and self.keeps_all:
+                self.unfinished = True
+                break
+            removed, rounds = False, rounds + 1
             for group, guides in zip(self.groups, self._guides, strict=True):
                 removed |= _restrict(kept, self._satisfiable(group, kept, guides))
             if removed and self._is_worth_narrowing(kept):
@@ -120,12 +143,31 @@ class Sweeps:
         self._close(Marking(marks, kept, marks, nothing, 0, 1, labels))
 
     def lend(self, nbytes: int) -> None:
-        """Leave so many bytes to others from now on; edges that have no room besides them are dropped."""
+        """Leave so many bytes to others from now on; edges without room besides go to the file, or are dropped."""
         self._lent = nbytes
-        self._stored.budget = self._room
-        if self._stored.bytes > self._room:
-            self._stored.clear()
-            self._stored.complete = False
+        self._stored.shrink(self._room)
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether no edge had to be dropped."""
+        return self._stored.complete
+
+    def kept(self) -> KeptEdges | None:
+        """The edges of all blocks within the region; None where some have no room. Asked by one thread."""
+        blocks = self.edges.blocks
+        for number in range(len(blocks)):
+            self.listed(number, np.ones(states_of(self.edges, number).stop - blocks[number], dtype=np.bool_))
+            if not self._stored.complete:
+                return None
+        listed = [one for one in map(self._stored.get, range(len(blocks))) if one is not None]
+        if len(listed) < len(blocks):
+            return None
+        return KeptEdges.of(blocks[1] if len(blocks) > 1 else self.edges.count, listed)
+
+    def check_stop(self) -> None:
+        """Raise StoppedError if the search was to end."""
+        if self.control.stop.is_set():
+            raise StoppedError
 
     @property
     def _room(self) -> int:
@@ -134,8 +176,7 @@ class Sweeps:
 
     def listed(self, number: int, wanted: Truths) -> Listed:
         """The edges of a block's wanted states within the region, and maybe those of others; asked by one thread."""
-        if self.control.stop.is_set():
-            raise StoppedError
+        self.check_stop()
         self.edges.enter()
         return self._edges(0, number, wanted)
 
@@ -166,6 +207,10 @@ class Sweeps:
         self._waiting = StoredEdges(self._room)
         closing = Closing(self.edges, self.kinds.dtype, marking, self._edges, self._stored, self._waiting)
         while closing.goes_on:
+            if closing.sweep == self.control.many and closing.follow_arcs(self.control.spare, self.control.stop.is_set):
+                self.check_stop()
+                self._note_bytes(closing.arc_bytes)
+                break
             closing.begin()
             self._sweep(closing.work, down=closing.is_down)
             closing.end()
@@ -213,10 +258,14 @@ class Sweeps:
 
         with ThreadPool(control.threads) as pool:
             pool.run(count, job, control.stop.is_set)
-        if control.stop.is_set():
-            raise StoppedError
-        control.stored = max(control.stored, self._stored.bytes + self._waiting.bytes + self._lent)
+        self.check_stop()
+        self._note_bytes(0)
         control.report(control.sweeps)
+
+    def _note_bytes(self, more: int) -> None:
+        """Note how many bytes edges and what was lent take now."""
+        used = self._stored.bytes + self._waiting.bytes + self._lent + more
+        self.control.stored = max(self.control.stored, used)
 
 
 def _any_of(bits: Bits, starts: Bits) -> Bits:

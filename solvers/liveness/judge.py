@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from kraftcheck.solvers.program.verdict import (
     Verdict,
 )
 from kraftcheck.solvers.reference.lasso import confirm_lasso
+from kraftcheck.solvers.search.arcs import LEAST_ROOM
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Search
 
 LEAST_EDGES = 16 << 20
@@ -83,11 +85,11 @@ SYMMETRIC = Liveness(
 
 
 def search_liveness(
-    search: Search, report: Callable[[Search, int, int], None], clock: Callable[[], float]
+    search: Search, report: Callable[[Search, int, int], None], clock: Callable[[], float], scratch: Path | None = None
 ) -> Liveness:
     """Search what a search visited for fair behaviours, unless there is no need or it was to end early.
 
-    A stop on the way cuts the search.
+    A stop on the way cuts the search. `scratch` is a folder for a file of edges that have no room in memory.
 
     Raises:
         EngineDisagreement: when ints do not confirm a lasso.
@@ -102,11 +104,11 @@ def search_liveness(
     left = search.store.bytes_in_use()
     room = min(search.limits.memory - left, max(LEAST_EDGES, int(used * (1 + SHARE)) - left))
     space = ExploredSpace(search.kernel, search.store)
-    control = SweepControl(search.threads, search.stop, lambda number: report(search, number, 0))
+    control = SweepControl(search.threads, search.stop, lambda number: report(search, number, 0), scratch=scratch)
     findings, memory = [], 0
     try:
         for number in range(len(program.liveness.claims)):
-            claim = ClaimSearch(program, number, space, control, room)
+            claim = ClaimSearch(program, number, space, control, room, search.limits.memory - left - room)
             findings.append(claim.finding())
             memory = max(memory, left + claim.nbytes)
     except StoppedError:
@@ -124,6 +126,7 @@ class ClaimSearch:
         space: what was visited.
         control: how it sweeps.
         room: bytes that it may take for edges, with what it needs for each state.
+        spare: bytes beyond these that are left.
     """
 
     program: Program
@@ -131,6 +134,7 @@ class ClaimSearch:
     space: ExploredSpace
     control: SweepControl
     room: int
+    spare: int
     nbytes: int = 0
     _claim: LivenessClaim = field(init=False)
 
@@ -149,6 +153,7 @@ class ClaimSearch:
         each += GUIDE_BYTES * len(groups)
         own = edges.nbytes + edges.count * each + region.nbytes
         self.control.budget, self.control.stored = max(0, self.room - own), 0
+        self.control.spare = max(0, min(self.spare, LEAST_ROOM))
         del region
         sweeps = Sweeps(edges, kinds, groups, self.control)
         waiting = self._note_truths(edges, sweeps)

@@ -35,6 +35,9 @@ class Run:
         return Run((*self.states, *more.states[1:]), (*self.instances, *more.instances))
 
 
+CheckStop = Callable[[], None]
+"""Raises an error when the search is to end."""
+
 NEVER, DONE = 0, 3
 """Marks of states that were not reached, and of those that were left behind; 1 and 2 alternate for the farthest."""
 
@@ -47,20 +50,22 @@ class Runs:
         edges: the region.
         marks: of its states.
         origin: for each that was reached the state before, `OUTSIDE` where a run begins; None: it is not kept.
+        check_stop: called before each block; it raises an error to end the search.
     """
 
     edges: Edges
     marks: npt.NDArray[np.uint8]
     origin: npt.NDArray[np.uint32] | None
+    check_stop: CheckStop
     _farthest: int = 1
     _blocks: set[int] = field(factory=set)
     _next: set[int] = field(factory=set)
 
     @classmethod
-    def none(cls, edges: Edges, *, back: bool) -> Runs:
+    def none(cls, edges: Edges, check_stop: CheckStop, *, back: bool) -> Runs:
         """Nothing was reached yet; `back`: the way to a state will be asked for."""
         origin = np.full(edges.count, OUTSIDE, dtype=np.uint32) if back else None
-        return cls(edges, np.zeros(edges.count, dtype=np.uint8), origin)
+        return cls(edges, np.zeros(edges.count, dtype=np.uint8), origin, check_stop)
 
     def begin(self, first: int, states: Truths) -> None:
         """Let runs begin in some of consecutive states that were not reached, beside the farthest that were."""
@@ -71,6 +76,7 @@ class Runs:
     def farthest(self) -> Iterator[tuple[int, Truths]]:
         """The farthest states that were reached: the blocks that have some, ascending, and which these are."""
         for number in sorted(self._blocks):
+            self.check_stop()
             found = self.marks[states_of(self.edges, number)] == self._farthest
             if found.any():
                 yield number, found
@@ -129,13 +135,15 @@ Ends = Callable[[Block], Truths]
 """For each edge of a block whether a run may end with it."""
 
 
-def shortest(edges: Edges, start: int, within: Truths, ends: Ends, *, leave_out: bool = False) -> Run | None:
+def shortest(
+    edges: Edges, start: int, within: Truths, ends: Ends, check_stop: CheckStop, *, leave_out: bool = False
+) -> Run | None:
     """A shortest run from a state that stays among some states, up to an edge that may be its last.
 
     Of runs of equal length it is the first by number. None: there is none.
     `leave_out`: then those that were reached are among them no more.
     """
-    runs = Runs.none(edges, back=True)
+    runs = Runs.none(edges, check_stop, back=True)
     runs.begin(start, np.ones(1, dtype=np.bool_))
     while runs.moves:
         for number, wanted in runs.farthest():

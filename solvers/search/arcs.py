@@ -21,6 +21,9 @@ ARC_BYTES = 48
 AT_ONCE = 1 << 22
 """Arcs that are looked at together, so that what is computed of them takes little memory."""
 
+LEAST_ROOM = 256 << 20
+"""Bytes that listed steps may take however little the search took, within the limit of memory."""
+
 Bits = npt.NDArray[Any]
 """An unsigned number for each state or arc."""
 

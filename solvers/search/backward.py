@@ -28,7 +28,7 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.recovers import recovery_action_bits
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, Verdict
-from kraftcheck.solvers.search.arcs import ARC_BYTES, listed_arcs
+from kraftcheck.solvers.search.arcs import ARC_BYTES, LEAST_ROOM, listed_arcs
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Search
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.search.witness import witness
@@ -39,9 +39,6 @@ PART = 4096
 
 FEW_SWEEPS = 4
 """Sweeps after which steps are listed, if marks still rise."""
-
-LEAST_ROOM = 256 << 20
-"""Bytes that listed steps may take however little the search took, within the limit of memory."""
 
 GROUP = 4 * SHARDS
 """Jobs between two reports of progress."""

@@ -153,7 +153,8 @@ def explore(
         threads: how many; results do not depend on it.
         memory, max_depth, max_states: limits, in bytes, steps and states; past them the verdict is Incomplete.
         stop_at_first: end after the round that refuted a property.
-        cache_dir: folder for compiled code; None: keep none.
+        cache_dir: folder for compiled code, and for a nameless file of what liveness has no room for in memory; None:
+            keep none.
         progress, stop: called every few hundred thousand transitions; once set, the search ends soon.
         keep: whether the result holds the states.
         quick: begin with code that is sooner compiled; a long search goes over to better code.
@@ -182,7 +183,7 @@ def explore(
     check_after(search.kernel, search.store)
     times = (clock() - start - compiler.seconds, compiler.seconds)
     audit = space.audit(search, kernel, sampling, clock)
-    recoverability, liveness = search_backward(search, report, clock), search_liveness(search, report, clock)
+    recoverability, liveness = search_backward(search, report, clock), search_liveness(search, report, clock, cache_dir)
     found = conclude(search, search.kernel, *times, audit, recoverability, liveness, keep=keep, strict=strict)
     return found if search.orders is None else evolve(found, orders=search.orders.found())
 

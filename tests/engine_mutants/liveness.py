@@ -5,6 +5,7 @@ from __future__ import annotations
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.liveness import (
+    test_component_kernel,
     test_components,
     test_engine,
     test_guides,
@@ -17,6 +18,11 @@ from tests.solvers.walks import test_suspects
 
 GRAPHS = Killer(test_sweeps.test_the_sweeps_say_what_components_say, (0,))
 COMPONENTS = Killer(test_components.test_fair_components_are_those_of_the_naive_judge)
+KERNEL = Killer(test_component_kernel.test_components_are_those_of_python)
+FILE = Killer(test_sweeps.test_edges_in_a_file_change_nothing)
+DECIDED = Killer(test_sweeps.test_components_decide_what_rounds_do)
+CHAIN = Killer(test_sweeps.test_a_long_thin_graph_takes_few_sweeps)
+STOPPED = Killer(test_sweeps.test_a_stop_ends_the_search_for_a_lasso)
 THROUGH = Killer(test_components.test_a_cycle_is_found_through_the_states_of_fair_components_alone)
 ROUND = Killer(test_components.test_a_cycle_goes_round_a_state_that_enables_what_it_cannot_take)
 GUIDES = Killer(test_guides.test_guides_are_renumbered_with_their_states)
@@ -95,6 +101,30 @@ SWEEPS = (
            "np.ones(len(sources), dtype=np.bool_)", COMPONENTS),
     Mutant("lower-label-leads-back", "What leads to another component is taken for a part of one.",
            "solvers.liveness.closing:Closing.work", "if self.marking.labels is not None:", "if False:", COMPONENTS),
+    Mutant("component-but-one", "A state that leads to the first of its component alone is taken for another one.",
+           "solvers.machine_code.component_kernel:_leave", '">=", graph.get(graph.index, last), own',
+           '">", graph.get(graph.index, last), own', KERNEL),
+    Mutant("components-as-one", "All that waits belongs to the first component that is known.",
+           "solvers.machine_code.component_kernel:_leave",
+           'b.zext(b.icmp_unsigned(">=", graph.get(graph.index, last), own), WORD)', "word(1)", KERNEL),
+    Mutant("way-over-others", "A component may go through states that do not count.",
+           "solvers.machine_code.component_kernel:_go_on", "counts, reached = graph.is_open(target), ",
+           "counts, reached = ir.Constant(ir.IntType(1), 1), ", KERNEL),
+    Mutant("file-forgets-classes", "Edges that are read from the file are steps of nothing.",
+           "solvers.liveness.edge_file:EdgeFile.get", "np.frombuffer(whole, kind, length, first)",
+           "np.frombuffer(whole, kind, length, first) * np.uint8(kind.itemsize > 1)", FILE),
+    Mutant("listed-edges-between-labels", "Marks follow listed edges to other components.",
+           "solvers.liveness.closing:Closing.follow_arcs",
+           "edges if marking.labels is None else alike(edges, marking.labels, states)", "edges", COMPONENTS),
+    Mutant("components-are-all", "What only stays somewhere is no fair behaviour once components decide.",
+           "solvers.liveness.behaviours:Behaviours.fair", "goal[states] |= self._still(states)", "pass", DECIDED),
+    Mutant("rounds-cut-short", "After many rounds what is left counts as fair.",
+           "solvers.liveness.behaviours:Behaviours.fair", "if not self.sweeps.unfinished:", "if True:", DECIDED,
+           (AssertionError,)),
+    Mutant("listed-edges-of-the-first-block", "Only the edges of some states are listed.",
+           "solvers.liveness.closing:Closing.follow_arcs", "range(len(self.edges.blocks))", "range(1)", CHAIN),
+    Mutant("stop-unseen", "The search for a lasso goes on although it was to end.",
+           "solvers.liveness.runs:Runs.farthest", "self.check_stop()", "pass", STOPPED),
     Mutant("cycle-left-out", "What no edge leads to is left out, with all that it leads to.",
            "solvers.liveness.components:Components._trim", "self.labels[states] == 0", "self.labels[states] <= 1",
            COMPONENTS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def sweeps(puzzle: Puzzle, region: frozenset[int], visit: frozenset[int] | None,
     if visit is not None:
         listed, excused = [*listed, TO_VISIT], [*excused, visit]
     kinds, classes = classes_of(listed)
-    control = SweepControl(how.threads, budget=how.budget)
+    control = SweepControl(how.threads, budget=how.budget, many=how.many, scratch=how.scratch)
     made = Sweeps(edges, kinds, groups_of(listed, classes, edges.count), control)
     for number, states in enumerate(excused):
         for place, state in enumerate(edges.states):
@@ -119,12 +120,15 @@ def sweeps(puzzle: Puzzle, region: frozenset[int], visit: frozenset[int] | None,
 
 @frozen
 class How:
-    """How sweeps are run: states of a block, threads, bytes for edges, what bounds cut."""
+    """How sweeps run: states of a block, threads, bytes for edges, what bounds cut, limits, a folder."""
 
     size: int = 3
     threads: int = 1
     budget: int = 1 << 20
     cut: dict[int, int] = field(factory=dict)
+    many: int = 12
+    rounds: int = 6
+    scratch: Path | None = None
 
 
 USUAL = How()
@@ -138,7 +142,7 @@ def answer(puzzle: Puzzle, kind: str, how: How = USUAL) -> Answer:
     made = sweeps(puzzle, every if everywhere else unsatisfied, unsatisfied if everywhere else None, how)
     states = made.edges.states  # type: ignore[attr-defined]
     waiting = np.array([s in concerned - puzzle.goal for s in states], dtype=np.bool_)
-    found = Behaviours(made.edges, made).answer(Question(kind, len(concerned), waiting))
+    found = Behaviours(made.edges, made, how.rounds).answer(Question(kind, len(concerned), waiting))
     lasso = None if found.lasso is None else evolve(found.lasso, entry=states[found.lasso.entry])
     return evolve(found, lasso=lasso)
 

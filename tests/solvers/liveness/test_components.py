@@ -26,7 +26,8 @@ def test_fair_components_are_those_of_the_naive_judge() -> None:
         puzzle = draw_puzzle(source, most=30, fairness=source.choice((0, 1, 3)))
         region = frozenset(range(puzzle.count))
         visit = region - puzzle.goal if source.random() < 0.3 else None
-        made = sweeps(puzzle, region, visit, How(source.randint(1, 6), source.randint(1, 2), source.choice((0, 90))))
+        budget, many = source.choice((0, 90, 1 << 20)), source.choice((2, 12))
+        made = sweeps(puzzle, region, visit, How(source.randint(1, 6), source.randint(1, 2), budget, many=many))
         states = made.edges.states  # type: ignore[attr-defined]
         made.fair()  # surveys the region
         found = Components(made, np.ones(len(states), dtype=np.bool_))
@@ -55,7 +56,7 @@ def test_a_cycle_is_found_through_the_states_of_fair_components_alone() -> None:
         for place, state in enumerate(states):
             if any(group.enabled[place] for group in made.groups):  # a behaviour may stay at others
                 within = np.ones(len(states), dtype=np.bool_)
-                cycle = FairCycle(made.edges, made.kinds, made.groups, within, place).instances()
+                cycle = FairCycle(made, within, place).instances()
                 assert (cycle is not None) == (state in expected), (seed, state)
                 through += cycle is not None
     assert through > 50
@@ -69,5 +70,5 @@ def test_a_cycle_goes_round_a_state_that_enables_what_it_cannot_take() -> None:
         puzzle = Puzzle(6, frozenset({0, 5}), (*ways, *out), fair, frozenset(), frozenset())
         made = sweeps(puzzle, frozenset(range(6)), frozenset({2}), How())
         made.fair()  # surveys the region
-        cycle = FairCycle(made.edges, made.kinds, made.groups, np.ones(6, dtype=np.bool_), 0).instances()
+        cycle = FairCycle(made, np.ones(6, dtype=np.bool_), 0).instances()
         assert cycle == (2,) * length

@@ -1,7 +1,4 @@
 """The benchmark: `python -m kraftcheck.ci.bench [--KIND] [--runs N] [--json FILE] [CASE...]`; `--help` lists the kinds.
-
-Prints compile time, generated and distinct states a second, bytes a state and
-the time of backward searches, with one thread and with two, medians of the runs.
 """
 
 from __future__ import annotations
@@ -217,16 +214,17 @@ HEADER = (
 )
 
 
-def spark(parser: argparse.ArgumentParser, cases: Sequence[str], target: Path | None) -> int:
-    """Measure the Spark engine; its packages are there only with the extra."""
+def spark(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """Measure the Spark engine, or simulate it on clusters; its packages are there only with the extra."""
+    from kraftcheck.ci.bench import simulate as bench_simulate
     from kraftcheck.ci.bench import spark as bench_spark
 
-    names = {case.name for case in bench_spark.CASES}
-    if set(cases) - names:
-        parser.error(f"unknown case: {', '.join(sorted(set(cases) - names))}; --spark has {', '.join(sorted(names))}")
-    rows = bench_spark.measure(cases)
-    if target is not None:
-        target.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+    names = sorted(bench_simulate.CASES) if options.simulate else sorted(case.name for case in bench_spark.CASES)
+    if unknown := [one for one in options.cases if one not in names and not (options.simulate and Path(one).is_dir())]:
+        parser.error(f"unknown case: {', '.join(unknown)}; there are {', '.join(names)}")
+    rows: Sequence[Any] = (bench_simulate if options.simulate else bench_spark).measure(options.cases)
+    if options.json is not None:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     return 0
 
 
@@ -268,6 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
     parser.add_argument("--spark", action="store_true", help="measure the Spark engine beside the native one")
+    parser.add_argument("--simulate", action="store_true", help="predict Spark's times on clusters; CASE may be an OUT")
     parser.add_argument("--compilers", action="store_true", help="measure quick compiling beside thorough")
     for name, (_, _, text) in BENCHMARKS.items():
         parser.add_argument(f"--{name}", action="store_true", help=f"measure {text}")
@@ -275,8 +274,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in BENCHMARKS:
         if getattr(options, name):
             return run_benchmark(parser, options, name)
-    if options.spark:
-        return spark(parser, options.cases, options.json)
+    if options.spark or options.simulate:
+        return spark(parser, options)
     if (unknown := set(options.cases) - {case.name for case in CASES}) or options.runs < 1:
         parser.error(f"unknown case: {', '.join(sorted(unknown))}" if unknown else "--runs must be at least 1")
     if options.compilers:

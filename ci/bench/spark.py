@@ -53,7 +53,7 @@ class SparkCase:
         cores: how many, in turn.
         conf: settings of Spark's.
         small: levels with fewer states are expanded in the driver.
-        memory: bytes that the arcs of the backward search may take in the driver.
+        memory: bytes that the arcs of the backward search may take in the driver; None: it is left out.
     """
 
     name: str
@@ -64,7 +64,7 @@ class SparkCase:
     cores: tuple[int, ...] = (2,)
     conf: Mapping[str, str] = field(factory=lambda: {"spark.driver.memory": "1g"})
     small: int = 0
-    memory: int = 1 << 30
+    memory: int | None = 1 << 30
 
 
 CASES = (
@@ -186,7 +186,9 @@ def native(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRo
     )  # fmt: skip
 
 
-def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRow:
+def spark(
+    case: SparkCase, chosen: Subject, cores: int, cache: Path, use: Callable[[DatasetRun], None] = lambda run: None
+) -> SparkRow:
     """The Spark engine on a case; a warm session, as the first level would else be charged with its start."""
     traced = program(chosen)
     kernel, spec = load_kernel(traced, cache), block_spec(traced, BUCKET_BITS, ObjectCache(cache))
@@ -208,8 +210,10 @@ def spark(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRow
             cluster = SparkCluster.of(session, spec, Path(place) / "spark.log", case.small)
             run.expand(cluster)
             seconds = time.perf_counter() - start
-            backward = SparkBackward(cluster, log, run.commits, traced, case.memory, lambda *_: None)
-            run.search_backward(lambda: backward.run(run.stop))
+            if case.memory is not None:
+                backward = SparkBackward(cluster, log, run.commits, traced, case.memory, lambda *_: None)
+                run.search_backward(lambda: backward.run(run.stop))
+            use(run)
             start = time.perf_counter()
             commits = log.commits()
             if not check_locally(log, commits):

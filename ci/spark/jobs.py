@@ -20,6 +20,7 @@ from kraftcheck.ci.dataset.store.levelfiles import LevelFile, RowGroup
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.small import is_small, rows_here
 from kraftcheck.ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, Stages, level_stages
+from kraftcheck.ci.spark.times import JobTimes, stage_times
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 
 MOVED = ("shuffled", "spilled", "shuffles")
@@ -123,31 +124,50 @@ class SparkCluster:
         Raises:
             JobFailedError: when it fails on all attempts.
         """
+        start = time.monotonic()
         if here:
-            return rows_here(stages, self.log), dict.fromkeys(MOVED, 0.0)
+            rows = rows_here(stages, self.log)
+            JobTimes(label, start, time.monotonic() - start, 1, ()).append(self.log.parent)
+            return rows, dict.fromkeys(MOVED, 0.0)
         context, name = self.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
         context.setJobGroup(name, label)
+        frame = self.frame(stages)
         try:
             with cancel_on(stop, context, name):
-                rows = self.frame(stages).collect()
+                rows = frame.collect()
         except Exception as error:
             if stop.is_set():
                 return None
             raise job_error(error, self.log) from error
-        return rows, self._bytes(name)
+        seconds = time.monotonic() - start
+        self._free(frame)
+        numbers = self._stages(name)
+        JobTimes(label, start, seconds, self.cores, stage_times(context, numbers)).append(self.log.parent)
+        return rows, self._bytes(numbers)
 
-    def _bytes(self, group: str) -> dict[str, float]:
-        """Bytes shuffled and spilled by the stages of a job group."""
-        context = self.session.sparkContext
-        tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
+    def _free(self, frame: Any) -> None:
+        """Have the files of a job's shuffle removed; Spark would keep them until Java collects its garbage."""
+        node, cleaner = frame._jdf.queryExecution().executedPlan(), self.session.sparkContext._jsc.sc().cleaner()
+        while node.getClass().getSimpleName() != "ShuffleExchangeExec":
+            node = node.children().head()
+        if cleaner.isDefined():
+            cleaner.get().doCleanupShuffle(node.shuffleDependency().shuffleId(), False)
+
+    def _stages(self, group: str) -> list[int]:
+        """The stages of a job group."""
+        tracker = self.session.sparkContext.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        return [stage for job in jobs if job is not None for stage in job.stageIds]
+
+    def _bytes(self, stages: Iterable[int]) -> dict[str, float]:
+        """Bytes shuffled and spilled by stages."""
+        store = self.session.sparkContext._jsc.sc().statusStore()
         totals = dict.fromkeys(MOVED, 0.0)
-        for job in tracker.getJobIdsForGroup(group):
-            info = tracker.getJobInfo(job)
-            for stage in info.stageIds if info is not None else ():
-                data = store.lastStageAttempt(stage)
-                totals["shuffled"] += data.shuffleWriteBytes()
-                totals["spilled"] += data.diskBytesSpilled()
-                totals["shuffles"] += data.shuffleWriteBytes() > 0
+        for stage in stages:
+            data = store.lastStageAttempt(stage)
+            totals["shuffled"] += data.shuffleWriteBytes()
+            totals["spilled"] += data.diskBytesSpilled()
+            totals["shuffles"] += data.shuffleWriteBytes() > 0
         return totals
 
 

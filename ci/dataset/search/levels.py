@@ -86,17 +86,29 @@ def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: 
         cores: reckon with so many, as when the level was made first; None: those of the runner.
     """
     last, cores = commits[-1], cores or runner.cores
-    share = -(-last.rows // (2 * cores))
-    split_rows = max(1, min(SPLIT_ROWS, max(SMALL_SPLIT_ROWS, share)))
     ratio = last.cost.get("candidates", 0) / max(1, last.rows) or 4.0
     visited = sum(level.rows for level in commits)
-    tasks = max(last.rows * ratio * 2 / TARGET_CANDIDATES, visited / TARGET_VISITED)
-    small = tasks <= 1 and last.rows < SMALL_SPLIT_ROWS
-    targets = 1 if small else -(-int(tasks + 1) // cores) * cores
+    split_rows, targets = task_sizes(last.rows, last.rows * ratio, visited, cores)
     return LevelJob(
         last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, split_rows),
         tuple(log.stored(level) for level in commits), min(runner.spec.buckets, targets), cores,
     )  # fmt: skip
+
+
+def task_sizes(rows: int, candidates: float, visited: int, cores: int) -> tuple[int, int]:
+    """States that one task of the first stage expands, and how many tasks the second stage has if there are buckets.
+
+    Args:
+        rows: states that are expanded.
+        candidates: that the level before gave for each of them, times so many states.
+        visited: states of all levels.
+        cores: tasks that run at the same time.
+    """
+    share = -(-rows // (2 * cores))
+    split_rows = max(1, min(SPLIT_ROWS, max(SMALL_SPLIT_ROWS, share)))
+    tasks = max(candidates * 2 / TARGET_CANDIDATES, visited / TARGET_VISITED)
+    small = tasks <= 1 and rows < SMALL_SPLIT_ROWS
+    return split_rows, 1 if small else -(-int(tasks + 1) // cores) * cores
 
 
 def splits(groups: Sequence[RowGroup], max_rows: int) -> tuple[tuple[RowGroup, ...], ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,20 @@ def test_a_level_is_one_shuffle_of_candidates_only(session: Any, tmp_path: Path)
         visited = sum(one.rows for one in run.commits[: commit.depth])
         if commit.rows == 0:
             assert cost["shuffled"] < visited * 8 * spec.words / 10
+
+
+def test_the_shuffle_of_a_level_is_freed(session: Any, tmp_path: Path) -> None:
+    """Once the levels are committed, no file of their shuffles is left on the scratch disks."""
+    run, _ = begun(program_of(toys.TWO_PHASE, "3"), tmp_path)
+    cluster = SparkCluster.of(session, block_spec(run.kernel.program, 3, ObjectCache(None)), tmp_path / "log")
+    scratch = Path(session.conf.get("spark.local.dir"))
+    before = set(scratch.rglob("shuffle_*"))
+    run.expand(cluster)
+    assert sum(level.cost["shuffled"] for level in run.commits[1:]) > 0
+    deadline = time.monotonic() + 20
+    while left := set(scratch.rglob("shuffle_*")) - before:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
 
 
 @pytest.mark.usefixtures("shared")

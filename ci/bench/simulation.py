@@ -1,0 +1,203 @@
+"""A model of a Spark run on more cores than measured: its tasks, list-scheduled, level by level.
+
+From the times of a run's tasks (`OUT/stages.jsonl`) and the sizes of its levels it predicts the seconds of the jobs of
+levels on N cores, and of a space k times as large with as many levels. Each level is planned as the engine plans it.
+Work is proportional to rows, spread over tasks as it was among the measured ones (skew and stragglers), with a fixed
+cost a task, a cost a file that is opened, and a cost a job and a task for the driver.
+
+Left out: the network (tasks were measured where the shuffle is a local disk), storage that many read at the same time,
+lost tasks, cores of another speed, memory that does not suffice, the native start, and the backward search.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import statistics
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from attrs import frozen
+
+from kraftcheck.ci.dataset.search.levels import task_sizes
+from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.spark.times import JobTimes, StageTimes
+
+OPENED = 50
+"""Files that are opened to measure what that takes."""
+
+
+@frozen
+class LevelTimes:
+    """A level as it was made.
+
+    Attributes:
+        job: its times.
+        rows: states that were expanded.
+        ratio: candidates for each, as the plan expected.
+        visited: states of all levels before it.
+    """
+
+    job: JobTimes
+    rows: int
+    ratio: float
+    visited: int
+
+
+@frozen
+class Prediction:
+    """What a run would take.
+
+    Attributes:
+        seconds: of all jobs, and of the driver between them.
+        busy: the part of the cores' time in which they have a task.
+        opens: files that tasks open.
+    """
+
+    seconds: float
+    busy: float
+    opens: int
+
+
+def levels_of(commits: Sequence[Commit], jobs: Iterable[JobTimes]) -> list[LevelTimes]:
+    """The levels that a run's jobs made."""
+    by_label, levels = {job.label: job for job in jobs}, []
+    for before, level in itertools.pairwise(commits):
+        job = by_label.get(f"level {level.depth}")
+        if job is not None:
+            ratio = before.cost.get("candidates", 0) / max(1, before.rows) or 4.0
+            visited = sum(one.rows for one in commits[: level.depth])
+            levels.append(LevelTimes(job, before.rows, ratio, visited))
+    return levels
+
+
+def makespan(seconds: Iterable[float], cores: int) -> float:
+    """When the last of some tasks ends, each begun in order by the first core that is idle."""
+    ends = [0.0] * cores
+    for one in seconds:
+        heapq.heapreplace(ends, ends[0] + one)
+    return max(ends)
+
+
+def spread(quantiles: Sequence[float], count: int) -> list[float]:
+    """So many values with these quantiles, in an order that is no order of size."""
+    steps = len(quantiles) - 1
+    values = []
+    for number in range(count):
+        at = (number + 0.5) / count * steps
+        low = min(int(at), steps - 1)
+        values.append(quantiles[low] + (at - low) * (quantiles[low + 1] - quantiles[low]))
+    stride = next(n for n in range(max(1, int(count * 0.618)), count + 2) if math.gcd(n, count) == 1)
+    return [values[number * stride % count] for number in range(count)]
+
+
+@frozen
+class Simulation:
+    """A run as a model.
+
+    Attributes:
+        levels: as they were made.
+        buckets: of the run.
+        task_seconds: a task that has nothing to do.
+        open_seconds: a file that is opened.
+        job_seconds, dispatch_seconds: of the driver, for a job and for each of its tasks.
+        driver_seconds: between two jobs.
+    """
+
+    levels: tuple[LevelTimes, ...]
+    buckets: int
+    task_seconds: float
+    open_seconds: float
+    job_seconds: float
+    dispatch_seconds: float
+    driver_seconds: float
+
+    @classmethod
+    def of(cls, levels: Sequence[LevelTimes], buckets: int, files: Sequence[Path]) -> Simulation:
+        """The model of a run; its files are opened to see what that takes.
+
+        Raises:
+            ValueError: when Spark made no level.
+        """
+        jobs = [level.job for level in levels if level.job.stages]
+        if not jobs:
+            raise ValueError("Spark made no level of this run: explore it with --handover 20000 or less")
+        task = min(stage.seconds[0] for job in jobs for stage in job.stages)
+        overheads = [
+            max(0.0, job.seconds - sum(makespan(spread(s.seconds, s.tasks), job.cores) for s in job.stages))
+            for job in jobs
+        ]  # fmt: skip
+        per_job, per_task = _line([sum(stage.tasks for stage in job.stages) for job in jobs], overheads)
+        gaps = [b.job.start - a.job.start - a.job.seconds for a, b in itertools.pairwise(levels)]
+        between = statistics.median(gaps) if gaps else 0.0
+        return cls(tuple(levels), buckets, task, _open_seconds(files), per_job, per_task, max(0.0, between))
+
+    def predict(self, cores: int, scale: float = 1.0, buckets: int | None = None) -> Prediction:
+        """The run on so many cores.
+
+        Args:
+            cores: tasks that run at the same time.
+            scale: how many times as many states each level has.
+            buckets: parts of the visited set; None: those of the run.
+        """
+        seconds = used = 0.0
+        opens, targets, measured = 0, list[int](), list[int]()
+        for level in self.levels:
+            seconds += self.driver_seconds
+            if not level.job.stages and scale * level.rows < 1 << 13:
+                seconds += level.job.seconds
+                continue
+            stages = level.job.stages or self._like(level)
+            rows, visited = int(level.rows * scale), int(level.visited * scale)
+            split, second = task_sizes(rows, rows * level.ratio, visited, cores)
+            counts = max(1, -(-rows // split)), min(second, buckets or self.buckets)
+            mine = sum(max(counts[1], other) for other in targets)
+            extra = max(0.0, mine - sum(max(stages[1].tasks, other) for other in measured))
+            targets.append(counts[1])
+            measured.append(stages[1].tasks)
+            opens += mine
+            for number, (stage, count) in enumerate(zip(stages, counts, strict=True)):
+                tasks = self._tasks(stage, count, scale, extra * self.open_seconds / count if number else 0.0)
+                used += sum(tasks)
+                seconds += makespan(tasks, cores)
+            seconds += self.job_seconds + self.dispatch_seconds * sum(counts)
+        return Prediction(seconds, used / (cores * seconds), opens)
+
+    def _like(self, level: LevelTimes) -> tuple[StageTimes, ...]:
+        """A level that the driver made, as if Spark had: with the work a row that the largest level has."""
+        other = max((one for one in self.levels if one.job.stages), key=lambda one: one.rows)
+        share = level.rows / other.rows
+        return tuple(
+            StageTimes(1, tuple([self.task_seconds + share * sum(spread(s.seconds, s.tasks))] * 2), 0, 0)
+            for s in other.job.stages
+        )  # fmt: skip
+
+    def _tasks(self, stage: StageTimes, count: int, scale: float, more: float) -> list[float]:
+        """The seconds of so many tasks that do a stage's work, so many times."""
+        work = [max(0.0, one - self.task_seconds) for one in spread(stage.seconds, stage.tasks)]
+        mean = sum(work) / stage.tasks
+        shape = [max(0.0, one - self.task_seconds) for one in spread(stage.seconds, count)]
+        total = sum(shape) or 1.0
+        each = mean * stage.tasks * scale / total
+        return [self.task_seconds + more + one * each for one in shape]
+
+
+def _line(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
+    """The line through points, by least squares; neither of its numbers is below 0."""
+    if len(set(xs)) < 2:
+        return statistics.fmean(ys), 0.0
+    slope, base = statistics.linear_regression(xs, ys)
+    return (base, slope) if slope >= 0 and base >= 0 else (statistics.fmean(ys), 0.0)
+
+
+def _open_seconds(files: Sequence[Path]) -> float:
+    """The median of opening a file of the run and reading its footer."""
+    seconds = []
+    for path in files[:OPENED]:
+        start = time.perf_counter()
+        pq.read_metadata(path)
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds) if seconds else 0.0

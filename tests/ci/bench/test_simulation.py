@@ -1,0 +1,89 @@
+"""The simulation of clusters: a model of tasks that agrees with the run that it was made from."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.bench.simulate import measure
+from kraftcheck.ci.bench.simulation import LevelTimes, Simulation, makespan, spread
+from kraftcheck.ci.dataset.search.levels import task_sizes
+from kraftcheck.ci.spark.times import QUANTILES, JobTimes, StageTimes, read_times
+from kraftcheck.ci.terminal.refusal import Refusal
+
+
+def level(number: int, rows: int, seconds: float, cores: int = 2) -> LevelTimes:
+    """A level of tasks that all take as long, planned as the engine plans it; the driver takes a second."""
+    split, targets = task_sizes(rows, 4.0 * rows, 10 * rows, cores)
+    counts = (-(-rows // split), min(64, targets))
+    stages = tuple(StageTimes(count, (seconds,) * len(QUANTILES), 10, 20) for count in counts)
+    wall = sum(makespan([seconds] * count, cores) for count in counts) + 1.0
+    return LevelTimes(JobTimes(f"level {number}", 100.0 * number, wall, cores, stages), rows, 4.0, 10 * rows)
+
+
+LEVELS = [level(1, 100_000, 0.1), level(2, 1_000_000, 1.0), level(3, 3_000_000, 2.0)]
+
+
+def test_tasks_go_to_the_first_core_that_is_idle() -> None:
+    """Tasks that are begun in order end when the longest chain of a core does."""
+    assert makespan([3, 1, 1, 1], 2) == 3
+    assert makespan([1, 1, 1, 3], 2) == 4
+    assert makespan([2.0] * 7, 4) == 4
+    assert makespan([], 4) == 0
+
+
+def test_values_have_the_quantiles_that_they_were_made_from() -> None:
+    """Of many values the mean and the ends are those of the quantiles, whatever their number; none is twice."""
+    quantiles = [float(step) for step in range(21)]
+    for count in (1, 2, 7, 100):
+        values = spread(quantiles, count)
+        assert len(set(values)) == count
+        assert sum(values) / count == pytest.approx(10.0)
+    assert min(spread(quantiles, 100)) < 0.2 < 19.8 < max(spread(quantiles, 100))
+
+
+def test_a_run_predicts_itself() -> None:
+    """On as many cores the model gives the seconds of the jobs that it was made from, and what was between them."""
+    model = Simulation.of(LEVELS, 64, [])
+    jobs = sum(one.job.seconds for one in LEVELS)
+    assert model.predict(2).seconds == pytest.approx(jobs + len(LEVELS) * model.driver_seconds, rel=0.01)
+
+
+def test_more_cores_are_faster_up_to_the_work() -> None:
+    """Twice the cores take less, at least half; no number of cores takes less than the driver and one task do."""
+    model = evolve(Simulation.of(LEVELS, 64, []), driver_seconds=0.0)
+    times = [model.predict(cores, 100, 4096).seconds for cores in (2, 4, 8, 512)]
+    assert all(b < a <= 2.05 * b for a, b in itertools.pairwise(times[:3]))
+    assert times[-1] > model.job_seconds * len(LEVELS)
+    assert model.predict(2, 100).seconds > 50 * model.predict(2).seconds
+
+
+def test_few_buckets_leave_cores_idle() -> None:
+    """Where the second stage has fewer buckets than there are cores, more buckets are faster."""
+    model = Simulation.of(LEVELS, 64, [])
+    few, many = (model.predict(512, 1000, buckets) for buckets in (64, 4096))
+    assert few.seconds > 1.5 * many.seconds
+    assert few.busy < many.busy
+
+
+def test_opening_files_costs() -> None:
+    """A late level opens the files of all levels before it: where that is slow, more tasks take longer."""
+    model = Simulation.of(LEVELS, 4096, [])
+    slow = evolve(model, open_seconds=0.1)
+    assert slow.predict(512, 1000).seconds > model.predict(512, 1000).seconds
+    assert slow.predict(512, 1000).opens == model.predict(512, 1000).opens > model.predict(64, 1000).opens
+
+
+def test_times_are_read_as_they_were_written(tmp_path: Path) -> None:
+    """Of a level that was made again the last times count; a folder without times is refused in a line."""
+    again = evolve(LEVELS[0].job, seconds=9.0)
+    for job in (LEVELS[0].job, LEVELS[1].job, again):
+        job.append(tmp_path)
+    assert read_times(tmp_path) == [again, LEVELS[1].job]
+    with pytest.raises(Refusal, match="holds no exploration"):
+        measure([str(tmp_path)])
+    with pytest.raises(ValueError, match="Spark made no level"):
+        Simulation.of([], 64, [])

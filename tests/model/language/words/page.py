@@ -8,6 +8,7 @@ from typing import Any
 from attrs import fields
 
 from tests.model.language.words.any_number import WORDS
+from tests.model.language.words.declarations import DECLARATIONS, Declaration
 from tests.model.language.words.example import STATES, Coins, Example, Inputs, Light, Mail, Votes
 from tests.model.language.words.examples import EXAMPLES
 from tests.model.language.words.kinds import JUDGED
@@ -33,6 +34,16 @@ two of each; `Votes` has the keys {keys}; a `Line` has room for three.
 """
 
 COLUMNS = "| word | example | ints | machine code | SMT | Hypothesis |\n|---|---|---|---|---|---|"
+
+DECLARED = """\
+## Declarations
+
+What a system is made of. A test writes each example, and makes what lies beyond a limit where it is refused.
+
+| word | example | means | read by | limit | beyond it |
+|---|---|---|---|---|---|
+{rows}
+"""
 
 LAST = """\
 ## Any number
@@ -76,6 +87,11 @@ def _cell(value: Any) -> str:
     return f"`{shown(value)}`"
 
 
+def _declared(one: Declaration) -> str:
+    says = f"refused: `{one.says}`" if one.beyond else ""
+    return f"| `{one.word}` | `{one.text}` | {one.means} | {one.read} | {one.limit} | {says} |"
+
+
 def _named(values: Sequence[Any]) -> str:
     return ", ".join(f"`{shown(value)}`" for value in values)
 
@@ -91,4 +107,5 @@ def page() -> str:
         parts.append(f"## {heading}\n\n{COLUMNS}\n" + "\n".join(map(row, examples)) + "\n")
     rows = "\n".join(f"| `{word}` | a number | a number | a number, or `ANY` |" for word in WORDS)
     claims = "\n".join(f"| `{kind}` | {' | '.join(cells)} |" for kind, cells in JUDGED.items())
-    return "\n".join([*parts, LAST.format(rows=rows, claims=claims)])
+    declared = "\n".join(map(_declared, DECLARATIONS))
+    return "\n".join([*parts, DECLARED.format(rows=declared), LAST.format(rows=rows, claims=claims)])

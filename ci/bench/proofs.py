@@ -44,9 +44,11 @@ def proven(system: str, scope: str | None = None) -> int:
     """Prove every claim of a system for any number of brokers; how many queries that takes.
 
     Raises:
-        UnprovenError: where a claim is not proven.
+        UnprovenError: where a claim is not proven, or the proof was stopped.
     """
     proof = run_proof(ProofRequest(system, scope, {"brokers": ANY}, "fixed"), Effort(), (), WORKERS, quiet=True)
+    if proof.stopped:
+        raise UnprovenError(f"{system}: {proof.stop_reason}")
     if unproven := [claim for claim in proof.targets if not proof.proven(claim)]:
         raise UnprovenError(f"{system}: {', '.join(unproven)} not proven")
     return len(proof.answers)

@@ -55,7 +55,7 @@ AUDIT = (
            Killer(test_pruning.test_the_audit_compares_the_sides, (1,))),
     Mutant("audit-unvisited", "A successor that the search did not visit is not missed.",
            "solvers.audit.comparison:Comparison._compare_instance",
-           "if self.visited is not None and not self.visited(packed):",
+           "if self.visited is not None and self.program.orders is None and not self.visited(packed):",
            "if False:", LOST_STATE),
     Mutant("audit-of-better-code", "The code that a long search began with is not audited.",
            "solvers.audit.visited_space:VisitedSpace.audit",

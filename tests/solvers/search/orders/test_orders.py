@@ -158,7 +158,7 @@ def test_guards_are_not_reported_of_a_reduced_search() -> None:
 
 def test_what_is_about_all_orders_is_refused() -> None:
     """Properties that ask for recovery, and states that are reduced by symmetry, are named."""
-    with pytest.raises(OrdersError, match=r"opens \(recovers\) is about all that may follow.*--property"):
+    with pytest.raises(OrdersError, match=r"opens \(recovers\) is about all that may follow.*judge it without"):
         by_orders(trace(VALVE, VALVE.setting()))
     with pytest.raises(OrdersError, match="by symmetry already"):
         by_orders(reduced(trace(TWO_PHASE, TWO_PHASE.setting())))

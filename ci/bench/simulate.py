@@ -18,6 +18,7 @@ from kraftcheck.ci.bench.simulation import Simulation, levels_of
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.objects import on_disk
 from kraftcheck.ci.spark.times import NAME, JobTimes, read_times
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -80,8 +81,9 @@ def _of_case(name: str) -> dict[int, Found]:
         for cores in (1, 2):
 
             def use(run: DatasetRun, cores: int = cores) -> None:
-                files = [run.log.folder(level.depth) / file.name for level in run.commits for file in level.files]
-                found[cores] = _found(run.commits, read_times(run.log.out), run.blocks.spec.buckets, files)
+                folders = [(on_disk(run.log.folder(level.depth)), level.files) for level in run.commits]
+                files = [folder / file.name for folder, files in folders for file in files]
+                found[cores] = _found(run.commits, read_times(on_disk(run.log.out)), run.blocks.spec.buckets, files)
 
             bench_spark.spark(case, chosen, cores, Path(cache), use)
     return found
@@ -92,7 +94,7 @@ def _of_folder(out: Path) -> Found:
     data = Dataset.open(out, verify=False)
     try:
         jobs = read_times(out)
-        return _found(data.commits, jobs, int(data.of["buckets"]), data.files())
+        return _found(data.commits, jobs, int(data.of["buckets"]), [on_disk(path) for path in data.files()])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Refusal(f"{out / NAME}: {error}; only a run by this version of --engine spark has the times") from error
 

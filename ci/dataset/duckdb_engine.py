@@ -6,14 +6,17 @@ import contextlib
 import json
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from attrs import define, field
 
+from kraftcheck.ci.dataset.copies import Copies
 from kraftcheck.ci.dataset.engine import Answer
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.digests import check_files
 from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.successors import spec_of, successors
 from kraftcheck.ci.dataset.views import DUCKDB, LEVELS, SUCCESSORS, level_rows, states_sql, transitions_sql
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -52,7 +55,8 @@ def duckdb_engine(data: Dataset, workers: int, verify: str) -> Iterator[DuckDBEn
             "default_null_order": "nulls_first_on_asc_last_on_desc",
         }  # fmt: skip
         connection = duckdb.connect(":memory:", config=settings)
-        engine = DuckDBEngine(connection, data, verify != "none", verified)
+        copies = Copies.of(data, Path(scratch, "copies"))
+        engine = DuckDBEngine(connection, data, verify != "none", copies, verified)
         try:
             engine.define()
             yield engine
@@ -68,12 +72,14 @@ class DuckDBEngine:
         connection: to a database in memory.
         data: the dataset.
         verifies: whether files are compared with their digests before a question reads them.
+        copies: of the level files on this disk, where the dataset is at a URL.
         verified: depths of the levels that were.
     """
 
     connection: Any
     data: Dataset
     verifies: bool
+    copies: Copies | None = None
     verified: set[int] = field(factory=set)
     _computes: bool = False
 
@@ -84,10 +90,10 @@ class DuckDBEngine:
             Refusal: when the first level file, which tells the columns, is damaged.
         """
         run = self.connection.execute
-        self._verify({level.depth for level in self.data.levels[:1]})
+        self._prepare({level.depth for level in self.data.levels[:1]})
         for function in FUNCTIONS:
             run(function)
-        names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in self.data.files())
+        names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in self._files())
         run(
             f"CREATE VIEW packed AS SELECT * FROM read_parquet([{names}], hive_partitioning = true, "
             "hive_types = {'depth': INTEGER})"
@@ -97,7 +103,7 @@ class DuckDBEngine:
         rows = level_rows(self.data)
         holes = ", ".join("?" * len(rows[0]))
         self.connection.executemany(f"INSERT INTO levels VALUES ({holes})", rows)
-        self.connection.execute("SET allowed_directories = ?", [[str(self.data.log.folder(0).parent)]])
+        self.connection.execute("SET allowed_directories = ?", [[str(self._folder())]])
         run("SET enable_external_access = false")
         run("SET lock_configuration = true")
 
@@ -114,8 +120,8 @@ class DuckDBEngine:
         try:
             question = self._question(sql)
             self._compute(question)
-            if self.verifies:
-                self._verify(self._depths_read(question))
+            if self.verifies or self.copies is not None:
+                self._prepare(self._depths_read(question))
             relation = self.connection.sql(question).limit(limit + 1)
             return Answer.of(relation.columns, relation.fetchall(), limit)
         except duckdb.Error as error:
@@ -151,9 +157,23 @@ class DuckDBEngine:
         self._computes = True
         self.connection.execute(f"CREATE VIEW transitions AS {transitions_sql(self.data, DUCKDB, 'unnest')}")
 
+    def _files(self) -> list[AnyPath]:
+        """The level files that DuckDB reads."""
+        return self.data.files() if self.copies is None else [*self.copies.files()]
+
+    def _folder(self) -> AnyPath:
+        """What they are below."""
+        return self.data.log.folder(0).parent if self.copies is None else self.copies.folder
+
+    def _prepare(self, depths: set[int]) -> None:
+        """Verify the files of levels, and fetch them, unless that was done."""
+        self._verify(depths)
+        if self.copies is not None:
+            self.copies.fetch(depths, verifies=self.verifies)
+
     def _verify(self, depths: set[int]) -> None:
         """Compare the files of levels with their digests, unless that was done."""
-        if self.verifies:
+        if self.verifies and self.copies is None:
             levels = [level for level in self.data.levels if level.depth in depths - self.verified]
             check_files(self.data.log, levels)
             self.verified |= depths

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kraftcheck.ci.dataset.dataset_place import DatasetPlace
 from kraftcheck.ci.dataset.prompt import PROMPT, questions
 from kraftcheck.ci.dataset.spark_engine import spark_engine
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.session import check_pyarrow, is_submitted
 from kraftcheck.ci.systems.report import DOCUMENT_VERSION
 from kraftcheck.ci.terminal import options
@@ -22,7 +24,6 @@ from kraftcheck.ci.terminal.plots import LevelCost, check_plot, plot
 from kraftcheck.ci.terminal.prompt import typed_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.table import Column, Table
-from kraftcheck.ci.terminal.urls import DatasetPath
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, Trace
 from kraftcheck.solvers.reference.confirm import run
 from kraftcheck.solvers.traces.render import lines
@@ -100,7 +101,7 @@ def print_answer(screen: Screen, answer: Answer) -> None:
 
 
 @click.command("query")
-@click.argument("out", type=DatasetPath(), metavar="OUT")
+@click.argument("out", type=DatasetPlace(), metavar="OUT")
 @click.argument("sql", required=False)
 @click.option("--system", help="The system explored, module:attribute, where it is one of your own: its module is run.")
 @click.option("--witness", "traced", is_flag=True, help="Show the shortest trace to the first row (columns depth, id).")
@@ -116,8 +117,8 @@ def print_answer(screen: Screen, answer: Answer) -> None:
 @options.workers
 @options.document
 def query_command(
-    out: Path, sql: str | None, system: str | None, traced: bool, picture: Path | None, limit: int, engine: str | None,
-    verify: str, master: str | None, conf: tuple[str, ...], workers: int, target: str | None,
+    out: AnyPath, sql: str | None, system: str | None, traced: bool, picture: Path | None, limit: int,
+    engine: str | None, verify: str, master: str | None, conf: tuple[str, ...], workers: int, target: str | None,
 ) -> None:  # fmt: skip
     """Ask the space that --engine disk or spark left in OUT. Without SQL: one question after the other.
 
@@ -165,7 +166,7 @@ def query_command(
     sys.exit(code)
 
 
-def open_dataset(out: Path, system: str | None, verify: str, screen: Screen) -> Dataset:
+def open_dataset(out: AnyPath, system: str | None, verify: str, screen: Screen) -> Dataset:
     """The dataset in a folder; what makes answers less than whole or certain is said.
 
     Raises:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
+from kraftcheck.ci.dataset.store.objects import ObjectPath
 from kraftcheck.ci.spark.session import check_packages, for_sql, on_this_disk, parse_conf, start_session
 from kraftcheck.ci.terminal.refusal import Refusal
 
@@ -160,8 +161,31 @@ def register(session: Any, data: Dataset, *, computes: bool) -> None:
 
 def packed(session: Any, data: Dataset) -> Any:
     """The committed rows, packed, with depth as a partition; files that no manifest names are not among them."""
+    if isinstance(data.log.out, ObjectPath):
+        return fetched(session, data)
     base = on_this_disk(data.log.folder(0).parent)
     return session.read.option("basePath", base).parquet(*map(on_this_disk, data.files()))
+
+
+def fetched(session: Any, data: Dataset) -> Any:
+    """The committed rows of a dataset at a URL, which tasks of this package read: Spark needs nothing for it."""
+    import pyarrow.parquet as pq
+
+    from kraftcheck.ci.dataset.store.levelfiles import source_of
+    from kraftcheck.ci.dataset.store.objects import place_of
+
+    files = [str(path) for path in data.files()]
+    columns = pq.read_schema(source_of(place_of(files[0])))
+
+    def read(batches: Any) -> Any:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                with pq.ParquetFile(source_of(place_of(files[number])), page_checksum_verification=True) as source:
+                    yield from source.iter_batches(1 << 16, columns=columns.names)
+
+    kinds = {"int32": "int", "int64": "bigint"}
+    text = ", ".join(f"{one.name} {kinds[str(one.type)]}" for one in columns)
+    return session.range(0, len(files), 1, len(files)).mapInArrow(read, text)
 
 
 def _register_successors(session: Any, data: Dataset) -> None:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from kraftcheck.ci.conformance.command import NON_CONFORMANT
+from kraftcheck.ci.dataset.dataset_place import DatasetPlace
 from kraftcheck.ci.dataset.spark_engine import open_session, packed
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_named
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.urls import DatasetPath
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
@@ -30,14 +30,14 @@ SHARES = 1 << 30
 
 
 @click.command("sweep")
-@click.argument("out", type=DatasetPath(), metavar="OUT")
+@click.argument("out", type=DatasetPlace(), metavar="OUT")
 @click.option("--system", help="The system explored, module:attribute, where it is one of your own: its module is run.")
 @click.option("--fraction", type=float, default=1.0, show_default=True, help="Share of the states, chosen by hash.")
 @click.option("--master", metavar="URL", help="The cluster; default local[WORKERS].")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
 @options.workers
 def sweep_command(
-    out: Path, system: str | None, fraction: float, master: str | None, conf: tuple[str, ...], workers: int
+    out: AnyPath, system: str | None, fraction: float, master: str | None, conf: tuple[str, ...], workers: int
 ) -> None:
     """Compare, for the states in OUT, every transition and property of the compiled rules with Python ints.
 

@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 import click
 
+from kraftcheck.ci.dataset.dataset_place import DatasetPlace, check_readable
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.explore.engines import explore_with_engine
 from kraftcheck.ci.explore.find import last_line as find_line
 from kraftcheck.ci.explore.find import print_located, searched
@@ -28,7 +30,6 @@ from kraftcheck.ci.terminal.files import check_writable, folder, write, write_js
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.time_limit import time_limit
-from kraftcheck.ci.terminal.urls import DatasetPath
 from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
 from kraftcheck.ci.verdicts.reports.judged import judged_search
 from kraftcheck.solvers.audit.sampling import Sampling
@@ -93,34 +94,43 @@ def print_goals(screen: Screen, chosen: Subject, shown: Sequence[Trace]) -> None
         screen.plain("\n".join(lines(trace)))
 
 
-def write_traces(place: Path, chosen: Subject, result: Exploration, goals: bool = False) -> list[str]:
+def write_traces(place: AnyPath, chosen: Subject, result: Exploration, goals: bool = False) -> list[str]:
     """Write every counterexample, and every goal's witness if asked, as ITF into a folder; returns the file names."""
     names = []
     for trace in [*traces(result), *(goal_traces(result) if goals else ())]:
         names.append(trace_name(trace.claim))
-        content = itf.document(trace, result.program, chosen.name, chosen.rules, result.shortest)
-        write(folder(place) / names[-1], itf.text(content))
+        text = itf.text(itf.document(trace, result.program, chosen.name, chosen.rules, result.shortest))
+        if isinstance(place, ObjectPath):
+            (place / names[-1]).put(text.encode())
+        else:
+            write(folder(place) / names[-1], text)
     return names
 
 
-def check_out(out: Path | None, engine: str, *others: str | Path | None) -> None:
+def check_out(out: AnyPath | None, engine: str, *others: str | Path | None) -> None:
     """Refuse a folder for results that cannot be used, before anything is explored.
 
     Raises:
         Refusal: see `check_results`; of Spark's datasets, which go on, for a folder of something else.
     """
     if engine == "native" or out is None:
+        if isinstance(out, ObjectPath):
+            raise Refusal(f"--out {out} is a URL, which --engine disk and spark write to; name a folder")
         check_results("--out", out, *others)
         return
+    check_readable(out)
     foreign = sorted(path.name for path in out.iterdir() if path.name[0] != ".") if out.is_dir() else []
     if foreign and not (out / "run.json").exists() and "levels" not in foreign:
         raise Refusal(f"{out} holds {foreign[0]} and no exploration; choose another --out")
-    folder(out)
+    if isinstance(out, Path):
+        folder(out)
 
 
-def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration, goals: bool = False) -> list[Path]:
+def keep_traces(
+    out: AnyPath, engine: str, chosen: Subject, result: Exploration, goals: bool = False
+) -> list[AnyPath]:
     """Write the traces of this run, and none of an earlier one, into its folder; returns the files."""
-    if engine == "native":
+    if engine == "native" and isinstance(out, Path):
         with results("--out", out) as place:
             names = write_traces(place, chosen, result, goals)
             write_json(str(folder(place) / REPORT), report.document(chosen, result))
@@ -153,7 +163,7 @@ def keep_traces(out: Path, engine: str, chosen: Subject, result: Exploration, go
 @options.audit
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--show-goals", is_flag=True, help="Print the shortest way to each goal; --out writes them too.")
-@click.option("--out", type=DatasetPath(), metavar="DIR",
+@click.option("--out", type=DatasetPlace(), metavar="DIR",
               help="Write every counterexample there as ITF JSON, and the report; disk, spark: the dataset.")
 @options.verbose
 @options.document
@@ -166,7 +176,7 @@ def explore_command(
     context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
     expressions: Expressions, find: str | None, engine: str, symmetry: str, reduce: str, cluster: ClusterOptions,
     workers: int, memory: int, max_depth: int | None, max_states: int | None, stop_at_first: bool, strict: bool,
-    sampling: Sampling, number: int, show_goals: bool, out: Path | None, verbose: bool, target: str | None,
+    sampling: Sampling, number: int, show_goals: bool, out: AnyPath | None, verbose: bool, target: str | None,
     reports: ReportFiles, no_cache: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).

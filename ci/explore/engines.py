@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.bounds import Bounds
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.spark.options import ClusterOptions, default_handover
 from kraftcheck.ci.spark.session import check_packages
@@ -21,7 +20,7 @@ OF_DISK = {"--handover", "--buckets", "--resume", "--repair"}
 
 
 def explore_with_engine(
-    chosen: Subject, traced: Program, budget: SearchBudget, engine: str, cluster: ClusterOptions, out: Path | None,
+    chosen: Subject, traced: Program, budget: SearchBudget, engine: str, cluster: ClusterOptions, out: AnyPath | None,
     quiet: bool,
 ) -> tuple[Exploration, DatasetPart | None]:
     """Explore with the chosen engine.

@@ -9,6 +9,7 @@ from kraftcheck.ci.dataset.search.levels import JobFailedError
 
 _MESSAGES = (
     (r"ForeignCodeError: (.*)", "{0}"),
+    (r"SightError: (.*)", "{0}"),
     (r"DamagedLevelError: (.*)", "{0}; restore the file or explore again into another --out"),
     (r"No space left on device", "no space left where the run or Spark's scratch files are: free some, then --resume "
      "(--conf spark.local.dir=DIR moves the scratch files)"),

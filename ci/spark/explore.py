@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,8 +15,9 @@ from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.search.committed import Place, explore_committed
 from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.spark.backward.search import SparkBackward
-from kraftcheck.ci.spark.checking import check_on
+from kraftcheck.ci.spark.checking import check_on, check_sight_on
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.search import SparkLiveness
 from kraftcheck.ci.spark.options import ClusterOptions
@@ -24,6 +27,7 @@ from kraftcheck.ci.spark.small import SMALL
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.tasks import BlockSpec
+from kraftcheck.solvers.liveness.judge import Liveness
 from kraftcheck.solvers.machine_code.objectcode import portable
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.explore import Exploration
@@ -71,24 +75,49 @@ class SparkEngine:
     @contextlib.contextmanager
     def opened(self, run: DatasetRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[SparkCluster]:
         """A session with what workers need; while Spark starts, a stop does not wait."""
-        place = run.log.out / LOG
-        begin_event.clear()
-        session = start_session(self.master, self.threads, self.conf, place)
-        begin_event.set()
-        try:
-            ship_sources(session, run.log.out / SOURCES)
-            yield SparkCluster.of(session, spec, place, self.small)
-        finally:
-            session.stop()
-            (run.log.out / SOURCES).unlink(missing_ok=True)
+        with _work_folder(run.log.out) as here:
+            place = here / LOG
+            begin_event.clear()
+            session = start_session(self.master, self.threads, self.conf, place)
+            begin_event.set()
+            try:
+                ship_sources(session, here / SOURCES)
+                if run.log.lease is not None and not session.sparkContext.master.startswith("local"):
+                    check_sight_on(session, run.log.lease.sight(), place)
+                yield SparkCluster.of(session, spec, place, self.small)
+            finally:
+                session.stop()
+                (here / SOURCES).unlink(missing_ok=True)
 
     def go_on(self, run: DatasetRun, runner: SparkCluster, checked: bool) -> None:
         """Expand what is left under Spark, then search backward."""
         program = run.kernel.program
         if not checked:
-            check_on(runner.session, run.log, run.commits, run.log.out / LOG)
+            check_on(runner.session, run.log, run.commits, runner.log)
         run.expand(runner)
+        if isinstance(run.log.out, ObjectPath):  # their rounds are files that Spark itself writes and reads
+            run.liveness = Liveness(None, "liveness and recovery are judged under Spark in an --out that is a folder")
+            return
         backward = SparkBackward(runner, run.log, run.commits, program, self.memory, run.report_backward)
         run.search_backward(lambda: backward.run(run.stop))
         live = SparkLiveness(runner, run.log, run.commits, program, self.memory, run.report_backward)
         run.search_liveness(lambda: live.run(run.stop))
+
+
+@contextlib.contextmanager
+def _work_folder(out: AnyPath) -> Iterator[Path]:
+    """Where the driver keeps Spark's log and the sources: the run's folder, of a URL one of this disk.
+
+    Its log is put beside the run at the end; after an error it stays here too.
+    """
+    if isinstance(out, Path):
+        yield out
+        return
+    here = Path(tempfile.mkdtemp(prefix="kraftcheck-spark-"))
+    try:
+        yield here
+    finally:
+        if (here / LOG).exists():
+            with contextlib.suppress(OSError):
+                (out / LOG).put((here / LOG).read_bytes())
+    shutil.rmtree(here, ignore_errors=True)

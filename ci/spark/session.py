@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from kraftcheck.ci.dataset.store.objects import AnyPath, on_disk
 from kraftcheck.ci.terminal.refusal import Refusal
 
 JAVA = 17
@@ -197,9 +198,9 @@ def log_to(session: Any, log: Path) -> None:
     log4j.LogManager.getLogger("kraftcheck").warn(begun)
 
 
-def on_this_disk(path: Path) -> str:
+def on_this_disk(path: AnyPath) -> str:
     """A path as Spark reads and writes it here, whatever file system is Hadoop's default; Hadoop decodes no escapes."""
-    return f"file://{path.absolute()}"
+    return f"file://{on_disk(path).absolute()}"
 
 
 @contextmanager

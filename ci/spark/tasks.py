@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,9 @@ import pyarrow as pa
 from attrs import asdict, frozen
 
 from kraftcheck.ci.dataset.store.job import LevelJob
+from kraftcheck.ci.dataset.store.lease import Sight, check_sight
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, RowGroup, read_states, verify
+from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockSpec, Expansion, Words, first_claims, load_block_kernel, sift
 
 BLOCK_BYTES = 1 << 20
@@ -70,6 +71,7 @@ def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[
     """The first stage: one input row is the number of a split."""
 
     def expand_splits(batches: Batches) -> Batches:
+        check_sight(level.sight)
         kernel = load_block_kernel(shipped())
         spec = kernel.spec
         for batch in batches:
@@ -77,7 +79,7 @@ def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[
                 expansion = Expansion(kernel)
                 part = itertools.count()
                 expanded = 0
-                for group, states in read_states(Path(level.frontier), level.splits[source], spec.words):
+                for group, states in read_states(place_of(level.frontier), level.splits[source], spec.words):
                     for bucket, records in expansion.take(states, group.bucket << ROW_BITS):
                         yield from candidate_rows(spec, level.targets, bucket, source, part, records)
                     expanded += len(states)
@@ -110,10 +112,11 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Ba
     """The second stage: rows sorted by bucket, source and part; writes one file and says what is in it."""
 
     def sift_blocks(batches: Batches) -> Batches:
+        check_sight(level.sight)
         kernel = load_block_kernel(shipped())
         spec = kernel.spec
         task = _task_number()
-        writer = LevelWriter(Path(level.folder), level.depth, spec.words, spec.claim_words, task)
+        writer = LevelWriter(place_of(level.folder), level.depth, spec.words, spec.claim_words, task)
         claims: dict[int, int] = {}
         candidates = 0
         with writer:
@@ -126,7 +129,7 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Ba
                 visited = (
                     states
                     for stored in level.visited
-                    for _, states in read_states(Path(stored.folder), stored.groups(lo, hi), spec.words)
+                    for _, states in read_states(place_of(stored.folder), stored.groups(lo, hi), spec.words)
                 )
                 records, counts = sift(kernel, blocks, visited)
                 bits = kernel.claims(records)
@@ -193,8 +196,20 @@ def verify_task(files: Sequence[tuple[str, LevelFile]]) -> Callable[[Batches], B
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 folder, file = files[number]
-                damage = verify(Path(folder), file)
+                damage = verify(place_of(folder), file)
                 if damage is not None:
                     yield result_row("damage", damage.encode())
 
     return verify_files
+
+
+def sight_task(sight: Sight) -> Callable[[Batches], Batches]:
+    """Checks that a worker sees the run: the result is as many rows as came in, or an error that names the worker."""
+
+    def see(batches: Batches) -> Batches:
+        for batch in batches:
+            check_sight(sight)
+            for _ in range(batch.num_rows):
+                yield result_row("sight", b"")
+
+    return see

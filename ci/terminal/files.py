@@ -164,7 +164,7 @@ def read_json(path: Path) -> Any:
     return parse_json(path, read_bytes(path, MAX_JSON_BYTES))
 
 
-def parse_json(path: Path, data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+def parse_json(path: object, data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
     """The JSON document that a file holds.
 
     Args:

@@ -47,6 +47,24 @@ def local_path(place: str) -> str:
     return path
 
 
+_MATCHED = re.compile(r"[*?\[\]{}\\]")
+
+
+def check_matched(path: Path) -> None:
+    """Refuse a folder whose name the readers of datasets take for several: they match patterns, and see partitions.
+
+    Raises:
+        Refusal: in one line.
+    """
+    whole = path.absolute()
+    match = _MATCHED.search(str(whole))
+    if match:
+        raise Refusal(f"{path}: readers of Parquet take {match[0]} in it for a pattern; name a folder without it")
+    named = next((part for part in whole.parts if part.lower().startswith("depth=")), None)
+    if named is not None:
+        raise Refusal(f"{path}: readers of Parquet take {named} in it for a partition; name a folder elsewhere")
+
+
 class DatasetPath(click.Path):
     """The folder of a dataset as typed on the command line: a path, or a `file:` URL of one."""
 

@@ -24,6 +24,7 @@ from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity
 from kraftcheck.ci.dataset.store.lease import lease_on
 from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.objects import AnyPath, place_of
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.progress import Meter, progress_meter, run_interruptibly, stop_flag
@@ -120,10 +121,11 @@ def _bucket_bits(buckets: int | None) -> int:
 
 
 @contextlib.contextmanager
-def _folder(out: str | None) -> Iterator[Path]:
+def _folder(out: str | None) -> Iterator[AnyPath]:
     """The run's folder; a temporary one when it is not to be kept."""
     if out is not None:
-        yield folder(Path(out))
+        place = place_of(out)
+        yield folder(place) if isinstance(place, Path) else place
         return
     with tempfile.TemporaryDirectory(prefix="kraftcheck-", ignore_cleanup_errors=True) as name:
         yield Path(name)

@@ -92,6 +92,7 @@ def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: 
     return LevelJob(
         last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, split_rows),
         tuple(log.stored(level) for level in commits), min(runner.spec.buckets, targets), cores,
+        None if log.lease is None else log.lease.sight(),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from attrs import frozen
 
 from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.levelfiles import NO_PARENT, DamagedLevelError
+from kraftcheck.ci.dataset.store.levelfiles import NO_PARENT, DamagedLevelError, source_of
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import ROW_BITS
@@ -48,7 +48,7 @@ class CommittedOrigins:
         for group in self.commits[depth].groups:
             if group.bucket == bucket and number < group.rows:
                 file = self.log.folder(depth) / group.file
-                with pq.ParquetFile(file, page_checksum_verification=True) as source:
+                with pq.ParquetFile(source_of(file), page_checksum_verification=True) as source:
                     table = source.read_row_group(group.group, use_threads=False).slice(group.first + number, 1)
                 values = table.to_pylist()[0]
                 if values["id"] != identity or values["depth"] != depth:

@@ -9,12 +9,10 @@ up, and explored again.
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from pathlib import Path
 
 from attrs import evolve, frozen
 
@@ -23,6 +21,7 @@ from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.handover import Export, NativeStart
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, footer, verify
 from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.objects import AnyPath, by_name
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.search.levels import Limits
 
@@ -76,7 +75,7 @@ def repair(run: DatasetRun, open_runner: OpenRunner) -> Repaired:
                 for depth, files in later.items():
                     _replace(run, {depth: files}, {depth: _by_job(run, runner, commits[: depth + 1], scratch)})
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        run.log.drop(scratch)
     return Repaired({depth: len(files) for depth, files in damaged.items()}, given_up)
 
 
@@ -92,7 +91,7 @@ def _damaged(run: DatasetRun, commits: Sequence[Commit]) -> dict[int, list[Level
     return damaged
 
 
-def _natively(run: DatasetRun, last: int, scratch: Path) -> dict[int, list[Path]]:
+def _natively(run: DatasetRun, last: int, scratch: AnyPath) -> dict[int, list[AnyPath]]:
     """The files of the native levels up to one, derived again."""
     native = NativeStart(sys.maxsize, run.bounds.memory)
     native.run(run.kernel, run.bounds.threads, Limits(run.bounds.memory, last), run.stop, lambda _: None)
@@ -100,11 +99,11 @@ def _natively(run: DatasetRun, last: int, scratch: Path) -> dict[int, list[Path]
     made = {}
     for depth, records, ids in native.levels():
         export.write(scratch / str(depth), depth, records, ids)
-        made[depth] = sorted((scratch / str(depth)).glob("*.parquet"))
+        made[depth] = by_name((scratch / str(depth)).glob("*.parquet"))
     return made
 
 
-def _by_job(run: DatasetRun, runner: LevelRunner, commits: Sequence[Commit], scratch: Path) -> list[Path]:
+def _by_job(run: DatasetRun, runner: LevelRunner, commits: Sequence[Commit], scratch: AnyPath) -> list[AnyPath]:
     """The files of the last of these levels, derived again by its job, planned as it was then."""
     engine, cores = commits[-1].engine, commits[-1].cost.get("cores")
     if engine != run.engine:
@@ -113,10 +112,12 @@ def _by_job(run: DatasetRun, runner: LevelRunner, commits: Sequence[Commit], scr
     place = scratch / str(level.depth)
     if runner.run(evolve(level, folder=str(place)), run.stop) is None:
         raise JobFailedError(f"the repair of level {level.depth} was stopped; --resume --repair begins it anew")
-    return sorted(place.glob("*.parquet"))
+    return by_name(place.glob("*.parquet"))
 
 
-def _replace(run: DatasetRun, damaged: Mapping[int, Sequence[LevelFile]], made: Mapping[int, Sequence[Path]]) -> None:
+def _replace(
+    run: DatasetRun, damaged: Mapping[int, Sequence[LevelFile]], made: Mapping[int, Sequence[AnyPath]]
+) -> None:
     """Put the files that were derived again in the places of the damaged ones, by their digests.
 
     Raises:

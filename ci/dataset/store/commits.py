@@ -15,22 +15,20 @@ changed, lost but at the end, or taken from elsewhere without being noticed.
 
 from __future__ import annotations
 
-import re
-import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
+from kraftcheck.ci.dataset.store.folders import GONE, durable, move, remove_folder, remove_unnamed
 from kraftcheck.ci.dataset.store.job import StoredLevel
 from kraftcheck.ci.dataset.store.lease import Lease
 from kraftcheck.ci.dataset.store.manifests import Commit, check, check_sizes, content, parse, reason
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, by_name
 from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.sync import sync
 from kraftcheck.ci.terminal.urls import check_local
 from kraftcheck.solvers.program.program import Program
 
@@ -65,19 +63,19 @@ class CommitLog:
         lease: this driver's lease on it; None: it is only read.
     """
 
-    out: Path
+    out: AnyPath
     lease: Lease | None = None
 
     @property
-    def run_file(self) -> Path:
+    def run_file(self) -> AnyPath:
         """Where the identity is."""
         return self.out / "run.json"
 
-    def folder(self, depth: int) -> Path:
+    def folder(self, depth: int) -> AnyPath:
         """Where the files of a level are: named as a partition, so that readers of Parquet skip the others."""
         return self.out / "levels" / f"depth={depth:05}"
 
-    def manifest(self, depth: int) -> Path:
+    def manifest(self, depth: int) -> AnyPath:
         """Where the manifest of a level is."""
         return self.out / "levels" / f"{depth:05}.json"
 
@@ -100,7 +98,7 @@ class CommitLog:
         levels.mkdir(exist_ok=True)
         if any(levels.iterdir()):
             raise Refusal(f"{self.run_file} is missing although {levels} is not empty; restore it, or remove {levels}")
-        sync(self.out)
+        durable(self.out)
         write_sealed(self.run_file, {"identity": of, "run": uuid.uuid4().hex, **table})
 
     def _check_lease(self) -> None:
@@ -118,7 +116,8 @@ class CommitLog:
 
     def _read_run(self) -> tuple[dict[str, Any], str]:
         """The content of run.json, and its digest."""
-        check_local(self.out)
+        if not isinstance(self.out, ObjectPath):
+            check_local(self.out)
         if not self.exists():
             raise Refusal(
                 f"{self.out} holds no exploration; run `kraftcheck explore SYSTEM --engine spark --out` first"
@@ -223,32 +222,30 @@ class CommitLog:
         mend = "explore again into another --out"
         document["previous"] = (read_sealed(before, mend) if level.depth else self._read_run())[1]
         if level.files:
-            sync(self.folder(level.depth))
-        sync(self.manifest(0).parent)
+            durable(self.folder(level.depth))
+        durable(self.manifest(0).parent)
         write_sealed(self.manifest(level.depth), document)
 
     def forget(self, depth: int) -> None:
         """Give up a level and every later one: the last manifest goes first, so that what is left is a run."""
         self._check_lease()
-        for place in sorted(self.manifest(0).parent.glob("*.json"), reverse=True):
+        for place in reversed(by_name(self.manifest(0).parent.glob("*.json"))):
             if place.name >= self.manifest(depth).name:
                 place.unlink()
-        sync(self.manifest(0).parent)
+        durable(self.manifest(0).parent)
 
-    def scratch(self) -> Path:
+    def scratch(self) -> AnyPath:
         """A new folder for files that may become those of a level; `sweep` removes it."""
         self._check_lease()
-        place = self.out / "levels" / f"{_GONE}{uuid.uuid4().hex}"
+        place = self.out / "levels" / f"{GONE}{uuid.uuid4().hex}"
         place.mkdir()
         return place
 
-    def put_back(self, depth: int, name: str, source: Path) -> None:
+    def put_back(self, depth: int, name: str, source: AnyPath) -> None:
         """Put a file of a level in its place."""
         self._check_lease()
         self.folder(depth).mkdir(exist_ok=True)
-        source.replace(self.folder(depth) / name)
-        sync(self.folder(depth))
-        sync(self.manifest(0).parent)
+        move(source, self.folder(depth) / name)
 
     def stored(self, level: Commit) -> StoredLevel:
         """A level as workers see it."""
@@ -257,25 +254,12 @@ class CommitLog:
     def sweep(self, commits: Sequence[Commit]) -> None:
         """Remove files and folders of levels that no manifest names, and documents that were not renamed."""
         self._check_lease()
-        named_files = {self.folder(level.depth): {file.name for file in level.files} for level in commits}
-        for place in sorted((self.out / "levels").iterdir()):
-            if _HALF.match(place.name):
-                place.unlink(missing_ok=True)
-            elif place in named_files:
-                for file in place.iterdir():
-                    if file.name not in named_files[place]:
-                        file.unlink(missing_ok=True)
-            elif _FOLDER.fullmatch(place.name):
-                moved_folder = place.with_name(f"{_GONE}{uuid.uuid4().hex}")
-                place.rename(moved_folder)  # tasks that outlive a dead driver for a moment write no more into it
-                shutil.rmtree(moved_folder)
-            elif place.name.startswith(_GONE):
-                shutil.rmtree(place)
+        named = {self.folder(level.depth) / file.name for level in commits for file in level.files}
+        remove_unnamed(self.out / "levels", named)
 
-
-_GONE = ".swept-"
-_FOLDER = re.compile(r"depth=\d{5,}")
-_HALF = re.compile(r"\.\d{5,}\.json\.")
+    def drop(self, scratch: AnyPath) -> None:
+        """Remove a folder that `scratch` made."""
+        remove_folder(scratch)
 
 
 def _difference(before: Any, now: Any) -> tuple[str, str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
+from kraftcheck.ci.dataset.dataset_place import check_readable
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity
 from kraftcheck.ci.dataset.store.digests import check_files, check_locally
 from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.machine_code.frame import FramePlan
@@ -37,7 +38,7 @@ class Dataset:
     checked: bool
 
     @classmethod
-    def open(cls, out: Path, *, verify: bool = True) -> Dataset:
+    def open(cls, out: AnyPath, *, verify: bool = True) -> Dataset:
         """The dataset in a folder; its manifests are checked, and that every file is there with its size.
 
         Args:
@@ -47,6 +48,7 @@ class Dataset:
         Raises:
             Refusal: when there is none, nothing is committed, or a file is not what was written.
         """
+        check_readable(out)
         log = CommitLog(out)
         run = log.read_run()
         commits = tuple(log.commits())
@@ -62,7 +64,7 @@ class Dataset:
         """
         check_files(self.log, self.commits)
 
-    def files(self) -> list[Path]:
+    def files(self) -> list[AnyPath]:
         """The level files; those that no manifest names are not among them."""
         return [self.log.folder(level.depth) / file.name for level in self.levels for file in level.files]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from kraftcheck.ci.dataset.store.commits import REPAIR, CommitLog
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, verify
 from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.ci.terminal.refusal import Refusal
 
 LOCAL_BYTES = 256 << 20
@@ -34,7 +34,7 @@ def check_files(log: CommitLog, commits: Sequence[Commit]) -> None:
         Refusal: naming the first file that is not what was committed.
     """
     with ThreadPoolExecutor() as pool:
-        refuse_damage(pool.map(lambda entry: verify(Path(entry[0]), entry[1]), entries(log, commits)))
+        refuse_damage(pool.map(lambda entry: verify(place_of(entry[0]), entry[1]), entries(log, commits)))
 
 
 def entries(log: CommitLog, commits: Sequence[Commit]) -> list[tuple[str, LevelFile]]:

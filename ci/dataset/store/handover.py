@@ -8,13 +8,13 @@ job had found it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, RowGroup
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, Words, first_claims
 from kraftcheck.solvers.machine_code.compile import Kernel
@@ -100,7 +100,7 @@ class Export:
         return cls(kernel, np.full(size, -1, dtype=np.int64), np.full(size, -1, dtype=np.int32))
 
     def write(
-        self, folder: Path, depth: int, records: Words, ids: npt.NDArray[np.int64]
+        self, folder: AnyPath, depth: int, records: Words, ids: npt.NDArray[np.int64]
     ) -> tuple[LevelFile | None, list[RowGroup], dict[int, int]]:
         """Write one level: its file, its groups, and the first state of each claim about states."""
         spec = self.kernel.spec

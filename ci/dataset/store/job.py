@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
+from kraftcheck.ci.dataset.store.lease import Sight
 from kraftcheck.ci.dataset.store.levelfiles import RowGroup
+from kraftcheck.ci.dataset.store.objects import AnyPath
 
 
 @frozen
@@ -21,7 +22,7 @@ class StoredLevel:
     table: npt.NDArray[np.int64] = field(eq=False)
 
     @classmethod
-    def of(cls, folder: Path, groups: Sequence[RowGroup]) -> StoredLevel:
+    def of(cls, folder: AnyPath, groups: Sequence[RowGroup]) -> StoredLevel:
         """The compact form of a level's groups."""
         files = tuple(dict.fromkeys(group.file for group in groups))
         number = {name: at for at, name in enumerate(files)}
@@ -52,6 +53,7 @@ class LevelJob:
         visited: all committed levels.
         targets: tasks of the second stage.
         cores: that it was planned for; the order of the rows depends on it.
+        sight: what a task has to see of the run before it writes; None: nothing.
     """
 
     depth: int
@@ -61,3 +63,4 @@ class LevelJob:
     visited: tuple[StoredLevel, ...]
     targets: int
     cores: int
+    sight: Sight | None = None

@@ -16,12 +16,13 @@ import json
 import os
 import socket
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import frozen
 
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentError, place_of
 from kraftcheck.ci.terminal.refusal import Refusal
 
 NAME = ".driver.lease"
@@ -37,7 +38,7 @@ class Lease:
         token: drawn when it was taken; nobody else's.
     """
 
-    path: Path
+    path: AnyPath
     token: str
 
     def holds(self) -> bool:
@@ -57,13 +58,43 @@ class Lease:
             raise Refusal(f"{self.path} is gone or another driver's: this driver stops; what it committed stays")
 
 
+    def sight(self) -> Sight:
+        """What a task of this driver has to see."""
+        return str(self.path if isinstance(self.path, ObjectPath) else self.path.absolute()), self.token
+
+
+Sight: TypeAlias = tuple[str, str]
+"""A driver's lease as workers look at it: where it is, and its token."""
+
+
+class SightError(RuntimeError):
+    """A worker that does not see the run of its driver; the message is a refusal."""
+
+
+def check_sight(sight: Sight | None) -> None:
+    """Refuse to work for a run whose lease this process does not see: it would write elsewhere, or for a dead driver.
+
+    Raises:
+        SightError: naming this machine.
+    """
+    if sight is not None and not Lease(place_of(sight[0]), sight[1]).holds():
+        raise SightError(
+            f"the worker on {socket.gethostname()} does not see the driver's {sight[0]}; "
+            "choose an --out that all workers share, or look whether its driver lives"
+        )
+
+
 @contextlib.contextmanager
-def lease_on(folder: Path) -> Iterator[Lease]:
+def lease_on(folder: AnyPath) -> Iterator[Lease]:
     """Take the lease on a folder, and release it at the end.
 
     Raises:
         Refusal: when another driver has it, or left it on another machine.
     """
+    if isinstance(folder, ObjectPath):
+        with _lease_of_objects(folder) as lease:
+            yield lease
+        return
     path = folder / NAME
     handle = _open_locked(path)
     try:
@@ -74,9 +105,8 @@ def lease_on(folder: Path) -> Iterator[Lease]:
                 f"if that driver has ended, remove {path}, then go on"
             )
         lease = Lease(path, uuid.uuid4().hex)
-        owner = {"host": socket.gethostname(), "boot": _boot(), "pid": os.getpid(), "token": lease.token}
         os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps(owner).encode(), 0)
+        os.pwrite(handle, _document(lease.token), 0)
         os.fsync(handle)
         try:
             yield lease
@@ -85,6 +115,100 @@ def lease_on(folder: Path) -> Iterator[Lease]:
                 path.unlink()
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def _lease_of_objects(folder: ObjectPath) -> Iterator[Lease]:
+    """The lease of a store: an object that is made if it is absent, and given back by an empty owner.
+
+    It has no lock that dies with its driver. A driver of this machine that is not among its processes any more is
+    dead; what any other left is honoured until somebody removes it. No clock is asked.
+    """
+    path = folder / NAME
+    check_conditions(path)
+    lease = Lease(path, uuid.uuid4().hex)
+    try:
+        data, version = path.read_version()
+    except FileNotFoundError:
+        data, version = b"", None
+    owner = _owner(data)
+    if owner and not _is_dead(owner):
+        mend = f"wait until it ends, or choose another --out; if it has ended, remove {path}, then go on"
+        raise Refusal(f"{folder} is {_owner_text(owner)}; {mend}")
+    document = _document(lease.token)
+    try:
+        version = path.put_new(document) if version is None else path.put_instead(document, version)
+    except PresentError as error:
+        raise Refusal(f"{folder} is in use by another driver, which came first; choose another --out") from error
+    try:
+        yield lease
+    finally:
+        with contextlib.suppress(PresentError, OSError):
+            path.put_instead(b"{}", version)
+
+
+def check_conditions(path: ObjectPath) -> None:
+    """Refuse a store that writes although its condition does not hold: there drivers cannot exclude each other.
+
+    Raises:
+        Refusal: in one line; also where nothing can be written.
+    """
+    probe = path.parent / f"{path.name}.{uuid.uuid4().hex}"
+    try:
+        version = probe.put_new(b"1")
+        attempts = (lambda: probe.put_new(b"2"), lambda: probe.put_instead(b"3", f"{version}0"))
+        kept = sum(_is_refused(attempt) for attempt in attempts)
+        whole = probe.read_bytes() == b"1"
+        probe.unlink()
+    except OSError as error:
+        raise Refusal(f"cannot write {path.parent}: {error.strerror or error}") from error
+    if kept != len(attempts) or not whole:
+        raise Refusal(
+            f"{path.parent}: its store writes what it was to write on a condition only (If-None-Match, If-Match), so "
+            "that drivers could not exclude each other; choose another --out"
+        )
+
+
+def _is_refused(attempt: Callable[[], Any]) -> bool:
+    try:
+        attempt()
+    except PresentError:
+        return True
+    return False
+
+
+def _document(token: str) -> bytes:
+    """This process as an owner."""
+    owner = {"host": socket.gethostname(), "boot": _boot(), "pid": os.getpid(), "token": token}
+    return json.dumps({**owner, "processes": _processes(), "started": _started(os.getpid())}).encode()
+
+
+def _is_dead(owner: dict[str, Any]) -> bool:
+    """Whether a driver was a process of this machine, of those that are seen from here, and is none any more."""
+    if not (_boot() and owner.get("boot") == _boot() and _processes() and owner.get("processes") == _processes()):
+        return False
+    try:
+        os.kill(int(owner["pid"]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, KeyError, ValueError):
+        return False
+    started = _started(int(owner["pid"]))
+    return started is not None and started != owner.get("started")
+
+
+def _processes() -> str:
+    """The name of the set of processes that this one sees."""
+    return os.readlink("/proc/self/ns/pid") if os.path.islink("/proc/self/ns/pid") else ""
+
+
+def _started(pid: int) -> int | None:
+    """When a process was started, in ticks since the machine was; 0 when it ended already, None when nobody says."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return 0 if fields[0] in "ZX" else int(fields[19])
 
 
 def _open_locked(path: Path) -> int:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import itertools
 import os
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +25,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, place_of
 from kraftcheck.ci.terminal.sync import sync
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, Words
 
 COMPRESSION = "lz4"
 GROUP_ROWS = 1 << 13
 """Rows up to which neighbouring buckets share a row group."""
+
+PART_BYTES = 8 << 20
+"""Bytes that are read at once to compute a digest; of a store each part is a request."""
 
 NO_PARENT = -1
 NO_ACTION = 0xFFFF
@@ -74,7 +79,7 @@ class _DigestingFile:
     closed = False
 
     def __init__(self, path: Path) -> None:
-        self._file = open(path, "xb")  # noqa: SIM115
+        self._file: BinaryIO = open(path, "xb")  # noqa: SIM115
         self._digest = hashlib.sha256()
         self.size = 0
 
@@ -110,6 +115,22 @@ class _DigestingFile:
         return self._digest.hexdigest()
 
 
+class _DigestingObject(_DigestingFile):
+    """An object that hashes what is written to it; it is made at once when it is closed."""
+
+    def __init__(self, place: ObjectPath) -> None:
+        self._place, self._file = place, io.BytesIO()
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def close(self) -> None:
+        """Make the object."""
+        if not self._file.closed:
+            self._file.seek(0)
+            self._place.put_new(self._file.read())
+            self._file.close()
+
+
 @define
 class LevelWriter:
     """Writes one file of a level; as a context it removes the file when something fails.
@@ -122,7 +143,7 @@ class LevelWriter:
         groups: what was written.
     """
 
-    folder: Path
+    folder: AnyPath
     depth: int
     words: int
     claim_words: int
@@ -152,14 +173,16 @@ class LevelWriter:
                 self._finish_group()
                 self._writer.close()
                 self._file.close()
-                sync(self.folder)
+                if isinstance(self.folder, Path):
+                    sync(self.folder)
         except BaseException:
             kind = OSError
             raise
         finally:
             if kind is not None:
                 self._file.abandon()
-                (self.folder / self._name).unlink(missing_ok=True)
+                if isinstance(self.folder, Path):
+                    (self.folder / self._name).unlink(missing_ok=True)
 
     def write(self, bucket: int, records: Words, claims: Words) -> None:
         """Add the rows of a bucket: records, and the claim bits of their states."""
@@ -189,7 +212,8 @@ class LevelWriter:
 
     def _open(self, layout: pa.Schema) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._file = _DigestingFile(self.folder / self._name)
+        place = self.folder / self._name
+        self._file = _DigestingObject(place) if isinstance(place, ObjectPath) else _DigestingFile(place)
         plain = [name for name in layout.names if name.startswith("w") or name == "parent"]
         ordered = [name for name in layout.names if not name.startswith("w")]
         self._writer = pq.ParquetWriter(
@@ -208,10 +232,15 @@ class LevelWriter:
 @functools.lru_cache(maxsize=4096)
 def footer(path: str) -> Any:
     """Metadata of a file; names are never used twice, so that it stays true."""
-    return pq.read_metadata(path)
+    return pq.read_metadata(source_of(place_of(path)))
 
 
-def read_states(folder: Path, groups: Iterable[RowGroup], words: int) -> Iterator[tuple[RowGroup, Words]]:
+def source_of(path: AnyPath) -> Any:
+    """A file as Arrow reads it."""
+    return pa.PythonFile(path.opened(), mode="r") if isinstance(path, ObjectPath) else path
+
+
+def read_states(folder: AnyPath, groups: Iterable[RowGroup], words: int) -> Iterator[tuple[RowGroup, Words]]:
     """The states of buckets of a level, bucket by bucket.
 
     Raises:
@@ -224,7 +253,7 @@ def read_states(folder: Path, groups: Iterable[RowGroup], words: int) -> Iterato
     for name, file_groups in by_file.items():
         path = folder / name
         try:
-            source = pq.ParquetFile(path, metadata=footer(str(path)), page_checksum_verification=True)
+            source = pq.ParquetFile(source_of(path), metadata=footer(str(path)), page_checksum_verification=True)
             with source:
                 numbers = list(dict.fromkeys(group.group for group in file_groups))
                 table = source.read_row_groups(numbers, columns=names, use_threads=False)
@@ -243,20 +272,20 @@ def read_states(folder: Path, groups: Iterable[RowGroup], words: int) -> Iterato
             yield group, states[at : at + group.rows]
 
 
-def verify(folder: Path, file: LevelFile) -> str | None:
+def verify(folder: AnyPath, file: LevelFile) -> str | None:
     """The damage of a committed file, in words; None when its bytes are those that were committed."""
     path = folder / file.name
     digest, size = hashlib.sha256(), 0
     try:
-        with open(path, "rb") as stream:
-            while data := stream.read(1 << 20):
+        with path.opened() if isinstance(path, ObjectPath) else open(path, "rb") as stream:
+            while data := stream.read(PART_BYTES):
                 digest.update(data)
                 size += len(data)
         if size != file.bytes:
             return f"{path}: {size:,} bytes instead of {file.bytes:,}"
         if digest.hexdigest() != file.sha256:
             return f"{path}: its bytes are not those that were committed (SHA-256 differs)"
-        rows = pq.read_metadata(path).num_rows
+        rows = pq.read_metadata(source_of(path)).num_rows
     except (OSError, pa.ArrowException) as error:
         return f"{path}: {error}"
     return None if rows == file.rows else f"{path}: {rows:,} rows instead of {file.rows:,}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from attrs import asdict, evolve, field, frozen
 
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, RowGroup
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
 
 
@@ -80,7 +80,7 @@ def parse(document: Mapping[str, Any]) -> Commit:
     )  # fmt: skip
 
 
-def check(levels: Sequence[Commit], folder: Path) -> None:
+def check(levels: Sequence[Commit], folder: AnyPath) -> None:
     """Check that the last of these levels follows the one before.
 
     Args:
@@ -101,17 +101,25 @@ def check(levels: Sequence[Commit], folder: Path) -> None:
         raise ValueError(f"it says that there are no states, and {folder} has files")
 
 
-def check_sizes(level: Commit, folder: Path) -> None:
+def check_sizes(level: Commit, folder: AnyPath) -> None:
     """Check that the files of a level have their sizes.
 
     Raises:
         ValueError: naming the first that has not.
         OSError: for a file that cannot be looked at.
     """
+    sizes = folder.sizes() if isinstance(folder, ObjectPath) and level.files else None
     for file in level.files:
-        size = (folder / file.name).stat().st_size
+        size = _size(folder / file.name, sizes)
         if size != file.bytes:
             raise ValueError(f"{folder / file.name} has {size:,} bytes instead of {file.bytes:,}")
+
+
+def _size(file: AnyPath, sizes: Mapping[str, int] | None) -> int:
+    """The size of a file; of objects all of a folder are known."""
+    if isinstance(file, ObjectPath):
+        return file.size() if sizes is None or file.name not in sizes else sizes[file.name]
+    return file.stat().st_size
 
 
 def reason(error: Exception) -> str:

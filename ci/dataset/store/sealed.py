@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.terminal.files import read_json, replace
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentError
+from kraftcheck.ci.terminal.files import parse_json, read_json, replace
 from kraftcheck.ci.terminal.refusal import Refusal
 
 SEAL = "sha256"
@@ -23,7 +23,7 @@ def digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
+def write_sealed(path: AnyPath, content: Mapping[str, Any]) -> None:
     """Write a document through to the disk under another name, then rename it, and write its folder through.
 
     Raises:
@@ -32,13 +32,36 @@ def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
     plain = json.loads(json.dumps(content))
     text = json.dumps({**plain, SEAL: digest(plain)}, indent=1) + "\n"
     try:
-        replace(path, text, durable=True)
+        if isinstance(path, ObjectPath):
+            _make(path, text.encode())
+        else:
+            replace(path, text, durable=True)
     except OSError as error:
         raise Refusal(f"cannot write {path}: {error.strerror or error}; mend that, then --resume") from error
 
 
+def _make(path: ObjectPath, data: bytes) -> None:
+    """Write an object that is not there yet; if it is there with this content, an attempt before made it.
+
+    Raises:
+        Refusal: when another driver made it.
+    """
+    try:
+        path.put_new(data)
+    except PresentError as error:
+        if path.read_bytes() != data:
+            raise Refusal(f"{path} is another driver's: this driver stops; what it committed stays") from error
+
+
+def _object_json(path: ObjectPath) -> Any:
+    try:
+        return parse_json(path, path.read_bytes())
+    except OSError as error:
+        raise Refusal(f"cannot read {path}: {error.strerror or error}") from error
+
+
 def read_sealed(
-    path: Path, mend: str, check: Callable[[Any], None] = lambda document: None
+    path: AnyPath, mend: str, check: Callable[[Any], None] = lambda document: None
 ) -> tuple[dict[str, Any], str]:
     """The content of a document, and its digest.
 
@@ -51,7 +74,7 @@ def read_sealed(
         Refusal: naming the file and the mend, when it cannot be read or was changed.
     """
     try:
-        content = read_json(path)
+        content = _object_json(path) if isinstance(path, ObjectPath) else read_json(path)
     except Refusal as error:
         raise Refusal(f"{error.message}; {mend}") from error
     check(content)

@@ -11,7 +11,6 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +20,7 @@ from attrs import define, field, frozen
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
 from kraftcheck.ci.dataset.store.job import LevelJob, StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, LevelWriter, RowGroup, read_states
+from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Expansion, Words, first_claims
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
 from kraftcheck.solvers.machine_code.threads import ThreadPool
@@ -136,7 +136,7 @@ class DiskRunner:
                 by_bucket[group.bucket].append(group)
 
             def visit(_: int, bucket: int, level: StoredLevel = level, mine: list[list[RowGroup]] = by_bucket) -> None:
-                for group, states in read_states(Path(level.folder), mine[bucket], self.spec.words):
+                for group, states in read_states(place_of(level.folder), mine[bucket], self.spec.words):
                     if len(self.visited[bucket].admit(states)) != len(states):
                         raise DamagedLevelError(f"{level.folder}/{group.file}: a state is there twice")
 
@@ -188,7 +188,7 @@ class _LevelWork:
             yield job
 
     def _slices(self) -> Iterator[Slice]:
-        folder, words = Path(self.level.frontier), self.runner.spec.words
+        folder, words = place_of(self.level.frontier), self.runner.spec.words
         groups = itertools.chain.from_iterable(self.level.splits)
         for _, together in itertools.groupby(groups, lambda group: (group.file, group.group)):
             for group, states in read_states(folder, together, words):
@@ -244,7 +244,7 @@ class _LevelWork:
 
     def _file(self, number: int, buckets: Iterable[int]) -> _Written:
         spec, claims = self.runner.spec, dict[int, int]()
-        writer = LevelWriter(Path(self.level.folder), self.level.depth, spec.words, spec.claim_words, number)
+        writer = LevelWriter(place_of(self.level.folder), self.level.depth, spec.words, spec.claim_words, number)
         with writer:
             for bucket in buckets:
                 if not (parts := self._new[bucket]) or not len(records := np.concatenate(parts)):

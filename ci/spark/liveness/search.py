@@ -17,6 +17,7 @@ from attrs import define, evolve, field
 from kraftcheck.ci.dataset.search.origins import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.objects import on_disk
 from kraftcheck.ci.dataset.store.places import PLACE_BITS, StatePlace
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.jobs import SparkCluster, cancel_on
@@ -86,7 +87,7 @@ class SparkLiveness:
         context, name = self.cluster.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
         context.setJobGroup(name, "liveness")
         of = [[level.depth, level.rows] for level in self.commits]
-        self._log = RoundLog(self.cluster.session, self.log.out / FOLDER, of, stop, self.report)
+        self._log = RoundLog(self.cluster.session, on_disk(self.log.out) / FOLDER, of, stop, self.report)
         try:
             with cancel_on(stop, context, name), for_sql(self.cluster.session, 4 * states):
                 findings = tuple(self._finding(number, stop) for number in claims)

@@ -21,6 +21,7 @@ from kraftcheck.ci.dataset.store.commits import CommitLog, identity
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.lease import Lease, lease_on
 from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.jobs import job_result
 from kraftcheck.ci.spark.tasks import expand_task, sift_task
 from kraftcheck.ci.systems.subject import Subject
@@ -36,7 +37,7 @@ from kraftcheck.solvers.search.explore import Exploration, conclude, explore
 
 BUCKET_BITS = 3
 
-HELD: dict[Path, contextlib.ExitStack] = {}
+HELD: dict[AnyPath, contextlib.ExitStack] = {}
 """The leases that runs of this process have."""
 
 
@@ -53,6 +54,7 @@ class InProcess:
         cores: what a plan reckons with.
         lost: asked for each batch that a task gives, (stage, task, batch): whether the first attempt dies there.
         before: called before each level.
+        sees: whether tasks look for the lease of their driver.
     """
 
     spec: BlockSpec
@@ -60,11 +62,13 @@ class InProcess:
     lost: Callable[[str, int, int], bool] = lambda stage, task, batch: False
     before: Callable[[LevelJob], None] = lambda level: None
     levels: list[LevelJob] = field(factory=list)
+    sees: bool = False
 
     def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
         """Both stages of a level."""
         self.before(level)
         self.levels.append(level)
+        level = level if self.sees else evolve(level, sight=None)
         rows: list[dict[str, Any]] = []
         for number in range(len(level.splits)):
             batch = pa.RecordBatch.from_pydict({"id": [number]})
@@ -119,7 +123,7 @@ def only(system: System, *names: str) -> System:
     return evolve(system, properties=lambda setting: [one for one in chosen(setting) if one.id in names])
 
 
-def _lease(out: Path) -> Lease:
+def _lease(out: AnyPath) -> Lease:
     """The lease on a folder; a run of this process that had it is over."""
     if out in HELD:
         HELD.pop(out).close()
@@ -131,7 +135,7 @@ def _lease(out: Path) -> Lease:
 
 
 def begun(
-    program: Program, out: Path, cache: Path | None = None, handover: int = 0, resume: bool = False, **limits: Any
+    program: Program, out: AnyPath, cache: Path | None = None, handover: int = 0, resume: bool = False, **limits: Any
 ) -> tuple[DatasetRun, InProcess]:
     """A run in a folder that is begun (or taken up), and what runs its levels."""
     kernel = load_kernel(program, cache)

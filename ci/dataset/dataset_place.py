@@ -1,0 +1,29 @@
+"""The place of a dataset as typed on the command line: a path, a `file:` URL of one, or a URL of a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, is_served
+from kraftcheck.ci.terminal.urls import DatasetPath, check_matched
+
+
+class DatasetPlace(DatasetPath):
+    """A folder of a file system, or of a store."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See `click.ParamType`."""
+        is_url = isinstance(value, str) and is_served(value)
+        return ObjectPath.of(value) if is_url else super().convert(value, param, ctx)
+
+
+def check_readable(place: AnyPath) -> None:
+    """Refuse a folder whose name readers of datasets take for a pattern or a partition.
+
+    Raises:
+        Refusal: in one line.
+    """
+    check_matched(Path("/", place.key) if isinstance(place, ObjectPath) else place)

@@ -1,0 +1,1 @@
+"""Datasets in stores that are named by URLs."""

@@ -1,0 +1,161 @@
+"""Objects of a store: conditions that the store checks, reading in parts, names, and who writes there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+
+from kraftcheck.ci.dataset.store.lease import NAME, Lease, SightError, check_sight, lease_on
+from kraftcheck.ci.dataset.store.objects import ObjectPath, PresentError, place_of
+from kraftcheck.ci.terminal.refusal import Refusal
+from tests.shared.places import ROOT
+
+HOLD = (
+    "import sys, time; from kraftcheck.ci.dataset.store.lease import lease_on\n"
+    "from kraftcheck.ci.dataset.store.objects import place_of\n"
+    "with lease_on(place_of(sys.argv[1])): print('held', flush=True); time.sleep(600)"
+)
+
+
+@contextmanager
+def another_driver(out: ObjectPath) -> Iterator[int]:
+    """A process that has the lease; at the end it is killed, as by kill -9."""
+    words = [sys.executable, "-c", HOLD, str(out)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        assert driver.stdout.readline() == "held\n"
+        try:
+            yield driver.pid
+        finally:
+            driver.send_signal(signal.SIGKILL)
+
+
+def test_an_object_is_made_once(store: ObjectPath) -> None:
+    """What is there is not made again, and what has changed is not replaced; the first content stays."""
+    place = store / "x"
+    version = place.put_new(b"1")
+    with pytest.raises(PresentError):
+        place.put_new(b"2")
+    place.put_instead(b"3", version)
+    with pytest.raises(PresentError):
+        place.put_instead(b"4", version)
+    assert place.read_bytes() == b"3"
+
+
+def test_a_folder_holds_what_is_below_it(store: ObjectPath) -> None:
+    """Names that only begin alike are not below a folder; a folder is there as long as an object is."""
+    (store / "levels" / "depth=00001" / "a").put(b"12")
+    (store / "levels" / "00001.json").put(b"1")
+    (store / "levels2" / "b").put(b"1")
+    assert (store / "levels").sizes() == {"00001.json": 1}
+    assert [place.name for place in (store / "levels").iterdir()] == ["00001.json", "depth=00001"]
+    assert not (store / "level").exists()
+    assert [place.key for place in (store / "levels").below()] == [
+        f"{store.key}/levels/00001.json", f"{store.key}/levels/depth=00001/a",
+    ]  # fmt: skip
+    with pytest.raises(FileNotFoundError, match="depth=00001/c"):
+        (store / "levels" / "depth=00001" / "c").read_bytes()
+
+
+def test_parts_of_an_object_are_those_of_its_bytes(store: ObjectPath) -> None:
+    """Reading from anywhere gives the bytes there, and none beyond the end."""
+    data = bytes(range(200))
+    (store / "x").put(data)
+    with (store / "x").opened() as stream:
+        assert stream.read(10) == data[:10]
+        stream.seek(-20, os.SEEK_END)
+        assert stream.read(15) == data[180:195]
+        assert (stream.read(), stream.read(3), stream.tell()) == (data[195:], b"", 200)
+
+
+@pytest.mark.parametrize("url", ["s3://bucket", "s3://bucket/", "s3://bucket/a//b", "s3://bucket/../b", "s3:///x"])
+def test_a_url_names_a_folder_of_a_bucket(url: str) -> None:
+    """A URL without a folder is refused in one line."""
+    with pytest.raises(Refusal, match="write s3://BUCKET/FOLDER"):
+        place_of(url)
+
+
+def test_both_names_of_the_protocol_are_one_place() -> None:
+    """s3a:// is s3://, and a slash at the end is nothing."""
+    assert place_of("s3a://bucket/a/b/") == place_of("s3://bucket/a/b") == ObjectPath("bucket", "a/b")
+
+
+def test_one_driver_at_a_time_writes_to_a_url(store: ObjectPath) -> None:
+    """While a driver lives another is refused and its lease stays; once it is killed the next one gets the lease."""
+    with another_driver(store) as pid:
+        before = (store / NAME).read_bytes()
+        with pytest.raises(Refusal, match=f"process {pid} on "):
+            lease_on(store).__enter__()
+        assert (store / NAME).read_bytes() == before
+    with lease_on(store) as lease:
+        lease.check()
+        with pytest.raises(Refusal, match=f"process {os.getpid()} on "):
+            lease_on(store).__enter__()
+    with lease_on(store) as lease:
+        lease.check()
+
+
+@pytest.mark.parametrize("edit", [{"boot": "another"}, {"processes": "pid:[1]"}, {"boot": "", "host": "elsewhere"}])
+def test_a_driver_elsewhere_is_honoured(edit: dict[str, str], store: ObjectPath) -> None:
+    """A lease of another machine, or of another set of processes, is never taken, though no such process is seen."""
+    with another_driver(store):
+        pass
+    owner = json.loads((store / NAME).read_bytes())
+    (store / NAME).put(json.dumps({**owner, **edit}).encode())
+    with pytest.raises(Refusal, match=r"if it has ended, remove s3://runs/.*lease, then go on"):
+        lease_on(store).__enter__()
+
+
+def test_a_number_of_a_process_that_was_given_again_is_dead(store: ObjectPath) -> None:
+    """A lease that names a living process which began at another time is that of a dead driver."""
+    with lease_on(store):
+        owner = json.loads((store / NAME).read_bytes())
+    (store / NAME).put(json.dumps({**owner, "started": owner["started"] - 1}).encode())
+    with lease_on(store) as lease:
+        lease.check()
+
+
+def test_of_two_that_come_together_one_gets_the_lease(store: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that read the lease before another took it is refused by the store."""
+    read, contexts, first = ObjectPath.read_version, list[AbstractContextManager[Lease]](), list[Lease]()
+
+    def late(place: ObjectPath) -> tuple[bytes, object]:
+        result = read(place)
+        if place.name == NAME and not contexts:
+            contexts.append(lease_on(store))
+            first.append(contexts[0].__enter__())
+        return result
+
+    with lease_on(store):
+        pass
+    monkeypatch.setattr(ObjectPath, "read_version", late)
+    with pytest.raises(Refusal, match="came first"):
+        lease_on(store).__enter__()
+    first[0].check()
+    contexts[0].__exit__(None, None, None)
+
+
+def test_a_store_that_heeds_no_condition_is_refused(store: ObjectPath) -> None:
+    """Where a second write of a new object is accepted, drivers cannot exclude each other: one line, and no lease."""
+    careless = ObjectPath("careless", store.key)
+    with pytest.raises(Refusal, match=r"If-None-Match, If-Match\), so that drivers could not exclude each other"):
+        lease_on(careless).__enter__()
+    assert list(careless.iterdir()) == []
+
+
+def test_a_worker_looks_for_the_lease_of_its_driver(store: ObjectPath) -> None:
+    """A worker that sees another token, or none, is refused; one that sees its driver's is not."""
+    with lease_on(store) as lease:
+        check_sight(lease.sight())
+        with pytest.raises(SightError, match="does not see the driver's s3://runs/"):
+            check_sight((lease.sight()[0], "another"))
+    with pytest.raises(SightError, match="choose an --out that all workers share"):
+        check_sight(lease.sight())

@@ -1,0 +1,221 @@
+"""Runs whose dataset is at a URL: the same as natively, resumed after any death, refused after any damage."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.ci.dataset.store.dataset import Dataset
+from kraftcheck.ci.dataset.store.lease import NAME, SightError
+from kraftcheck.ci.dataset.store.objects import ObjectPath
+from kraftcheck.ci.terminal.refusal import Refusal
+from tests import toys
+from tests.ci.spark.levels import HELD, AttemptLostError, begun, facts, finished, native_facts, program_of
+from tests.shared.commands import kraftcheck
+from tests.shared.places import ROOT
+
+WORDS = ("explore", "tests.toys:HASTY", "--scope", "3", "--engine", "disk", "--handover", "20", "--quiet", "--out")
+COUNT = "SELECT depth, count(*) AS states, sum(id % 7) AS ids FROM states GROUP BY depth ORDER BY depth"
+
+
+def whole(out: ObjectPath) -> None:
+    """A whole run whose later levels are of tasks."""
+    run, runner = begun(program_of(toys.HASTY, "3"), out, handover=40)
+    run.expand(runner)
+    assert {level.engine for level in run.commits} == {"native", "spark"}
+    assert facts(finished(run)) == native_facts(program_of(toys.HASTY, "3"))
+
+
+KEPT: dict[str, bytes] = {}
+"""The objects of a whole run, once it was explored."""
+
+
+def copied(out: ObjectPath) -> None:
+    """The objects of a whole run, in a folder of their own."""
+    if not KEPT:
+        whole(out)
+        KEPT.update({place.key.removeprefix(out.key + "/"): place.read_bytes() for place in out.below()})
+        run_over(out)
+    for name, data in KEPT.items():
+        if name != NAME:
+            (out / name).put(data)
+
+
+def run_over(out: ObjectPath) -> None:
+    """The run of this process that has the lease on a folder is over."""
+    HELD.pop(out).close()
+
+
+def test_a_run_at_a_url_is_the_one_in_a_folder(store: ObjectPath, tmp_path: Path) -> None:
+    """Explored into a store, space, report and answers are those of a folder; a second run there is refused."""
+    answers = []
+    for out in (store, tmp_path / "out"):
+        ran = kraftcheck(*WORDS, out)
+        asked = kraftcheck("query", out, COUNT, "--system", "tests.toys:HASTY")
+        assert asked.code == 0, asked.err
+        answers.append((ran.code, ran.last, asked.out))
+    assert answers[0] == answers[1]
+    assert "holds an exploration already" in kraftcheck(*WORDS, store).refusal()
+    again = kraftcheck(*WORDS, store, "--resume")
+    assert (again.code, again.last) == answers[0][:2]
+    some = "SELECT depth, id FROM states WHERE depth = 3 LIMIT 1"
+    shown = kraftcheck("query", store, some, "--witness", "--system", "tests.toys:HASTY")
+    assert shown.code == 0
+    assert "  3  RM" in shown.out
+
+
+def test_tasks_at_a_url_find_what_is_found_natively(store: ObjectPath) -> None:
+    """Levels of native start and tasks in a store give the counts, verdicts and traces of the native engine."""
+    whole(store)
+    data = Dataset.open(store)
+    assert data.complete
+    assert data.checked
+
+
+@pytest.mark.parametrize("seed", [0])
+def test_a_run_killed_at_random_resumes_to_the_same(seed: int, store: ObjectPath, tmp_path: Path) -> None:
+    """A driver that is killed at a random moment, and again, loses nothing: resumed it says what one run says."""
+    expected, rng = kraftcheck(*WORDS, tmp_path / "out"), random.Random(seed)
+    environment, started = {**os.environ, "PYTHONPATH": str(ROOT)}, False
+    for _ in range(2):
+        more = ["--resume"] if (store / "run.json").exists() else []
+        words = [sys.executable, "-m", "kraftcheck", *WORDS, str(store), *more]
+        with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as driver:
+            while not (store / NAME).exists() and driver.poll() is None:
+                time.sleep(0.01)
+            time.sleep(rng.random() * 0.6)
+            driver.send_signal(signal.SIGKILL)
+        started = True
+    more = ["--resume"] if (store / "run.json").exists() else []
+    ran = kraftcheck(*WORDS, store, *more)
+    assert started
+    assert (ran.code, ran.last) == (expected.code, expected.last), ran.err
+
+
+@pytest.mark.parametrize("at", [0, 9, 16])
+def test_an_attempt_that_dies_leaves_nothing_that_counts(at: int, store: ObjectPath) -> None:
+    """A driver that ends between two writes of a level resumes to the same, and leftovers are removed."""
+    writes = 0
+    put = ObjectPath.put_new
+
+    def failing(place: ObjectPath, data: bytes) -> object:
+        nonlocal writes
+        writes += 1
+        if writes == at + 4:
+            raise AttemptLostError
+        return put(place, data)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ObjectPath, "put_new", failing)
+        with contextlib.suppress(AttemptLostError):
+            whole(store)
+    if (store / "run.json").exists():
+        (store / "levels" / "depth=00009" / "part-of-an-attempt.parquet").put(b"half")
+    run, runner = begun(program_of(toys.HASTY, "3"), store, resume=(store / "run.json").exists(), handover=40)
+    run.expand(runner)
+    assert facts(finished(run)) == native_facts(program_of(toys.HASTY, "3"))
+    named = {run.log.folder(level.depth) / file.name for level in run.commits for file in level.files}
+    assert {place for place in (store / "levels").below() if place.name.endswith(".parquet")} == named
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
+    "a bit is changed": lambda data: data[:40] + bytes([data[40] ^ 1]) + data[41:],
+    "it is cut": lambda data: data[: len(data) // 2],
+    "it is empty": lambda data: b"",
+    "it is gone": lambda data: None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", ["run.json", "levels/00002.json", "levels/depth=00002", "levels/depth=00006"])
+def test_a_damaged_object_is_refused(name: str, damage: str, store: ObjectPath) -> None:
+    """Whatever is done to an object that counts, opening the dataset or a resume names it in one line."""
+    copied(store)
+    place = store / name
+    place = next(place.glob("*.parquet")) if "=" in name else place
+    data = DAMAGES[damage](place.read_bytes())
+    if data is None:
+        place.unlink()
+    else:
+        place.put(data)
+    for use in (lambda: Dataset.open(store), lambda: begun(program_of(toys.HASTY, "3"), store, resume=True)):
+        with pytest.raises(Refusal) as refused:
+            use()
+        assert str(store) in refused.value.message
+
+
+def test_objects_of_another_place_are_refused(store: ObjectPath) -> None:
+    """Two files of levels that change places, each with its own bytes, are noticed; so is a lost round."""
+    copied(store)
+    one, two = (next((store / "levels" / f"depth=0000{depth}").glob("*.parquet")) for depth in (5, 6))
+    data = one.read_bytes(), two.read_bytes()
+    one.put(data[1])
+    two.put(data[0])
+    with pytest.raises(Refusal, match="depth=00005"):
+        Dataset.open(store)
+    one.put(data[0])
+    two.put(data[1])
+    assert Dataset.open(store).complete
+    (store / "levels" / "00004.json").unlink()
+    with pytest.raises(Refusal, match=r"00004.json is missing although 00005.json is there"):
+        Dataset.open(store)
+
+
+def test_a_damaged_level_is_derived_again(store: ObjectPath) -> None:
+    """`--repair` puts files of the digests that manifests name into the places of damaged and lost objects."""
+    expected = kraftcheck(*WORDS, store)
+    for depth in (1, 4, 5):
+        place = next((store / "levels" / f"depth=0000{depth}").glob("*.parquet"))
+        place.unlink() if depth == 4 else place.put(place.read_bytes()[:-9])
+    assert "--resume --repair" in kraftcheck(*WORDS, store, "--resume").refusal()
+    ran = kraftcheck(*WORDS, store, "--resume", "--repair")
+    assert (ran.code, ran.last) == (expected.code, expected.last), ran.err
+    assert ran.err.count("repaired: 1 file(s) of level") == 3
+    assert not [place for place in (store / "levels").below() if ".swept-" in place.key]
+
+
+def test_a_driver_whose_commit_another_made_stops(store: ObjectPath) -> None:
+    """A manifest that is there already is not written over, even by a driver that still thinks it has the lease."""
+    run, runner = begun(program_of(toys.HASTY, "3"), store, handover=0, max_depth=3)
+    run.expand(runner)
+    run.cut, run.bounds = None, begun_bounds(run.bounds)
+    place = run.log.manifest(4)
+    place.put(b"another's")
+    with pytest.raises(Refusal, match="is another driver's: this driver stops"):
+        run.expand(runner)
+    assert place.read_bytes() == b"another's"
+
+
+def begun_bounds(bounds: object) -> object:
+    """The bounds of a run without a limit of depth."""
+    from attrs import evolve
+
+    return evolve(bounds, max_depth=None)  # type: ignore[misc]
+
+
+def test_a_task_that_does_not_see_the_run_writes_nothing(store: ObjectPath, tmp_path: Path) -> None:
+    """A task of a run whose lease is another's, or not seen where it runs, fails before it writes; so in a folder."""
+    for out in (store, tmp_path / "out"):
+        run, runner = begun(program_of(toys.HASTY, "3"), out, handover=0, max_depth=2)
+        run.expand(runner)
+        run.cut, run.bounds = None, begun_bounds(run.bounds)
+        before = {str(place) for place in (run.log.out / "levels").iterdir()}
+        runner.sees = True
+        runner.before = lambda _, run=run: (run.log.out / NAME).unlink()
+        with pytest.raises(SightError, match="does not see the driver's"):
+            run.expand(runner)
+        assert {str(place) for place in (run.log.out / "levels").iterdir()} == before
+
+
+def test_the_native_engine_writes_no_url(store: ObjectPath) -> None:
+    """The native engine, whose results are a folder, refuses a URL in one line."""
+    assert "--engine disk and spark write to" in kraftcheck("explore", "tests.toys:CLOCK", "--out", store).refusal()

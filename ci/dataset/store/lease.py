@@ -57,7 +57,6 @@ class Lease:
         if not self.holds():
             raise Refusal(f"{self.path} is gone or another driver's: this driver stops; what it committed stays")
 
-
     def sight(self) -> Sight:
         """What a task of this driver has to see."""
         return str(self.path if isinstance(self.path, ObjectPath) else self.path.absolute()), self.token

@@ -221,7 +221,8 @@ def spark(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
     names = sorted(bench_simulate.CASES) if options.simulate else sorted(case.name for case in bench_spark.CASES)
     if unknown := [one for one in options.cases if one not in names and not (options.simulate and Path(one).is_dir())]:
-        parser.error(f"unknown case: {', '.join(unknown)}; there are {', '.join(names)}")
+        flag = "--simulate" if options.simulate else "--spark"
+        parser.error(f"unknown case: {', '.join(unknown)}; {flag} has {', '.join(names)}")
     rows: Sequence[Any] = (bench_simulate if options.simulate else bench_spark).measure(options.cases)
     if options.json is not None:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")

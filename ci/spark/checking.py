@@ -9,8 +9,8 @@ from typing import Any
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.digests import entries, refuse_damage
-from kraftcheck.ci.dataset.store.lease import Sight
 from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.sight import Sight
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, sight_task, verify_task
 

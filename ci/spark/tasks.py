@@ -19,9 +19,9 @@ import pyarrow as pa
 from attrs import asdict, frozen
 
 from kraftcheck.ci.dataset.store.job import LevelJob
-from kraftcheck.ci.dataset.store.lease import Sight, check_sight
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, RowGroup, read_states, verify
 from kraftcheck.ci.dataset.store.objects import place_of
+from kraftcheck.ci.dataset.store.sight import Sight, check_sight
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockSpec, Expansion, Words, first_claims, load_block_kernel, sift
 
 BLOCK_BYTES = 1 << 20

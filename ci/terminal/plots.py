@@ -157,7 +157,10 @@ def _save(figure: Figure, path: Path) -> None:
     Raises:
         Refusal: when the file cannot be written.
     """
+    import matplotlib as mpl
+
     try:
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        with mpl.rc_context({"svg.fonttype": "none"}):  # words, not outlines of letters: half of the bytes
+            figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     except OSError as error:
         raise Refusal(f"cannot write {path}: {error.strerror or error}; choose another place") from error

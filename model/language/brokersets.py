@@ -75,7 +75,7 @@ def mask_of(other: Brokers) -> Word:
     if mask is None:
         if isinstance(other, int | Term):
             raise TypeError(f"a set of numbers meets {described(other)}; write just(it)")
-        raise TypeError(f"a set of numbers meets a {type(other).__name__}; make it a set: IntSet.of()")
+        raise TypeError(f"a set meets a value of type {type(other).__name__}; make it a set: IntSet.of()")
     return mask
 
 

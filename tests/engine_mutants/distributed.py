@@ -225,7 +225,7 @@ MANIFESTS = (
     Mutant("lease-unchecked", "A driver that lost its lease goes on writing.",
            "ci.dataset.store.commits:CommitLog._check_lease", "self.lease.check()", "pass", UNLEASED),
     Mutant("lease-of-another", "A lease that another driver took over counts as one's own.",
-           "ci.dataset.store.lease:Lease.holds", "== self.token", "is not None", TAKEN_OVER),
+           "ci.dataset.store.sight:names", "== token", "is not None", TAKEN_OVER),
 )  # fmt: skip
 
 COMPACT = (

@@ -64,7 +64,7 @@ STORES = (
     Mutant("conditions-untried", "A store that heeds no condition is used.",
            "ci.dataset.store.lease:check_conditions", "if kept != len(attempts) or not whole:", "if False:", CARELESS),
     Mutant("sight-of-any-lease", "A worker that sees another driver's lease goes to work.",
-           "ci.dataset.store.lease:check_sight", "sight is not None and not", "False and not", WORKER),
+           "ci.dataset.store.sight:check_sight", "sight is not None and not", "False and not", WORKER),
     Mutant("tasks-look-for-nothing", "Tasks are not said whose lease they have to see.",
            "ci.dataset.search.levels:plan", "None if log.lease is None else log.lease.sight(),", "None,", UNSEEN,
            dies=(Refusal,)),

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from kraftcheck.ci.dataset.store.lease import Sight
 from kraftcheck.ci.dataset.store.levelfiles import RowGroup
 from kraftcheck.ci.dataset.store.objects import AnyPath
+from kraftcheck.ci.dataset.store.sight import Sight
 
 
 @frozen

@@ -18,11 +18,12 @@ import socket
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentError, place_of
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentError
+from kraftcheck.ci.dataset.store.sight import Sight, names, owner_of
 from kraftcheck.ci.terminal.refusal import Refusal
 
 NAME = ".driver.lease"
@@ -43,10 +44,7 @@ class Lease:
 
     def holds(self) -> bool:
         """Whether the file still names this driver."""
-        try:
-            return _owner(self.path.read_bytes()).get("token") == self.token
-        except OSError:
-            return False
+        return names(self.path, self.token)
 
     def check(self) -> None:
         """Refuse to write once another driver may have taken over.
@@ -60,27 +58,6 @@ class Lease:
     def sight(self) -> Sight:
         """What a task of this driver has to see."""
         return str(self.path if isinstance(self.path, ObjectPath) else self.path.absolute()), self.token
-
-
-Sight: TypeAlias = tuple[str, str]
-"""A driver's lease as workers look at it: where it is, and its token."""
-
-
-class SightError(RuntimeError):
-    """A worker that does not see the run of its driver; the message is a refusal."""
-
-
-def check_sight(sight: Sight | None) -> None:
-    """Refuse to work for a run whose lease this process does not see: it would write elsewhere, or for a dead driver.
-
-    Raises:
-        SightError: naming this machine.
-    """
-    if sight is not None and not Lease(place_of(sight[0]), sight[1]).holds():
-        raise SightError(
-            f"the worker on {socket.gethostname()} does not see the driver's {sight[0]}; "
-            "choose an --out that all workers share, or look whether its driver lives"
-        )
 
 
 @contextlib.contextmanager
@@ -97,7 +74,7 @@ def lease_on(folder: AnyPath) -> Iterator[Lease]:
     path = folder / NAME
     handle = _open_locked(path)
     try:
-        before = _owner(os.pread(handle, 1 << 12, 0))
+        before = owner_of(os.pread(handle, 1 << 12, 0))
         if before and not _same_machine(before):
             raise Refusal(
                 f"{folder} is {_owner_text(before)}, and its lock cannot be seen from here; "
@@ -130,7 +107,7 @@ def _lease_of_objects(folder: ObjectPath) -> Iterator[Lease]:
         data, version = path.read_version()
     except FileNotFoundError:
         data, version = b"", None
-    owner = _owner(data)
+    owner = owner_of(data)
     if owner and not _is_dead(owner):
         mend = f"wait until it ends, or choose another --out; if it has ended, remove {path}, then go on"
         raise Refusal(f"{folder} is {_owner_text(owner)}; {mend}")
@@ -217,7 +194,7 @@ def _open_locked(path: Path) -> int:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            owner = _owner_text(_owner(os.pread(handle, 1 << 12, 0)))
+            owner = _owner_text(owner_of(os.pread(handle, 1 << 12, 0)))
             os.close(handle)
             raise Refusal(f"{path.parent} is {owner}; wait until it ends, or choose another --out") from error
         except OSError as error:
@@ -233,15 +210,6 @@ def _is(handle: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(handle), path.stat())
     except FileNotFoundError:
         return False
-
-
-def _owner(data: bytes) -> dict[str, Any]:
-    """Whom a lease names; nobody when it names none."""
-    try:
-        owner = json.loads(data)
-    except ValueError:
-        return {}
-    return owner if isinstance(owner, dict) else {}
 
 
 def _owner_text(owner: dict[str, Any]) -> str:

@@ -19,8 +19,6 @@ from typing import IO, Any, TypeAlias
 
 from attrs import frozen
 
-from kraftcheck.ci.terminal.refusal import Refusal
-
 SCHEMES = ("s3", "s3a")
 """Schemes that are served: two names of one protocol."""
 
@@ -33,6 +31,8 @@ def _bucket(name: str) -> Any:
     try:
         from obstore.store import S3Store
     except ImportError as error:
+        from kraftcheck.ci.terminal.refusal import Refusal  # not at the start: workers have no click
+
         raise Refusal(f"a dataset at a URL needs obstore ({error}); pip install 'kraftcheck[s3]'") from error
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
@@ -68,6 +68,8 @@ class ObjectPath:
         match = _URL.fullmatch(url)
         parts = (match[3] or "").strip("/").split("/") if match else [""]
         if match is None or any(part in ("", ".", "..") for part in parts):
+            from kraftcheck.ci.terminal.refusal import Refusal  # not at the start: workers have no click
+
             raise Refusal(f"{url} names no folder of a bucket; write s3://BUCKET/FOLDER")
         return cls(match[2], "/".join(parts))
 
@@ -257,6 +259,8 @@ def on_disk(place: AnyPath) -> Path:
         Refusal: for one in a store.
     """
     if isinstance(place, ObjectPath):
+        from kraftcheck.ci.terminal.refusal import Refusal  # not at the start: workers have no click
+
         raise Refusal(f"{place} is a URL, and only an --out that is a folder is served here")
     return place
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.spark import jobs
+from kraftcheck.ci.spark import jobs, tasks
 from kraftcheck.ci.spark.session import start_session
 from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.solvers.blocks.kernel import block_spec
@@ -89,7 +89,7 @@ def lose_an_executor(out: Path) -> dict[str, Any]:
     try:
         ship_sources(session, out / "sources.zip")
         before = two_executors(session)
-        jobs.sift_task = Dying(jobs.sift_task, kill_executor, run.commits[-1].depth + 2, out / KILLED)  # type: ignore[assignment]
+        tasks.sift_task = Dying(tasks.sift_task, kill_executor, run.commits[-1].depth + 2, out / KILLED)  # type: ignore[assignment]
         run.expand(
             jobs.SparkCluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), out / "spark.log")
         )

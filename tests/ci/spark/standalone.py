@@ -15,7 +15,7 @@ from typing import Any
 
 import pyspark
 
-from kraftcheck.ci.spark import jobs
+from kraftcheck.ci.spark import jobs, tasks
 from kraftcheck.ci.spark.session import start_session
 from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.solvers.blocks.kernel import block_spec
@@ -86,8 +86,8 @@ def explore_on(url: str, out: Path) -> dict[str, Any]:
     try:
         ship_sources(session, out / "sources.zip")
         before = two_executors(session)
-        jobs.expand_task = Dying(jobs.expand_task, kill_host, first, out / HOST_KILLED)  # type: ignore[assignment]
-        jobs.sift_task = Dying(jobs.sift_task, kill_executor, first + 2, out / EXECUTOR_KILLED)  # type: ignore[assignment]
+        tasks.expand_task = Dying(tasks.expand_task, kill_host, first, out / HOST_KILLED)  # type: ignore[assignment]
+        tasks.sift_task = Dying(tasks.sift_task, kill_executor, first + 2, out / EXECUTOR_KILLED)  # type: ignore[assignment]
         spec = block_spec(program, BUCKET_BITS, ObjectCache(None))
         run.expand(jobs.SparkCluster.of(session, spec, out / "spark.log"))
         committed = [file.name for level in run.commits for file in level.files]

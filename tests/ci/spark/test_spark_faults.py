@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.spark import jobs
+from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
@@ -40,7 +40,7 @@ def test_a_killed_worker_changes_nothing(
     program = program_of(toys.HASTY, "5")
     run, _ = begun(program, tmp_path, handover=1300)
     depth = run.commits[-1].depth + 1
-    monkeypatch.setattr(jobs, stage, Dying(getattr(jobs, stage), kill_worker, depth, tmp_path / KILLED))
+    monkeypatch.setattr(tasks, stage, Dying(getattr(tasks, stage), kill_worker, depth, tmp_path / KILLED))
     run.expand(SparkCluster.of(session, block_spec(program, BUCKET_BITS, ObjectCache(None)), tmp_path / "log"))
     assert (tmp_path / KILLED).exists()
     assert facts(finished(run)) == native_facts(program)

@@ -12,8 +12,9 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-from kraftcheck.ci.dataset.store.lease import NAME, Lease, SightError, check_sight, lease_on
+from kraftcheck.ci.dataset.store.lease import NAME, Lease, lease_on
 from kraftcheck.ci.dataset.store.objects import ObjectPath, PresentError, place_of
+from kraftcheck.ci.dataset.store.sight import SightError, check_sight
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.shared.places import ROOT
 

@@ -119,7 +119,7 @@ PAIRS = [
     ("prove elections --bmc 1 --pdr", "--bmc, --k and --pdr exclude each other; give one of them"),
     ("prove elections --scope tiny --pdr --core", "--core does nothing with --bmc, --k or --pdr; leave it out"),
     ("prove elections --scope tiny --k 1 --second-solver cvc5", "--second-solver does nothing with --bmc, --k or"),
-    ("prove elections --scope tiny --bmc 1 --search 5", "--search does nothing with --bmc, --k or --pdr; leave it out"),
+    ("prove elections --scope tiny --bmc 1 --search 5", "--search does nothing with --bmc; leave it out"),
     ("conform --vectors x --samples 5", "--samples is an option of --kafka; leave it out"),
     ("conform --vectors x --scope tiny", "--scope is an option of --kafka; leave it out"),
     ("conform --kafka 4.1.0 --allow-unsupported", "--allow-unsupported is an option of --vectors; leave it out"),

@@ -143,7 +143,7 @@ def test_families_do_not_mix() -> None:
     """A list and a mask in one question are a mistake of the caller, and an error."""
     with pytest.raises(TypeError, match="an ordered list meets BrokerSet"):
         IdList.of([1]).minus(BrokerSet.of([1]))
-    with pytest.raises(TypeError, match="a set of brokers meets IdList"):
+    with pytest.raises(TypeError, match="a set meets a value of type IdList"):
         BrokerSet.of([1]).plus(IdList.of([1]))
     with pytest.raises(TypeError, match="are compared with"):
         Replicas.of([1], 2).same(BrokerSet.of([1]))

@@ -149,11 +149,11 @@ CASES = (
     Case("coffee-can-1000", lambda: coffee_can(1000), 501_500),
     Case("two-phase-7-symmetry", lambda: reduced(two_phase_commit(7)), TWO_PHASE_7_ORBITS),
     Case("elections", elections, max_states=ELECTIONS_STATES),
-    Case("elections-directories", directories, 634_344),
+    Case("elections-directories", directories, 662_616),
     Case("replication-small", lambda: replication("small", "kip"), 124_008),
     Case("replication-kip-966", lambda: replication("small", "kip", OF_SPECIFICATION), 253_049),
     Case("replication-one-crash", lambda: replication("one-crash", "fixed"), max_states=REPLICATION_STATES),
-    Case("elections-dirs-symmetry", lambda: reduced(directories()), 273_136),
+    Case("elections-dirs-symmetry", lambda: reduced(directories()), 285_184),
 )
 
 

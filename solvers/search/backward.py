@@ -37,7 +37,7 @@ from kraftcheck.solvers.traces.path import PackedRun
 PART = 4096
 """Most states of one job of a sweep."""
 
-FEW_SWEEPS = 4
+FEW_SWEEPS = 2
 """Sweeps after which steps are listed, if marks still rise."""
 
 GROUP = 4 * SHARDS

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kraftcheck.model.language.system import Setting
+from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.expected.liveness import EXPECTED_LIVENESS
 from kraftcheck.properties.expected.verdicts import EVERY, EXPECTED, Row
 from tests.documentation.console import files_of
@@ -40,15 +39,12 @@ def test_results_at_a_glance_are_the_expected_data() -> None:
     row = re.compile(r"^\| [^|]+ \| `(\S+)` `(\S+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
     found = row.findall(TEXT)
     assert len(found) > 10
+    assert {row[0] for row in EXPECTED_LIVENESS} & {system for system, *_ in found}
     for system, claim, *cells in found:
-        assert claim in {known.id for known in SYSTEMS[system].properties(glance(system))}
+        claims = find_system(system).properties(find_system(system).setting(rules=parse("kafka-4.0")))
+        assert claim in {known.id for known in claims}
         told = [worst(EVERY, system, claim, rules) for rules in ("kafka-4.0", "kafka-3.9", "kip", "fixed")]
         assert cells == told, f"{system} {claim}"
-
-
-def glance(system: str) -> Setting:
-    """A setting in which a system makes all of its claims of the table."""
-    return SYSTEMS[system].setting(rules=parse("kafka-4.0"))
 
 
 def test_page_of_verdicts_is_the_expected_data() -> None:

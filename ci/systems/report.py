@@ -152,11 +152,11 @@ def summary(result: Exploration) -> list[str]:
     idle = [action for action, count in result.fired.items() if not count]
     if result.recoverability.sweeps:
         sweeps, seconds = result.recoverability.sweeps, result.recoverability.seconds
-        lines.append(f"searched backward in {sweeps} rounds, {seconds:.1f} s")
+        lines.append(f"searched backward in {sweeps} round{'s' * (sweeps != 1)}, {seconds:.1f} s")
     if result.liveness.sweeps:
         sweeps, seconds = result.liveness.sweeps, result.liveness.seconds
         each = f"{result.liveness.memory / max(1, result.distinct):.0f} bytes a state"
-        lines.append(f"searched for fair behaviours in {sweeps} sweeps, {seconds:.1f} s, with at most {each}")
+        lines.append(f"searched for fair behaviours in {sweeps} sweep{'s' * (sweeps != 1)}, {seconds:.1f} s, with at most {each}")
     if idle:
         lines.append(f"actions that never happened: {', '.join(idle)}")
     if result.never_true:

@@ -90,8 +90,8 @@ class BrokerSet:
     mask: Word = 0
 
     @classmethod
-    def of(cls, ids: Iterable[int]) -> BrokerSet:
-        """The set of these ids; raises ValueError for one that no mask holds."""
+    def of(cls, ids: Iterable[int] = ()) -> BrokerSet:
+        """The set of these ids, none by default; raises ValueError for one that no mask holds."""
         mask = 0
         for b in ids:
             mask |= 1 << _of_a_mask(b)

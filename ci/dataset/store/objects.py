@@ -102,7 +102,7 @@ class ObjectPath:
         except FileNotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self)) from error
         except BaseError as error:
-            raise OSError(errno.EIO, " ".join(str(error).split())[:300], str(self)) from error
+            raise OSError(errno.EIO, _reason(error), str(self)) from error
 
     def _list(self) -> dict[str, int]:
         """The sizes of all objects below it, by the rest of their names."""
@@ -205,6 +205,13 @@ class ObjectPath:
     def opened(self) -> ObjectReader:
         """The object as a file that is read in parts."""
         return ObjectReader(self)
+
+
+def _reason(error: Exception) -> str:
+    """What a store says, without the client's account of its attempts."""
+    text = " ".join(str(error).split())
+    said = re.search(r"<Message>([^<]+)", text)
+    return said[1] if said else text.partition(" Debug source:")[0][:300]
 
 
 class ObjectReader(io.RawIOBase):

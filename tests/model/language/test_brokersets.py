@@ -189,3 +189,9 @@ def test_symbolic_collections_have_no_text() -> None:
             with pytest.raises(UntraceableRule, match=r"\.py:\d+: "):
                 text(value)
         assert "var x: a word in 0..3" in described(value)
+
+
+def test_a_set_of_nothing_is_empty() -> None:
+    """Without members, as with none, the set is the empty one."""
+    assert BrokerSet.of() == BrokerSet.of([])
+    assert list(BrokerSet.of()) == []

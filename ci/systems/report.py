@@ -156,7 +156,8 @@ def summary(result: Exploration) -> list[str]:
     if result.liveness.sweeps:
         sweeps, seconds = result.liveness.sweeps, result.liveness.seconds
         each = f"{result.liveness.memory / max(1, result.distinct):.0f} bytes a state"
-        lines.append(f"searched for fair behaviours in {sweeps} sweep{'s' * (sweeps != 1)}, {seconds:.1f} s, with at most {each}")
+        took = f"{sweeps} sweep{'s' * (sweeps != 1)}, {seconds:.1f} s"
+        lines.append(f"searched for fair behaviours in {took}, with at most {each}")
     if idle:
         lines.append(f"actions that never happened: {', '.join(idle)}")
     if result.never_true:

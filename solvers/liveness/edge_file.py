@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import shutil
 import tempfile
 import weakref
@@ -47,7 +48,8 @@ class EdgeFile:
             written += array.tobytes() + bytes(-array.nbytes % ALIGNMENT)
         try:
             file = self._file or self._open()
-            if len(written) > self._left or file.write(written) < len(written):
+            # at its own place: what a full disk took of another block is written over, and never read
+            if len(written) > self._left or os.pwrite(file.fileno(), written, self.size) < len(written):
                 return False
         except OSError:
             return False

@@ -20,6 +20,7 @@ GRAPHS = Killer(test_sweeps.test_the_sweeps_say_what_components_say, (0,))
 COMPONENTS = Killer(test_components.test_fair_components_are_those_of_the_naive_judge)
 KERNEL = Killer(test_component_kernel.test_components_are_those_of_python)
 FILE = Killer(test_sweeps.test_edges_in_a_file_change_nothing)
+FULL = Killer(test_lasso_memory.test_what_a_full_disk_took_of_a_block_harms_no_other)
 DECIDED = Killer(test_sweeps.test_components_decide_what_rounds_do)
 CHAIN = Killer(test_sweeps.test_a_long_thin_graph_takes_few_sweeps)
 STOPPED = Killer(test_sweeps.test_a_stop_ends_the_search_for_a_lasso)
@@ -113,6 +114,9 @@ SWEEPS = (
     Mutant("file-forgets-classes", "Edges that are read from the file are steps of nothing.",
            "solvers.liveness.edge_file:EdgeFile.get", "np.frombuffer(whole, kind, length, first)",
            "np.frombuffer(whole, kind, length, first) * np.uint8(kind.itemsize > 1)", FILE),
+    Mutant("edge-file-after-a-full-disk", "A block of edges follows what a full disk took of the one before.",
+           "solvers.liveness.edge_file:EdgeFile.put", "os.pwrite(file.fileno(), written, self.size)",
+           "os.pwrite(file.fileno(), written, os.lseek(file.fileno(), 0, os.SEEK_END))", FULL),
     Mutant("listed-edges-between-labels", "Marks follow listed edges to other components.",
            "solvers.liveness.closing:Closing.follow_arcs",
            "edges if marking.labels is None else alike(edges, marking.labels, states)", "edges", COMPONENTS),

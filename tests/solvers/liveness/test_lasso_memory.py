@@ -1,8 +1,10 @@
-"""The search for a lasso takes a few bytes for each state, however many edges there are."""
+"""The search for a lasso takes a few bytes for each state, however many edges; what memory lacks goes to a file."""
 
 from __future__ import annotations
 
+import os
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from attrs import define, field
 from kraftcheck.solvers.liveness.behaviours import Behaviours
 from kraftcheck.solvers.liveness.components import Components
 from kraftcheck.solvers.liveness.constraints import TO_VISIT, classes_of, groups_of
+from kraftcheck.solvers.liveness.edge_file import EdgeFile
 from kraftcheck.solvers.liveness.fair import SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import Block
 
@@ -99,3 +102,24 @@ def test_components_are_found_without_a_list_of_edges() -> None:
     assert components.fair.all()
     assert components.component(1).all()
     assert more < 24 * STATES
+
+
+def test_what_a_full_disk_took_of_a_block_harms_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block of which a part was written is not kept, and the block after it has its own arrays."""
+    write = os.pwrite
+
+    def half(handle: int, data: bytes, place: int) -> int:
+        return write(handle, data[: len(data) // 2], place)
+
+    edges = EdgeFile(tmp_path)
+    arrays = [(np.arange(40 * n, 40 * n + 9, dtype=np.uint32), np.full(5, n, dtype=np.uint8)) for n in range(3)]
+    assert edges.put(0, arrays[0])
+    with monkeypatch.context() as full:
+        full.setattr(os, "pwrite", half)
+        assert not edges.put(1, arrays[1])
+    assert edges.put(2, arrays[2])
+    assert edges.get(1) is None
+    for number in (0, 2):
+        kept = edges.get(number)
+        assert kept is not None
+        assert all(map(np.array_equal, kept, arrays[number]))

@@ -189,7 +189,7 @@ def draw(data: Dataset, picture: Path, screen: Screen) -> None:
     chosen, program = data.traced()
     costs = [
         LevelCost(level.rows, transitions, float(level.cost.get("seconds", 0)), int(level.cost.get("peak", 0)),
-                  sum(file.bytes for file in level.files))
+                  level.bytes)
         for level, transitions in zip(data.levels, data.transitions(program), strict=True)
     ]  # fmt: skip
     plot(picture, chosen.title(), costs, data.fired(program))

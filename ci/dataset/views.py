@@ -133,7 +133,7 @@ def level_rows(data: Dataset) -> list[tuple[Any, ...]]:
         (
             level.depth, level.rows, level.engine, float(level.cost.get("seconds", 0)),
             *(int(level.cost.get(name, 0)) for name in ("candidates", "shuffled", "spilled", "visited", "peak")),
-            sum(file.bytes for file in level.files),
+            level.bytes,
         )
         for level in data.levels
     ]  # fmt: skip

@@ -137,6 +137,14 @@ def emit_gather(module: ir.Module, words: int, insert: Any) -> None:
     b.ret(at.get())
 
 
+def _hash_batch(b: ir.IRBuilder, records: RecordSet, first: Any, size: Any, stride: int, hashes: Any) -> None:
+    """Store the hashes of states that lie so many words apart, and fetch the slots where they would be."""
+    with count_up(b, word(0), size) as k:
+        hashed = hash_words(b, state_at(b, element(b, first, b.mul(k, word(stride))), records.words))
+        store(b, hashed, hashes, k)
+        prefetch(b, element(b, records.table, records.slot(hashed)))
+
+
 def emit_mark_duplicates(module: ir.Module, words: int) -> None:
     """`strike(control, states, count, duplicates, hashes) -> 0`: set byte `duplicates[i]` of records among states."""
     function, b = begin(module, "strike", [POINTER, POINTER, WORD, POINTER, POINTER], public=True)
@@ -147,10 +155,7 @@ def emit_mark_duplicates(module: ir.Module, words: int) -> None:
         rest = b.sub(count, at.get())
         size = b.select(b.icmp_unsigned("<", rest, word(BATCH)), rest, word(BATCH))
         first = element(b, states, b.mul(at.get(), word(words)))
-        with count_up(b, word(0), size) as k:
-            hashed = hash_words(b, state_at(b, element(b, first, b.mul(k, word(words))), words))
-            store(b, hashed, hashes, k)
-            prefetch(b, element(b, records.table, records.slot(hashed)))
+        _hash_batch(b, records, first, size, words, hashes)
         with count_up(b, word(0), size) as k:
             state = element(b, first, b.mul(k, word(words)))
             _mark_duplicate(b, records, state, load(b, hashes, k), duplicates)
@@ -181,10 +186,7 @@ def emit_find(module: ir.Module, words: int) -> None:
         rest = b.sub(count, at.get())
         size = b.select(b.icmp_unsigned("<", rest, word(BATCH)), rest, word(BATCH))
         first = element(b, wanted, b.mul(at.get(), word(words + 1)))
-        with count_up(b, word(0), size) as k:
-            hashed = hash_words(b, state_at(b, element(b, first, b.mul(k, word(words + 1))), words))
-            store(b, hashed, hashes, k)
-            prefetch(b, element(b, records.table, records.slot(hashed)))
+        _hash_batch(b, records, first, size, words + 1, hashes)
         with count_up(b, word(0), size) as k:
             entry = load(b, records.table, records.slot(load(b, hashes, k)))
             with b.if_then(b.icmp_unsigned("!=", entry, word(0))):

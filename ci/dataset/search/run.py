@@ -106,7 +106,7 @@ class DatasetRun:
 
     def bytes_in_use(self) -> int:
         """Bytes of the committed files."""
-        return sum(file.bytes for level in self.commits for file in level.files)
+        return sum(level.bytes for level in self.commits)
 
     def resume(self) -> bool:
         """Take up what is committed; what is half written goes. False: workers have yet to compare the digests.

@@ -25,8 +25,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
+from kraftcheck.ci.dataset.store.folders import durable
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, place_of
-from kraftcheck.ci.terminal.sync import sync
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, Words
 
 COMPRESSION = "lz4"
@@ -127,7 +127,7 @@ class _DigestingObject(_DigestingFile):
         """Make the object."""
         if not self._file.closed:
             self._file.seek(0)
-            self._place.put_new(self._file.read())
+            self._place.put_new(self._file)
             self._file.close()
 
 
@@ -173,8 +173,7 @@ class LevelWriter:
                 self._finish_group()
                 self._writer.close()
                 self._file.close()
-                if isinstance(self.folder, Path):
-                    sync(self.folder)
+                durable(self.folder)
         except BaseException:
             kind = OSError
             raise

@@ -41,6 +41,11 @@ class Commit:
         return sum(file.rows for file in self.files)
 
     @property
+    def bytes(self) -> int:
+        """Bytes of its files."""
+        return sum(file.bytes for file in self.files)
+
+    @property
     def last(self) -> bool:
         """Whether it ends the run: it has no states, so that none is left to be expanded."""
         return not self.files

@@ -31,15 +31,20 @@ def _bucket(name: str) -> Any:
     try:
         from obstore.store import S3Store
     except ImportError as error:
-        from kraftcheck.ci.terminal.refusal import Refusal  # not at the start: workers have no click
-
-        raise Refusal(f"a dataset at a URL needs obstore ({error}); pip install 'kraftcheck[s3]'") from error
+        raise _refusal(f"a dataset at a URL needs obstore ({error}); pip install 'kraftcheck[s3]'") from error
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
     plain: dict[str, Any] = {"client_options": {"allow_http": True}} if endpoint.startswith("http://") else {}
     if endpoint:
         plain["endpoint"] = endpoint
     return S3Store(name, region=region, **plain)
+
+
+def _refusal(message: str) -> Exception:
+    """A refusal, which is imported here, because workers have no click."""
+    from kraftcheck.ci.terminal.refusal import Refusal
+
+    return Refusal(message)
 
 
 class PresentError(Exception):
@@ -68,9 +73,7 @@ class ObjectPath:
         match = _URL.fullmatch(url)
         parts = (match[3] or "").strip("/").split("/") if match else [""]
         if match is None or any(part in ("", ".", "..") for part in parts):
-            from kraftcheck.ci.terminal.refusal import Refusal  # not at the start: workers have no click
-
-            raise Refusal(f"{url} names no folder of a bucket; write s3://BUCKET/FOLDER")
+            raise _refusal(f"{url} names no folder of a bucket; write s3://BUCKET/FOLDER")
         return cls(match[2], "/".join(parts))
 
     def __str__(self) -> str:
@@ -266,9 +269,7 @@ def on_disk(place: AnyPath) -> Path:
         Refusal: for one in a store.
     """
     if isinstance(place, ObjectPath):
-        from kraftcheck.ci.terminal.refusal import Refusal  # not at the start: workers have no click
-
-        raise Refusal(f"{place} is a URL, and only an --out that is a folder is served here")
+        raise _refusal(f"{place} is a URL, and only an --out that is a folder is served here")
     return place
 
 

@@ -10,13 +10,14 @@ from attrs import evolve
 
 from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.prove.smallest import smallest_steps
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.time_limit import passed
-from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.smt.cti import locate
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import REFUTED
 from kraftcheck.solvers.smt.theory import Theory
@@ -49,7 +50,8 @@ def search_evidence(request: ProofRequest, proof: Proof, most: int, explore: Exp
     if proof.stopped:
         return SearchEvidence(reason=proof.stop_reason)
     if not most or passed():
-        return SearchEvidence(reason=NO_SEARCH if not most else "no time is left")
+        none = SearchEvidence(reason=NO_SEARCH if not most else "no time is left")
+        return with_smallest(request, proof, none, {}) if of_any and not passed() else none
     return _of_numbers(request, proof, explore) if of_any else of_scope(request, explore)
 
 
@@ -72,11 +74,10 @@ def _of_numbers(request: ProofRequest, proof: Proof, explore: Explorer) -> Searc
     """Searches with few brokers, for a proof about any number: the fewest always, one more where claims stay open.
 
     What is proven for any number has to hold there too. What is not may be refuted there. A claim is open also while no
-    run shows what it speaks of.
+    run shows what it speaks of. Where a counterexample to induction needs more brokers, so many are explored as well.
     """
-    searches: list[Exploration] = []
-    theory, system = proof.theory, proof.theory.program.system
-    free = [bound for bound in system.bounds if request.bounds.get(bound.name) == ANY]
+    searches: dict[int, Exploration] = {}
+    theory = proof.theory
 
     def is_open(claim: str, evidence: SearchEvidence) -> bool:
         if not proof.proven(claim):
@@ -84,12 +85,35 @@ def _of_numbers(request: ProofRequest, proof: Proof, explore: Explorer) -> Searc
         return unshown(theory.program, theory.claim(claim), evidence, claim in theory.lemmas) is not None
 
     for more in (0, 1):
-        finite = request.of_numbers(system, {bound.name: bound.lo + more for bound in free})
-        searches.append(explore(program(with_lemmas(finite))))
-        evidence = SearchEvidence(others=tuple(searches))
+        searches[more] = explore(program(with_lemmas(request.of_more(more))))
+        evidence = SearchEvidence(others=tuple(searches.values()))
         if not any(is_open(claim, evidence) for claim in proof.targets):
-            break
-    return evidence
+            return evidence
+    return with_smallest(request, proof, evidence, searches, explore)
+
+
+def with_smallest(
+    request: ProofRequest, proof: Proof, evidence: SearchEvidence, searches: dict[int, Exploration],
+    explore: Explorer | None = None,
+) -> SearchEvidence:  # fmt: skip
+    """Evidence with the smallest counterexample to induction of each claim that it leaves open.
+
+    Args:
+        request, proof: for any number of brokers.
+        evidence: of searches with few.
+        searches: those, by how many brokers there are more than the fewest.
+        explore: for numbers that were not explored; None: they are not.
+    """
+    unproven = [claim for claim in proof.targets if not proof.inductive(claim) and evidence.refutation(claim) is None]
+    steps = smallest_steps(request, proof, unproven)
+    for more in sorted({more for more, _ in steps.values()} - {*searches}):
+        if explore is not None and not passed():
+            searches[more] = explore(program(with_lemmas(request.of_more(more))))
+    located = {}
+    for claim, (more, step) in steps.items():
+        numbers = request.of_more(more).setting.text()
+        located[claim] = locate(step, proof.theory.claim(claim), searches.get(more), evidence.reason, numbers)
+    return evolve(evidence, others=tuple(searches.values()), smallest=located)
 
 
 def with_lemmas(chosen: Subject) -> Subject:

@@ -114,7 +114,8 @@ def _print_counterexamples(screen: Screen, proof: Proof, judgements: Sequence[Cl
     for judgement in broken[:number]:
         property_verdict, cti = judgement.verdict, judgement.counterexample
         assert cti is not None
-        screen.plain(f"\n{property_verdict.claim}: counterexample to induction, {cti.reach} ({cti.where})")
+        few = f" with {cti.numbers}" if cti.numbers else ""
+        screen.plain(f"\n{property_verdict.claim}: counterexample to induction{few}, {cti.reach} ({cti.where})")
         if isinstance(property_verdict.verdict, Refuted):
             screen.plain(
                 f"  a run of {len(property_verdict.verdict.trace.steps)} steps from an initial state refutes it:"

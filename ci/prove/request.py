@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from kraftcheck.ci.systems.subject import Subject, subject, traced
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.bound import ANY, Bound
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.smt.theory import Theory, theory
@@ -57,6 +57,15 @@ class ProofRequest:
 
     def few(self) -> Theory:
         """The theory with few participants, where the request is about any number of them."""
-        system = self.subject().system
-        numbers = {b.name: min(b.hi, FEW) for b in system.bounds if self.bounds.get(b.name) == ANY}
-        return traced(self.of_numbers(system, numbers), theory)
+        return traced(self.of_numbers(self._system(), {b.name: min(b.hi, FEW) for b in self.free()}), theory)
+
+    def free(self) -> list[Bound]:
+        """The bounds that are `any`."""
+        return [bound for bound in self._system().bounds if self.bounds.get(bound.name) == ANY]
+
+    def of_more(self, more: int) -> Subject:
+        """The subject with the fewest participants for the bounds that are `any`, and some more."""
+        return self.of_numbers(self._system(), {b.name: min(b.hi, b.lo + more) for b in self.free()})
+
+    def _system(self) -> System:
+        return self.subject().system

@@ -35,12 +35,14 @@ class Counterexample:
         reach: REACHABLE, UNREACHABLE or NOT_DECIDED.
         where: the space in which the state was looked up, in words.
         trace: a run from an initial state to the end of the step, if reachable.
+        numbers: of a claim about any number the bounds with the few participants that have it; empty of others.
     """
 
     step: Trace
     reach: str
     where: str
     trace: Trace | None = None
+    numbers: str = ""
 
 
 def replay_countermodel(subject: Theory, answer: ObligationAnswer, assumed: Sequence[str]) -> Trace:
@@ -77,7 +79,9 @@ def _is_initial(program: Program, leaves: tuple[int, ...]) -> bool:
     return bool(all_of(*rule.holds(program.layout.state(leaves)).values()))
 
 
-def locate(step: Trace, claim: Property, explored: Exploration | None, reason: str = "") -> Counterexample:
+def locate(
+    step: Trace, claim: Property, explored: Exploration | None, reason: str = "", numbers: str = ""
+) -> Counterexample:
     """A counterexample with its tag.
 
     Args:
@@ -85,26 +89,36 @@ def locate(step: Trace, claim: Property, explored: Exploration | None, reason: s
         claim: what it breaks.
         explored: the search of a scope, its states kept; None where there is none.
         reason: why there is none.
+        numbers: see `Counterexample`.
     """
     if explored is None or explored.store is None:
-        return Counterexample(step, NOT_DECIDED, reason)
+        return Counterexample(step, NOT_DECIDED, reason, numbers=numbers)
     program = explored.program
-    where = f"{explored.distinct:,} states of scope {program.setting.scope}"
+    where = f"{explored.distinct:,} states" + ("" if numbers else _space(program))
     try:
         packed = program.layout.pack(step.initial)
     except DomainError as error:
-        return Counterexample(step, NOT_DECIDED, f"the scope has no such state: {error}")
+        return Counterexample(step, NOT_DECIDED, f"the scope has no such state: {error}", numbers=numbers)
     identity = explored.store.identify(packed)
     if identity is None:
         if explored.cut is not None:
-            return Counterexample(step, NOT_DECIDED, f"not among {where}; {explored.cut}")
-        return Counterexample(step, UNREACHABLE, f"not among all {where}")
+            return Counterexample(step, NOT_DECIDED, f"not among {where}; {explored.cut}", numbers=numbers)
+        return Counterexample(step, UNREACHABLE, f"not among all {where}", numbers=numbers)
     if not is_within(program.system, step.initial):
-        return Counterexample(step, NOT_DECIDED, f"among {where}, outside within=, from where the search did not go on")
+        outside = "outside within=, from where the search did not go on"
+        return Counterexample(step, NOT_DECIDED, f"among {where}, {outside}", numbers=numbers)
     first, instances = explored.store.path(identity)
     instances += [_instance(program, step_) for step_ in step.steps]
     trace = confirm(program, claim, explored.store.state(first), instances, None)
-    return Counterexample(step, REACHABLE, f"among {where}", trace)
+    return Counterexample(step, REACHABLE, f"among {where}", trace, numbers)
+
+
+def _space(program: Program) -> str:
+    """The scope that a program is of, or its bounds, where these are not the scope's."""
+    scope, setting = program.setting.scope, program.setting
+    preset = program.system.scopes.get(scope, {})
+    is_preset = all(preset.get(name) == value for name, value in setting.bounds.items())
+    return f" of scope {scope}" if is_preset else f" with {setting.text()}"
 
 
 def reachable_counterexample(run: Trace, explored: Exploration) -> Counterexample:

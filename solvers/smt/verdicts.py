@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.premises.hidden_goals import NO_CONTENT
@@ -39,11 +39,13 @@ class SearchEvidence:
         explored: the search of the scope, states kept; None where there is none.
         reason: why there is none.
         others: searches of further scopes, where the claims are of any number of brokers; the smallest first.
+        smallest: by claim about any number of brokers, a counterexample to induction with few.
     """
 
     explored: Exploration | None = None
     reason: str = "nothing was explored"
     others: tuple[Exploration, ...] = ()
+    smallest: Mapping[str, Counterexample] = field(factory=dict)
 
     @property
     def searches(self) -> Sequence[Exploration]:
@@ -145,6 +147,7 @@ def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudg
     refuted = [answer for answer in failures if answer.result == REFUTED]
     steps = [replay_countermodel(proof.theory, answer, proof.assumed()) for answer in refuted]
     counterexamples = [locate(step, claim, evidence.explored, evidence.reason) for step in steps]
+    counterexamples += [evidence.smallest[name]] if name in evidence.smallest else []
     counterexample = min(counterexamples, key=lambda candidate: candidate.reach != REACHABLE, default=None)
     if (broken := evidence.refutation(name)) is not None:
         refuted_verdict, search = broken
@@ -157,10 +160,16 @@ def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudg
 
 
 def _verdict(proof: Proof, failures: list[ObligationAnswer], counterexample: Counterexample | None) -> Verdict:
-    if counterexample is not None:
+    if counterexample is not None and not counterexample.numbers:
         actions = [a.obligation.action for a in failures if a.result == REFUTED]
         return Unknown(
             f"not inductive: {', '.join(actions)}; counterexample {counterexample.reach} ({counterexample.where})"
+        )
+    if counterexample is not None:
+        actions = [a.obligation.action for a in failures]
+        return Unknown(
+            f"not proven for any number: {', '.join(actions)}; counterexample with {counterexample.numbers} "
+            f"{counterexample.reach} ({counterexample.where})"
         )
     if failures:
         undecided = [a for a in failures if a.result == UNDECIDED]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.ci.prove import test_smallest
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.certificates import test_texts
 from tests.solvers.smt import (
@@ -243,4 +244,14 @@ UNROLLING = (
            TELLS_APART),
 )  # fmt: skip
 
-PROVING = (*READING, *INDUCTION, *UNROLLING)
+FEW_PARTICIPANTS = (
+    Mutant("few-assume-nothing", "A counterexample with few begins where what is proven for any number does not hold.",
+           "ci.prove.smallest:_known", "if claim.id in assumed]", "if claim.id in assumed[:0]]",
+           Killer(test_smallest.test_few_assume_what_is_proven)),
+    Mutant("few-are-two", "Only with the fewest is a counterexample looked for.",
+           "ci.prove.smallest:smallest_steps", "range(MOST_MORE + 1)", "range(1)",
+           Killer(test_smallest.test_what_is_not_inductive_is_shown_with_the_fewest, (2,))),
+    Mutant("few-are-not-explored", "With a number that has a counterexample nothing is explored.",
+           "ci.prove.evidence:with_smallest", "if explore is not None and not passed():", "if False:",
+           Killer(test_smallest.test_what_four_refute_is_refuted)),
+)  # fmt: skip

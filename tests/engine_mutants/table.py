@@ -14,7 +14,7 @@ from tests.engine_mutants.mutant import Mutant
 from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.orders import INDEPENDENCE, PROVEN_SYMMETRY, SELECTION
 from tests.engine_mutants.premises import PREMISES
-from tests.engine_mutants.proving import INDUCTION, READING, UNROLLING
+from tests.engine_mutants.proving import FEW_PARTICIPANTS, INDUCTION, READING, UNROLLING
 from tests.engine_mutants.stores import STORES
 from tests.shared.places import DOCS
 
@@ -53,6 +53,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Terms in Z3": READING,
     "Proofs by induction": INDUCTION,
     "Bounded runs and k-induction": UNROLLING,
+    "Counterexamples with few participants": FEW_PARTICIPANTS,
 }
 
 MUTANTS = tuple(mutant for group in GROUPS.values() for mutant in group)

@@ -237,3 +237,5 @@ def ewd_840(blackens: bool = True) -> kc.System:
 
 LEASE, TWO_PHASE, EWD_840 = lease(), two_phase(), ewd_840()
 FORGETS, HASTY, WHITE = lease(forgets=True), two_phase(enough=1), ewd_840(blackens=False)
+UNSUPPORTED = evolve(TWO_PHASE, lemmas=lambda s: [one for one in TWO_PHASE.lemmas(s) if one.id != "heard-is-promised"])
+"""Two-phase commit without a lemma that its proof needs."""

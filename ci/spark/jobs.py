@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,15 @@ import numpy as np
 from attrs import frozen
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError, JobResult, least
+from kraftcheck.ci.dataset.store.folders import GONE, remove_folder
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, RowGroup
+from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.ci.spark.errors import job_error
+from kraftcheck.ci.spark.exchange import CANDIDATE_SCHEMA
+from kraftcheck.ci.spark.session import is_embedded
 from kraftcheck.ci.spark.small import is_small, rows_here
-from kraftcheck.ci.spark.tasks import CANDIDATE_SCHEMA, RESULT_SCHEMA, Stages, level_stages
+from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, Stages, level_stages
 from kraftcheck.ci.spark.times import JobTimes, stage_times
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 
@@ -50,8 +54,11 @@ def job_result(rows: Iterable[Any], cost: Mapping[str, float]) -> JobResult:
     if len(frames) != cost["expand_tasks"] or parts != cost["sift_tasks"] or duplicate:
         raise JobFailedError(f"a level's job brought back {len(frames)} and {parts} results of its tasks: {dict(cost)}")
     frame_rows = np.stack(frames)
+    sent, expanded = frame_rows[:, -2:].sum(axis=0).tolist()
+    if sent != candidates:
+        raise JobFailedError(f"a level's job gave {sent:,} candidates, of which {candidates:,} arrived")
     return JobResult(
-        tuple(files), tuple(groups), frame_rows[:, :-1], int(frame_rows[:, -1].sum()), least(claims),
+        tuple(files), tuple(groups), frame_rows[:, :-2], expanded, least(claims),
         {**cost, "candidates": candidates},
     )  # fmt: skip
 
@@ -100,12 +107,28 @@ class SparkCluster:
             JobFailedError: when it fails on all attempts; files without a manifest are left behind.
         """
         start, tasks = time.monotonic(), {"expand_tasks": len(level.splits), "sift_tasks": level.targets}
-        stages = level_stages(self.shipped, level)
-        done = self.rows(stages, f"level {level.depth}", stop, here=is_small(level, self.small))
-        if done is None:
-            return None
-        rows, moved = done
+        here, label = is_small(level, self.small), f"level {level.depth}"
+        with contextlib.nullcontext() if here else self._candidates(level) as files:
+            done = self.rows(level_stages(self.shipped, level, files), label, stop, here=here)
+            if done is None:
+                return None
+            rows, moved = done
+            moved["shuffled"] += sum(file.stat().st_size for file in files.iterdir()) if files else 0
         return job_result(rows, {"seconds": time.monotonic() - start, **tasks, "cores": level.cores, **moved})
+
+    @contextlib.contextmanager
+    def _candidates(self, level: LevelJob) -> Iterator[Path | None]:
+        """A folder for the candidates of a job, where all tasks are on this machine; a run that goes on removes it."""
+        if not is_embedded(self.session.sparkContext):
+            yield None
+            return
+        place = place_of(level.folder)
+        folder = (place if isinstance(place, Path) else self.log).parent / f"{GONE}{uuid.uuid4().hex}"
+        folder.mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            remove_folder(folder)
 
     def rows(
         self, stages: Stages, label: str, stop: threading.Event, *, here: bool
@@ -171,7 +194,7 @@ class SparkCluster:
         return totals
 
 
-@contextmanager
+@contextlib.contextmanager
 def cancel_on(stop: threading.Event, context: Any, group: str) -> Iterator[None]:
     """Cancel a job group as soon as the flag is set."""
     over = threading.Event()

@@ -134,6 +134,11 @@ def is_submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
+def is_embedded(context: Any) -> bool:
+    """Whether all tasks run in this machine's processes, on the driver's disk."""
+    return bool(context.master.startswith("local[")) or context.master == "local"
+
+
 def start_session(master: str | None, workers: int, conf: Mapping[str, str], log: Path) -> Any:
     """The session.
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kraftcheck.ci.spark.session import is_embedded
+
 PACKAGE = Path(__file__).parents[2]
 """The package's folder: in a checkout it holds links to the four layers, which are followed."""
 
@@ -20,7 +22,7 @@ def ship_sources(session: Any, archive: Path) -> None:
         archive: where to put it; workers fetch it from there as long as the session lives.
     """
     context = session.sparkContext
-    if context.master.startswith("local[") or context.master == "local":
+    if is_embedded(context):
         return
     with zipfile.ZipFile(archive, "w") as bundle:
         for path in sorted(_sources()):

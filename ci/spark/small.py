@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.spark.errors import job_error
-from kraftcheck.ci.spark.tasks import CANDIDATE_COLUMNS, Stages
+from kraftcheck.ci.spark.exchange import CANDIDATE_COLUMNS
+from kraftcheck.ci.spark.tasks import Stages
 
 SMALL = 1 << 13
 """States of a level below which its job is not worth Spark's."""

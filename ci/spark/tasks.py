@@ -12,9 +12,11 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from attrs import asdict, frozen
 
@@ -22,27 +24,22 @@ from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, RowGroup, read_states, verify
 from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.ci.dataset.store.sight import Sight, check_sight
-from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockSpec, Expansion, Words, first_claims, load_block_kernel, sift
+from kraftcheck.ci.spark.exchange import (
+    FRAME,
+    Batches,
+    CandidateFile,
+    candidate_row,
+    candidate_rows,
+    from_files,
+    from_rows,
+)
+from kraftcheck.solvers.blocks.claims import first_claims
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Expansion, Sorted, load_block_kernel, sift
 
-BLOCK_BYTES = 1 << 20
-"""Most bytes of a block, about."""
-
-GROUP_RECORDS = 1 << 22
-"""Records of neighbouring buckets that a task sifts together, about."""
-
-CANDIDATE_SCHEMA = "target int, bucket int, source int, part int, block binary"
 RESULT_SCHEMA = "kind string, payload binary"
 
-CANDIDATE_COLUMNS = pa.schema([
-    ("target", pa.int32()), ("bucket", pa.int32()), ("source", pa.int32()), ("part", pa.int32()),
-    ("block", pa.binary()),
-])  # fmt: skip
 _RESULTS = pa.schema([("kind", pa.string()), ("payload", pa.binary())])
 
-FRAME = -1
-"""The bucket of a row that holds a task's counters, and last how many states it expanded."""
-
-Batches = Iterator[Any]
 Task = Callable[[Batches], Batches]
 
 
@@ -62,53 +59,64 @@ class Stages:
     second: Task
 
 
-def level_stages(shipped: Callable[[], BlockSpec], level: LevelJob) -> Stages:
-    """The stages of a level's job."""
-    return Stages(len(level.splits), level.targets, expand_task(shipped, level), sift_task(shipped, level))
+def level_stages(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None) -> Stages:
+    """The stages of a level's job; candidates go from one to the other in files of a folder, None: in rows."""
+    first, second = expand_task(shipped, level, files), sift_task(shipped, level, files)
+    return Stages(len(level.splits), level.targets, first, second)
 
 
-def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Batches], Batches]:
-    """The first stage: one input row is the number of a split."""
+def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None) -> Task:
+    """The first stage: one input row is the number of a split.
+
+    Each gives its candidates, and a frame: the counters, how many candidates there are, how many states it expanded.
+    """
 
     def expand_splits(batches: Batches) -> Batches:
         check_sight(level.sight)
         kernel = load_block_kernel(shipped())
-        spec = kernel.spec
         for batch in batches:
             for source in batch.column(0).to_pylist():
-                expansion = Expansion(kernel)
-                part = itertools.count()
-                expanded = 0
-                for group, states in read_states(place_of(level.frontier), level.splits[source], spec.words):
-                    for bucket, records in expansion.take(states, group.bucket << ROW_BITS):
-                        yield from candidate_rows(spec, level.targets, bucket, source, part, records)
-                    expanded += len(states)
-                for bucket, records in expansion.empty():
-                    yield from candidate_rows(spec, level.targets, bucket, source, part, records)
-                frame = np.append(expansion.frame, expanded)
-                yield candidate_row(source % level.targets, FRAME, source, 0, frame.tobytes())
+                split = _Split(kernel, level, source)
+                if files is None:
+                    part = itertools.count()
+                    for drained in split.candidates():
+                        yield from candidate_rows(kernel.spec, level.targets, source, part, drained)
+                else:
+                    with CandidateFile(kernel.spec, files, source) as file:
+                        for drained in split.candidates():
+                            file.write(drained)
+                    yield from file.rows(level.targets)
+                yield candidate_row(source % level.targets, FRAME, source, 0, split.frame().tobytes())
 
     return expand_splits
 
 
-def candidate_rows(
-    spec: BlockSpec, targets: int, bucket: int, source: int, part: Iterator[int], records: Words
-) -> Batches:
-    """Blocks of at most `BLOCK_BYTES`; `part` numbers those of one source."""
-    step = max(1, BLOCK_BYTES // (8 * spec.record))
-    target = bucket * targets >> spec.bucket_bits
-    for at in range(0, len(records), step):
-        block = np.ascontiguousarray(records[at : at + step])
-        yield candidate_row(target, bucket, source, next(part), block.tobytes())
+class _Split:
+    """The expansion of one split."""
+
+    def __init__(self, kernel: BlockKernel, level: LevelJob, source: int) -> None:
+        self._groups, self._frontier, self._words = level.splits[source], level.frontier, kernel.spec.words
+        self._expansion = Expansion(kernel)
+        self._sent = self._expanded = 0
+
+    def candidates(self) -> Iterator[Sorted]:
+        """What the set holds whenever it is full, and at the end."""
+        for group, states in read_states(place_of(self._frontier), self._groups, self._words):
+            for drained in self._expansion.take(states, group.bucket << ROW_BITS):
+                yield self._counted(drained)
+            self._expanded += len(states)
+        yield self._counted(self._expansion.empty())
+
+    def _counted(self, drained: Sorted) -> Sorted:
+        self._sent += len(drained[0])
+        return drained
+
+    def frame(self) -> npt.NDArray[np.int64]:
+        """The counters, how many candidates were given, and how many states were expanded."""
+        return np.append(self._expansion.frame, [self._sent, self._expanded])
 
 
-def candidate_row(target: int, bucket: int, source: int, part: int, block: bytes) -> Any:
-    """One row of the shuffle."""
-    values = zip((target, bucket, source, part, block), CANDIDATE_COLUMNS, strict=True)
-    return pa.RecordBatch.from_arrays([pa.array([v], kind.type) for v, kind in values], schema=CANDIDATE_COLUMNS)
-
-
-def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Batches], Batches]:
+def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | None = None) -> Task:
     """The second stage: rows sorted by bucket, source and part; writes one file and says what is in it."""
 
     def sift_blocks(batches: Batches) -> Batches:
@@ -120,18 +128,17 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Ba
         claims: dict[int, int] = {}
         candidates = 0
         with writer:
-            for item in _group(batches, spec):
+            for item in from_rows(batches, spec) if files is None else from_files(batches, spec, files):
                 if isinstance(item, bytes):
                     yield result_row("frame", item)
                     continue
-                lo, hi, blocks = item
-                candidates += sum(len(block) for block in blocks)
+                candidates += item.size
                 visited = (
                     states
                     for stored in level.visited
-                    for _, states in read_states(place_of(stored.folder), stored.groups(lo, hi), spec.words)
+                    for _, states in read_states(place_of(stored.folder), stored.groups(item.lo, item.hi), spec.words)
                 )
-                records, counts = sift(kernel, blocks, visited)
+                records, counts = sift(kernel, item.size, item.blocks, visited)
                 bits = kernel.claims(records)
                 ends = np.cumsum(counts)
                 for bucket in np.flatnonzero(counts).tolist():
@@ -142,29 +149,6 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob) -> Callable[[Ba
         yield result_row("file", _description(writer.result(), writer.groups, claims, candidates))
 
     return sift_blocks
-
-
-def _group(batches: Batches, spec: BlockSpec) -> Iterator[bytes | tuple[int, int, list[Words]]]:
-    """Frames as bytes; blocks as (first bucket, last bucket + 1, blocks), neighbours together."""
-    blocks: list[Words] = []
-    lo, last, records = 0, FRAME, 0
-    for batch in batches:
-        columns = [batch.column(name) for name in ("bucket", "block")]
-        for bucket, block in zip(columns[0].to_pylist(), columns[1], strict=True):
-            if bucket == FRAME:
-                yield block.as_py()
-                continue
-            if bucket != last and records >= GROUP_RECORDS:
-                yield lo, last + 1, blocks
-                blocks, records = [], 0
-            if not blocks:
-                lo = bucket
-            last = bucket
-            rows = np.frombuffer(block.as_buffer(), dtype=np.uint64).reshape(-1, spec.record)
-            blocks.append(rows)
-            records += len(rows)
-    if blocks:
-        yield lo, last + 1, blocks
 
 
 def _description(file: LevelFile | None, groups: Sequence[RowGroup], claims: dict[int, int], candidates: int) -> bytes:

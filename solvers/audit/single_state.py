@@ -97,8 +97,9 @@ class BlockEngine:
         kernel, expansion, program = self._kernel, self._expansion, self._plan.program
         states = np.array([packed], dtype=np.uint64)
         expansion.frame[:] = 0
-        for _ in (*expansion.take(states, 0), *expansion.empty()):
+        for _ in expansion.take(states, 0):
             pass
+        expansion.empty()
         records, _ = kernel.transitions(states)
         bits = kernel.claims(states)[0].tolist()
         occur = [n for n in range(len(program.always) + len(program.sometimes)) if _bit(bits, n)]

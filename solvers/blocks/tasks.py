@@ -9,7 +9,7 @@ is an array of records of one bucket. Nothing here imports a model.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +20,8 @@ from kraftcheck.solvers.blocks.recordset import BATCH, CONTROL_WORDS, COUNT, LIM
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, Library, address, check_target, host
 
 Words: TypeAlias = npt.NDArray[np.uint64]
+Sorted: TypeAlias = tuple[Words, npt.NDArray[np.int64]]
+"""Records sorted by bucket, and how many each bucket has."""
 
 CANDIDATES = 1 << 20
 """Records that the set of one expansion holds before it is emptied into blocks."""
@@ -104,7 +106,7 @@ class BlockKernel:
         except KeyError:
             raise AttributeError(name) from None
 
-    def by_bucket(self, records: Words) -> tuple[Words, npt.NDArray[np.int64]]:
+    def by_bucket(self, records: Words) -> Sorted:
         """Records sorted by bucket, order within a bucket kept, and how many each bucket has."""
         shift = 64 - self.spec.bucket_bits
         counts = np.zeros(self.spec.buckets, dtype=np.int64)
@@ -242,8 +244,8 @@ class Expansion:
         self._scratch = np.empty((spec.instances + 1) * spec.record, dtype=np.uint64)
         self._hashes = np.empty(spec.instances + 1, dtype=np.uint64)
 
-    def take(self, states: Words, identity: int) -> Iterator[tuple[int, Words]]:
-        """Expand states whose ids follow each other; blocks as (bucket, records) whenever the set is full."""
+    def take(self, states: Words, identity: int) -> Iterator[Sorted]:
+        """Expand states whose ids follow each other; what the set holds whenever it is full."""
         if not len(states):
             return
         if self._filter is None:
@@ -256,45 +258,39 @@ class Expansion:
                 address(self._filter), address(self._scratch), address(self._hashes),
             )  # fmt: skip
             if at < len(states):
-                yield from self.empty()
+                yield self.empty()
 
-    def empty(self) -> Iterator[tuple[int, Words]]:
-        """Yield the records of the set as blocks, and empty it."""
-        records, counts = self.kernel.by_bucket(self._set.records)
-        ends = np.cumsum(counts)
-        for bucket in np.flatnonzero(counts).tolist():
-            yield bucket, records[ends[bucket] - counts[bucket] : ends[bucket]]
+    def empty(self) -> Sorted:
+        """The records of the set, which is empty afterwards."""
+        drained = self.kernel.by_bucket(self._set.records)
         self._set.clear()
+        return drained
 
 
-def sift(kernel: BlockKernel, blocks: Sequence[Words], visited: Iterable[Words]) -> tuple[Words, npt.NDArray[np.int64]]:
-    """The records of blocks that no visited state has, without duplicates, sorted by bucket.
+def blocks_of(drained: Sorted) -> Iterator[tuple[int, Words]]:
+    """The blocks of sorted records: (bucket, records)."""
+    records, counts = drained
+    ends = np.cumsum(counts)
+    for bucket in np.flatnonzero(counts).tolist():
+        yield bucket, records[ends[bucket] - counts[bucket] : ends[bucket]]
+
+
+def sift(kernel: BlockKernel, size: int, blocks: Iterable[Words], visited: Iterable[Words]) -> Sorted:
+    """The records that no visited state has, without duplicates, sorted by bucket.
 
     Args:
         kernel: the functions.
-        blocks: records in the order in which the first of equals is to stay.
+        size: how many records the blocks have.
+        blocks: records, those of a bucket in the order in which the first of equals is to stay.
         visited: states of all committed levels, for the buckets of the blocks.
 
-    Returns:
-        The records, and how many each bucket has.
+    Raises:
+        OverflowError: when the blocks have more records.
     """
-    candidates = CandidateSet(kernel, sum(len(block) for block in blocks) + BATCH)
+    candidates = CandidateSet(kernel, size + BATCH)
     for block in blocks:
         candidates.gather(block)
     duplicates = np.zeros(len(candidates.records), dtype=np.uint8)
     for states in visited:
         candidates.mark_duplicates(states, duplicates)
     return kernel.by_bucket(np.ascontiguousarray(candidates.records[duplicates == 0]))
-
-
-def first_claims(bits: Words) -> dict[int, int]:
-    """For each claim that occurs in rows of claim bits, the first row that shows it."""
-    first_rows: dict[int, int] = {}
-    for at in range(bits.shape[1]):
-        column = bits[:, at]
-        bits_left = int(np.bitwise_or.reduce(column)) if len(column) else 0
-        while bits_left:
-            position = (bits_left & -bits_left).bit_length() - 1
-            first_rows[at * CLAIMS_PER_WORD + position] = int(np.argmax(column & np.uint64(1 << position) != 0))
-            bits_left &= bits_left - 1
-    return first_rows

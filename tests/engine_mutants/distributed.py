@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
+from kraftcheck.ci.spark.exchange import LostCandidatesError
 from tests.ci.explore import test_disk
 from tests.ci.spark import (
     test_spark_damage,
+    test_spark_exchange,
     test_spark_lease,
     test_spark_levels,
     test_spark_small,
@@ -22,9 +24,12 @@ BATCHES = Killer(test_block_edges.test_batches_lose_nothing, (4,))
 FIRST_CLAIMS = Killer(test_blocks.test_first_claims_are_the_first_rows)
 LEVELS = Killer(test_spark_levels.test_limits_cut_between_levels)
 KILLED_RUN = Killer(test_spark_levels.test_a_run_killed_within_a_level_resumes_to_the_same, (1,))
-LOST = Killer(test_spark_levels.test_a_lost_attempt_changes_nothing, (0,))
+ALTERED = Killer(test_spark_exchange.test_a_damaged_file_of_candidates_is_noticed, (0,))
+LOST_FILES = Killer(test_spark_levels.test_a_lost_attempt_changes_nothing, (0, 1))
+LOST = Killer(test_spark_levels.test_a_lost_attempt_changes_nothing, (0, 0))
 DAMAGED = Killer(test_spark_levels.test_a_damaged_file_is_noticed, (1,))
-SMALL_SETS = Killer(test_spark_levels.test_small_sets_and_blocks_give_the_same_states)
+SMALL_SETS = Killer(test_spark_levels.test_small_sets_and_blocks_give_the_same_states, (0,))
+SMALL_SETS_FILES = Killer(test_spark_levels.test_small_sets_and_blocks_give_the_same_states, (1,))
 GRID = Killer(test_engine_edges.test_the_distributed_engine_finds_what_ints_find, (0,))
 LIFT = Killer(test_engine_edges.test_the_distributed_engine_finds_what_ints_find, (2,))
 HOTEL = Killer(test_engine_edges.test_the_distributed_engine_finds_what_ints_find, (3,))
@@ -94,17 +99,19 @@ BLOCKS = (
            "same_words(b, values[:1], state_at(b, entry, 1))", GRID, slow=True),
     Mutant("block-resumed-late", "A task whose set was full resumes one state too late.",
            "solvers.blocks.tasks:Expansion.take",
-           "yield from self.empty()", "yield from self.empty(); at += 1", SMALL_SETS,
+           "yield self.empty()", "yield self.empty(); at += 1", SMALL_SETS,
            slow=True),
     Mutant("block-rest-lost", "What a task's set holds at the end of a block of its bucket is cut by one.",
-           "solvers.blocks.tasks:Expansion.empty", "ends[bucket] - counts[bucket] : ends[bucket]]",
-           "ends[bucket] - counts[bucket] : max(1, ends[bucket] - 1)]", HOTEL),
+           "solvers.blocks.tasks:blocks_of", "ends[bucket] - counts[bucket] : ends[bucket]]",
+           "ends[bucket] - counts[bucket] : max(1, ends[bucket] - 1)]", SMALL_SETS_FILES,
+           (LostCandidatesError,), slow=True),
     Mutant("bucket-overwritten", "Records of one bucket are written over each other when they are sorted.",
            "solvers.blocks.recordset:emit_scatter", "store(b, b.add(place, word(1)), places, bucket)", "pass", BATCHES),
     Mutant("claims-second-word", "Claims beyond the first 63 are not read.",
-           "solvers.blocks.tasks:first_claims", "for at in range(bits.shape[1]):", "for at in range(1):", FIRST_CLAIMS),
+           "solvers.blocks.claims:first_claims", "for at in range(bits.shape[1]):", "for at in range(1):",
+           FIRST_CLAIMS),
     Mutant("claims-last-row", "The last row that shows a claim is told instead of the first.",
-           "solvers.blocks.tasks:first_claims", "int(np.argmax(column & np.uint64(1 << position) != 0))",
+           "solvers.blocks.claims:first_claims", "int(np.argmax(column & np.uint64(1 << position) != 0))",
            "int(np.flatnonzero(column & np.uint64(1 << position))[-1])",
            Killer(test_block_edges.test_the_first_of_several_rows_shows_a_claim)),
     Mutant("exits-of-all-actions", "Under Spark any action heals.",
@@ -129,11 +136,24 @@ TASKS = (
            "ci.dataset.search.levels:plan", "tuple(log.stored(level) for level in commits)",
            "tuple(log.stored(level) for level in commits[:-1])", HOTEL),
     Mutant("bucket-split", "The records of a bucket go to more than one task.",
-           "ci.spark.tasks:candidate_rows", "target = bucket * targets >> spec.bucket_bits",
-           "target = (bucket * targets >> spec.bucket_bits) ^ (source & 1)", LOST, (JobFailedError,), slow=True),
+           "ci.spark.exchange:candidate_rows", "(target_of(spec, targets, table[:, 0]),",
+           "(target_of(spec, targets, table[:, 0]) ^ (source & 1),", LOST, (JobFailedError,), slow=True),
     Mutant("neighbours-lost", "Where a task sifts its buckets in several parts, the last part is lost.",
-           "ci.spark.tasks:_group", "    if blocks:\n        yield", "    if blocks and lo == 0:\n        yield",
-           SMALL_SETS, slow=True),
+           "ci.spark.exchange:from_rows", "    if blocks:\n        yield", "    if blocks and lo == 0:\n        yield",
+           SMALL_SETS, (JobFailedError,), slow=True),
+    Mutant("file-group-lost", "Where a task sifts its buckets in several parts, the last part of each file is lost.",
+           "ci.spark.exchange:_groups", "    if size:", "    if size and lo == 0:", SMALL_SETS_FILES, (JobFailedError,),
+           slow=True),
+    Mutant("file-run-joined", "Blocks of a file between which others lie are read as one piece.",
+           "ci.spark.exchange:Places.read", "chosen[1:, 1] != ends[:-1]", "chosen[1:, 1] < 0", SMALL_SETS_FILES,
+           (LostCandidatesError,), slow=True),
+    Mutant("file-order", "Of equal candidates that of the last task stays, where they are in files.",
+           "ci.spark.exchange:from_files", "sorted(found)]", "sorted(found, reverse=True)]", LOST_FILES, slow=True),
+    Mutant("file-checksum-unread", "The checksums of candidates in files are not compared.",
+           "ci.spark.exchange:Places._run", "zlib.crc32(data[at : at + size]) != checksum", "False", ALTERED),
+    Mutant("candidates-uncounted", "Candidates that do not arrive are not missed.",
+           "ci.spark.jobs:job_result", "if sent != candidates:", "if False:",
+           Killer(test_block_edges.test_candidates_that_do_not_arrive_end_the_run)),
     Mutant("frontier-group-lost", "A task of several row groups leaves out the last.",
            "ci.dataset.search.levels:splits", "for group in groups:",
            "for group in groups[: max(1, len(groups) - 1)]:", HOTEL,
@@ -172,7 +192,7 @@ COMMITS = (
            "ci.dataset.search.run:DatasetRun.resume", "self.log.sweep(self.commits)", "pass", KILLED_RUN, slow=True),
     Mutant("lost-attempts-kept", "Files of lost attempts stay.",
            "ci.dataset.search.run:DatasetRun.expand", "    self.log.sweep(self.commits)", "    pass",
-           Killer(test_spark_levels.test_a_lost_attempt_changes_nothing, (1,)), slow=True),
+           Killer(test_spark_levels.test_a_lost_attempt_changes_nothing, (1, 0)), slow=True),
     Mutant("another-run-resumed", "A run of another system is taken up.",
            "ci.dataset.store.commits:CommitLog.check_same", "if before.get(name) != of.get(name):", "if False:",
            Killer(test_spark_levels.test_another_model_or_scope_does_not_resume, (0,)), slow=True),

@@ -21,7 +21,8 @@ from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError,
 from kraftcheck.ci.dataset.store.job import LevelJob, StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, LevelWriter, RowGroup, read_states
 from kraftcheck.ci.dataset.store.objects import place_of
-from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Expansion, Words, first_claims
+from kraftcheck.solvers.blocks.claims import first_claims
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Expansion, Words, blocks_of
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY
@@ -202,8 +203,9 @@ class _LevelWork:
         def expand(thread: int, number: int) -> None:
             own = self._expansions[thread]
             for identity, states in jobs[number]:
-                blocks[number].extend(own.take(states, identity))
-            blocks[number].extend(own.empty())
+                for drained in own.take(states, identity):
+                    blocks[number].extend(blocks_of(drained))
+            blocks[number].extend(blocks_of(own.empty()))
 
         self.pool.run(len(jobs), expand, self.stop.is_set)
         if self.stop.is_set():

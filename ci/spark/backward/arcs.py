@@ -22,7 +22,8 @@ from kraftcheck.ci.dataset.store.job import StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, read_states
 from kraftcheck.ci.spark.backward.files import PartWriter, written_file
 from kraftcheck.ci.spark.backward.numbering import Numbering, Numbers
-from kraftcheck.ci.spark.tasks import FRAME, GROUP_RECORDS, Batches, candidate_row, candidate_rows, result_row
+from kraftcheck.ci.spark.exchange import FRAME, GROUP_RECORDS, Batches, candidate_row, candidate_rows
+from kraftcheck.ci.spark.tasks import result_row
 from kraftcheck.solvers.blocks.recordset import BATCH
 from kraftcheck.solvers.blocks.tasks import CANDIDATES, BlockKernel, BlockSpec, CandidateSet, Words, load_block_kernel
 
@@ -129,11 +130,8 @@ def _blocks(kernel: BlockKernel, parts: int, source: int, number: Iterator[int],
     """The records as blocks of one bucket each."""
     if not waiting:
         return
-    records, counts = kernel.by_bucket(np.ascontiguousarray(np.concatenate(waiting)))
-    ends = np.cumsum(counts)
-    for bucket in np.flatnonzero(counts).tolist():
-        rows = records[ends[bucket] - counts[bucket] : ends[bucket]]
-        yield from candidate_rows(kernel.spec, parts, bucket, source, number, rows)
+    drained = kernel.by_bucket(np.ascontiguousarray(np.concatenate(waiting)))
+    yield from candidate_rows(kernel.spec, parts, source, number, drained)
 
 
 def arcs_task(shipped: Callable[[], BlockSpec], job: ArcsJob) -> Callable[[Batches], Batches]:

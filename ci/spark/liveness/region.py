@@ -10,8 +10,8 @@ import pyarrow as pa
 from attrs import frozen
 
 from kraftcheck.ci.dataset.store.places import PLACE_BITS
+from kraftcheck.ci.spark.exchange import Batches
 from kraftcheck.ci.spark.liveness.rounds import Round, RoundLog
-from kraftcheck.ci.spark.tasks import Batches
 from kraftcheck.solvers.blocks.regions import RegionPart, RegionQuestion, region_part
 from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, Words, load_block_kernel
 

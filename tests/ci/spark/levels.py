@@ -18,6 +18,7 @@ from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.search.levels import JobResult
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity
+from kraftcheck.ci.dataset.store.folders import GONE
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.lease import Lease, lease_on
 from kraftcheck.ci.dataset.store.manifests import Commit
@@ -55,6 +56,7 @@ class InProcess:
         lost: asked for each batch that a task gives, (stage, task, batch): whether the first attempt dies there.
         before: called before each level.
         sees: whether tasks look for the lease of their driver.
+        files: whether candidates go from task to task in files.
     """
 
     spec: BlockSpec
@@ -63,21 +65,26 @@ class InProcess:
     before: Callable[[LevelJob], None] = lambda level: None
     levels: list[LevelJob] = field(factory=list)
     sees: bool = False
+    files: bool = False
 
     def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
         """Both stages of a level."""
         self.before(level)
         self.levels.append(level)
         level = level if self.sees else evolve(level, sight=None)
+        folder = Path(level.folder).with_name(f"{GONE}candidates") if self.files else None
+        if folder is not None:
+            folder.mkdir(exist_ok=True)
+        first, second = expand_task(self._shipped, level, folder), sift_task(self._shipped, level, folder)
         rows: list[dict[str, Any]] = []
         for number in range(len(level.splits)):
             batch = pa.RecordBatch.from_pydict({"id": [number]})
-            rows += self._attempts("expand", number, lambda one=batch: expand_task(self._shipped, level)(iter([one])))
+            rows += self._attempts("expand", number, lambda one=batch: first(iter([one])))
         rows.sort(key=lambda row: (row["bucket"], row["source"], row["part"]))
         results: list[dict[str, Any]] = []
         for target in range(level.targets):
             mine = [row for row in rows if row["target"] % level.targets == target]
-            results += self._attempts("sift", target, lambda part=mine: sift_task(self._shipped, level)(batches(part)))
+            results += self._attempts("sift", target, lambda part=mine: second(batches(part)))
         cost = {
             "expand_tasks": len(level.splits), "sift_tasks": level.targets, "cores": level.cores, "shuffled": 0.0,
             "spilled": 0.0,

@@ -15,7 +15,7 @@ from kraftcheck.ci.dataset.store import levelfiles
 from kraftcheck.ci.dataset.store.lease import lease_on
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, verify
 from kraftcheck.ci.dataset.store.places import StatePlace
-from kraftcheck.ci.spark import tasks
+from kraftcheck.ci.spark import exchange, tasks
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
@@ -67,14 +67,17 @@ def rows_of(out: Path) -> list[Any]:
     ]
 
 
+@pytest.mark.parametrize("files", [False, True], ids=["rows", "files"])
 @pytest.mark.parametrize("stage", ["expand", "sift"])
-def test_a_lost_attempt_changes_nothing(stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_attempt_changes_nothing(
+    stage: str, files: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """When first attempts die after any of their batches, the rows are the same, and no other file is left."""
     monkeypatch.setattr("kraftcheck.ci.dataset.search.levels.SMALL_SPLIT_ROWS", 100)
     program = program_of(toys.HASTY, "5")
     calm = explored(program, tmp_path / "calm")
     run, runner = begun(program, tmp_path / "lost")
-    run.expand(evolve(runner, lost=lambda at, task, batch: at == stage and batch == task % 3))
+    run.expand(evolve(runner, lost=lambda at, task, batch: at == stage and batch == task % 3, files=files))
     assert max(len(level.splits) for level in runner.levels) > 3
     assert facts(finished(run)) == facts(finished(calm)) == native_facts(program)
     assert rows_of(tmp_path / "lost") == rows_of(tmp_path / "calm")
@@ -82,14 +85,20 @@ def test_a_lost_attempt_changes_nothing(stage: str, tmp_path: Path, monkeypatch:
     assert {path.name for path in (tmp_path / "lost").rglob("*.parquet")} == named
 
 
-def test_small_sets_and_blocks_give_the_same_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("files", [False, True], ids=["rows", "files"])
+def test_small_sets_and_blocks_give_the_same_states(
+    files: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Sets that overflow, blocks of one record and groups of one bucket change no count and no verdict."""
     program = program_of(toys.HASTY, "5")
-    monkeypatch.setattr(tasks, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(tasks, "GROUP_RECORDS", 1)
+    monkeypatch.setattr(exchange, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(exchange, "BATCH_BYTES", 1)
+    monkeypatch.setattr(exchange, "GROUP_RECORDS", 1)
     monkeypatch.setattr("kraftcheck.solvers.blocks.tasks.CANDIDATES", 1)
     monkeypatch.setattr(tasks, "Expansion", lambda kernel: _small(kernel))
-    assert facts(finished(explored(program, tmp_path))) == native_facts(program)
+    run, runner = begun(program, tmp_path)
+    run.expand(evolve(runner, files=files))
+    assert facts(finished(run)) == native_facts(program)
 
 
 def _small(kernel: Any) -> Any:

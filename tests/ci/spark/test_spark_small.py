@@ -32,7 +32,7 @@ def cluster(runner: InProcess, out: Path, rows: int = SMALL) -> SparkCluster:
     def refuse(*_: object) -> None:
         raise NoSparkError
 
-    context = SimpleNamespace(defaultParallelism=2, setJobGroup=refuse)
+    context = SimpleNamespace(defaultParallelism=2, setJobGroup=refuse, master="local[2]")
     return SparkCluster(SimpleNamespace(sparkContext=context), lambda: runner.spec, runner.spec, out / "log", rows)
 
 

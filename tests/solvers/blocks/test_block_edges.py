@@ -14,9 +14,10 @@ from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile
 from kraftcheck.ci.spark.jobs import job_result
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.blocks.claims import first_claims
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.recordset import BATCH
-from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, CandidateSet, Words, first_claims, load_block_kernel
+from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, CandidateSet, Words, load_block_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.explore import explore
@@ -172,7 +173,7 @@ def result(bucket: int, claims: dict[int, int]) -> Any:
 
 
 def frame(*values: int) -> Any:
-    """The counters of a task; the last counts the states that it expanded."""
+    """The counters of a task; the last two count the candidates that it gave and the states that it expanded."""
     return SimpleNamespace(kind="frame", payload=np.array(values, dtype=np.int64).tobytes())
 
 
@@ -181,7 +182,7 @@ COST = {"expand_tasks": 2, "sift_tasks": 2}
 
 def test_the_results_of_a_level_are_put_together() -> None:
     """Frames, files, groups and candidates of all tasks are there, and of each claim the first state."""
-    level = job_result([frame(1, 2, 7), result(0, {5: 9}), result(3, {5: 4, 6: 7}), frame(3, 4, 2)], COST)
+    level = job_result([frame(1, 2, 4, 7), result(0, {5: 9}), result(3, {5: 4, 6: 7}), frame(3, 4, 2, 2)], COST)
     assert level.frames.tolist() == [[1, 2], [3, 4]]
     assert level.expanded == 9
     assert [(group.bucket, group.file) for group in level.groups] == [(0, "part-0.parquet"), (3, "part-3.parquet")]
@@ -192,11 +193,11 @@ def test_the_results_of_a_level_are_put_together() -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        [frame(1), result(0, {}), result(1, {})],
-        [frame(1), frame(1), frame(1), result(0, {}), result(1, {})],
-        [frame(1), frame(1), result(0, {})],
-        [frame(1), frame(1), result(0, {}), result(1, {}), result(2, {})],
-        [frame(1), frame(1), result(1, {}), result(1, {})],
+        [frame(3, 1), result(0, {}), result(1, {})],
+        [frame(3, 1), frame(3, 1), frame(3, 1), result(0, {}), result(1, {})],
+        [frame(3, 1), frame(3, 1), result(0, {})],
+        [frame(3, 1), frame(3, 1), result(0, {}), result(1, {}), result(2, {})],
+        [frame(3, 1), frame(3, 1), result(1, {}), result(1, {})],
     ],
     ids=["no frame", "a frame twice", "no result", "a result twice", "a bucket twice"],
 )
@@ -204,3 +205,9 @@ def test_results_that_are_missing_or_twice_end_the_run(rows: list[Any]) -> None:
     """A level counts only when each task brought back one result and each bucket is in one file."""
     with pytest.raises(JobFailedError, match="brought back"):
         job_result(rows, COST)
+
+
+def test_candidates_that_do_not_arrive_end_the_run() -> None:
+    """A level counts only when the second stage got as many candidates as the first gave."""
+    with pytest.raises(JobFailedError, match="gave 7 candidates, of which 6 arrived"):
+        job_result([frame(3, 1), frame(4, 1), result(0, {}), result(1, {})], COST)

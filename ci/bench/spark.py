@@ -194,7 +194,8 @@ def spark(
     kernel, spec = load_kernel(traced, cache), block_spec(traced, BUCKET_BITS, ObjectCache(cache))
     with tempfile.TemporaryDirectory(prefix="kraftcheck-bench-") as place, peak_memory() as peak, _log(place) as log:
         log.begin(identity(chosen, traced, BUCKET_BITS), decoding(traced))
-        session = start_session(f"local[{cores},{ATTEMPTS}]", cores, case.conf, Path(place) / "spark.log")
+        master, messages = f"local[{cores},{ATTEMPTS}]", Path(place) / "spark.log"
+        session = start_session(master, cores, case.conf, messages, schedules_only=True)
         try:
             session.range(0, cores, 1, cores).mapInArrow(lambda batches: batches, "id bigint").collect()
             run = DatasetRun(

@@ -78,7 +78,8 @@ class SparkEngine:
         with _work_folder(run.log.out) as here:
             place = here / LOG
             begin_event.clear()
-            session = start_session(self.master, self.threads, self.conf, place)
+            joins = bool(run.kernel.program.liveness.claims)
+            session = start_session(self.master, self.threads, self.conf, place, schedules_only=not joins)
             begin_event.set()
             try:
                 ship_sources(session, here / SOURCES)

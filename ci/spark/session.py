@@ -30,6 +30,9 @@ appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = {pattern}
 """
 
+QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
+"""An option of Java's: compile quickly, and never again thoroughly."""
+
 ATTEMPTS = 4
 """Times that a task is tried; an embedded Spark would try once."""
 
@@ -139,7 +142,9 @@ def is_embedded(context: Any) -> bool:
     return bool(context.master.startswith("local[")) or context.master == "local"
 
 
-def start_session(master: str | None, workers: int, conf: Mapping[str, str], log: Path) -> Any:
+def start_session(
+    master: str | None, workers: int, conf: Mapping[str, str], log: Path, *, schedules_only: bool = False
+) -> Any:
     """The session.
 
     Args:
@@ -147,6 +152,8 @@ def start_session(master: str | None, workers: int, conf: Mapping[str, str], log
         workers: cores of the embedded default.
         conf: settings of the user's.
         log: where Spark's own messages go.
+        schedules_only: the work is that of Python workers, so that Java need not compile thoroughly: that takes longer
+            than it saves.
 
     Raises:
         Refusal: when Java or a package is missing, or Spark does not start.
@@ -162,6 +169,8 @@ def start_session(master: str | None, workers: int, conf: Mapping[str, str], log
     settings = log.with_suffix(".log4j2.properties")
     settings.write_text(LOG4J.format(file=log.resolve(), pattern=LOG_PATTERN), encoding="utf-8")
     options = f"-Dlog4j2.configurationFile={settings.resolve().as_uri()}"
+    if schedules_only:
+        options = f"{options} {QUICK_COMPILER}"
     builder = SparkSession.builder.appName("kraftcheck")
     if master is not None or not is_submitted():
         builder = builder.master(master or f"local[{workers},{ATTEMPTS}]")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any
 
@@ -151,9 +152,8 @@ class DuckDBEngine:
         compute = successors(lambda: spec)
         words = range(self.data.table["words"])
         step = duckdb.struct_type({"instance": "INTEGER", **{f"v{i}": "BIGINT" for i in words}})
-        self.connection.create_function(
-            SUCCESSORS, lambda *columns: compute(columns), ["BIGINT"] * len(words), duckdb.list_type(step), type="arrow"
-        )
+        types, result = ["BIGINT"] * len(words), duckdb.list_type(step)
+        self.connection.create_function(SUCCESSORS, _of_columns(compute, len(words)), types, result, type="arrow")
         self._computes = True
         self.connection.execute(f"CREATE VIEW transitions AS {transitions_sql(self.data, DUCKDB, 'unnest')}")
 
@@ -198,6 +198,17 @@ class DuckDBEngine:
             return set(every)
         chosen: list[Commit] = [every[depth] for (depth,) in rows]
         return {level.depth for level in chosen} if sum(len(level.files) for level in chosen) == said else set(every)
+
+
+def _of_columns(compute: Callable[[Sequence[Any]], Any], count: int) -> Callable[..., Any]:
+    """A function of so many columns, which DuckDB counts by its signature."""
+
+    def function(*columns: Any) -> Any:
+        return compute(columns)
+
+    parameters = [Parameter(f"column{i}", Parameter.POSITIONAL_ONLY) for i in range(count)]
+    function.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return function
 
 
 def _scans(plan: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

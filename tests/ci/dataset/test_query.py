@@ -90,6 +90,16 @@ def test_transitions_are_all_that_fire(elections: Path, tmp_path: Path) -> None:
     assert sum(fired.values()) == 331_180 - 4
 
 
+def test_transitions_of_states_of_several_words_are_all_that_fire(tmp_path: Path) -> None:
+    """So has that of a system whose states take more than one word."""
+    words = ("explore", "replication", "--scope", "tiny", "--rules", "fixed", "--quiet")
+    told = kraftcheck(*words, "--engine", "disk", "--out", tmp_path / "out", "--json", "-").document()
+    data = Dataset.open(tmp_path / "out")
+    assert data.table["words"] > 1
+    [[count]] = answers(tmp_path / "out", "SELECT count(*) FROM transitions", tmp_path / "a.json")
+    assert count == told["states"]["generated"] - told["states"]["levels"][0]
+
+
 def test_transitions_of_a_level_lead_from_the_level_before(elections: Path, tmp_path: Path) -> None:
     """A level is charged with the transitions of the states one level before, so the first one with none."""
     data = Dataset.open(elections)

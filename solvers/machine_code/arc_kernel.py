@@ -17,7 +17,6 @@ from kraftcheck.solvers.machine_code.irtools import (
     element,
     load,
     repeat,
-    same_words,
     state_at,
     store,
     word,
@@ -67,11 +66,7 @@ def _emit_find(module: ir.Module, words: int, shards: int) -> Any:
     hashed = hash_words(b, state)
     number = shard_of_hash(b, hashed, shards)
     shard = ShardParts(b, b.inttoptr(load(b, controls, number), POINTER), words)
-    slot = Local(b, b.and_(hashed, shard.mask))
-    with repeat(b, lambda: b.icmp_unsigned("!=", shard.entry(slot.get()), word(0))):
-        index = b.sub(shard.entry(slot.get()), word(1))
-        with b.if_then(same_words(b, state, state_at(b, shard.state(index), words))):
-            b.ret(b.add(b.mul(index, word(shards)), number))
-        slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
+    with shard.lookup(state, hashed) as (index, _):
+        b.ret(b.add(b.mul(index, word(shards)), number))
     b.ret(word(-1))
     return function

@@ -28,7 +28,6 @@ from kraftcheck.solvers.machine_code.irtools import (
     load,
     prefetch,
     repeat,
-    same_words,
     state_at,
     store,
     word,
@@ -225,7 +224,7 @@ def _emit_recall(module: ir.Module, program: Program, shards: int, canonical: An
     words, size = program.layout.words, record_words(program)
     function, b = begin(module, "recall", [POINTER] * 4, ir.VoidType())
     records, end, controls, flows = function.args
-    slots, blocks = b.alloca(WORD, word(BATCH)), b.alloca(WORD, word(BATCH))
+    hashes, blocks = b.alloca(WORD, word(BATCH)), b.alloca(WORD, word(BATCH))
     at, marks = Local(b, records), _Marks(b, len(program.recovers))
     with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
         first = at.get()
@@ -238,36 +237,29 @@ def _emit_recall(module: ir.Module, program: Program, shards: int, canonical: An
             hashed = hash_words(b, state_at(b, record, words))
             block = load(b, controls, shard_of_hash(b, hashed, shards))
             parts = ShardParts(b, b.inttoptr(block, POINTER), words)
-            slot = b.and_(hashed, parts.mask)
-            store(b, slot, slots, k)
+            store(b, hashed, hashes, k)
             store(b, block, blocks, k)
-            parts.prefetch_entry(slot)
+            parts.prefetch_entry(b.and_(hashed, parts.mask))
         with count_up(b, word(0), count) as k:
             parts = ShardParts(b, b.inttoptr(load(b, blocks, k), POINTER), words)
-            index = b.sub(parts.entry(load(b, slots, k)), word(1))
+            index = b.sub(parts.entry(b.and_(load(b, hashes, k), parts.mask)), word(1))
             prefetch(b, parts.state(index))
             prefetch(b, marks.at(parts.marks, index))
         with count_up(b, word(0), count) as k:
             record = element(b, first, b.mul(k, word(size)))
             parts = ShardParts(b, b.inttoptr(load(b, blocks, k), POINTER), words)
             flow = load(b, flows, load(b, record, words))
-            store(b, b.and_(flow, _mark_of(b, program, record, parts, load(b, slots, k))), record, words)
+            store(b, b.and_(flow, _mark_of(b, program, record, parts, load(b, hashes, k))), record, words)
         at.set(element(b, first, b.mul(count, word(size))))
     b.ret_void()
     return function
 
 
-def _mark_of(b: ir.IRBuilder, program: Program, record: Any, parts: ShardParts, first: Any) -> Any:
+def _mark_of(b: ir.IRBuilder, program: Program, record: Any, parts: ShardParts, hashed: Any) -> Any:
     """The mark of the state of a record; "leaves" for every property where the visited set lacks it."""
     words, n = program.layout.words, len(program.recovers)
-    state = state_at(b, record, words)
-    marks = _Marks(b, n)
-    slot, mark = Local(b, first), Local(b, word(((1 << n) - 1) << n))
-    with repeat(b, lambda: b.icmp_unsigned("!=", parts.entry(slot.get()), word(0))) as end:
-        index = b.sub(parts.entry(slot.get()), word(1))
-        candidate = parts.state(index)
-        with b.if_then(same_words(b, state, state_at(b, candidate, len(state)))):
-            mark.set(marks.get(marks.at(parts.marks, index)))
-            b.branch(end)
-        slot.set(b.and_(b.add(slot.get(), word(1)), parts.mask))
+    marks, mark = _Marks(b, n), Local(b, word(((1 << n) - 1) << n))
+    with parts.lookup(state_at(b, record, words), hashed) as (index, end):
+        mark.set(marks.get(marks.at(parts.marks, index)))
+        b.branch(end)
     return mark.get()

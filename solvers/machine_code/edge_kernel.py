@@ -211,24 +211,24 @@ def _emit_locate(module: ir.Module, words: int, shards: int) -> Any:
         hashed = load(b, element(b, at.get(), b.mul(k, word(2))), 1)
         number = shard_of_hash(b, hashed, shards)
         shard = ShardParts(b, b.inttoptr(load(b, controls, number), POINTER), words)
-        return shard, b.and_(hashed, shard.mask), load(b, offsets, number)
+        return shard, hashed, load(b, offsets, number)
 
     with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
         rest = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(at.get(), WORD)), word(16))
         count = b.select(b.icmp_unsigned("<", rest, word(LOOKED_UP)), rest, word(LOOKED_UP))
         with count_up(b, word(0), count) as k:
-            shard, slot, _ = lookup(k)
-            shard.prefetch_entry(slot)
+            shard, hashed, _ = lookup(k)
+            shard.prefetch_entry(b.and_(hashed, shard.mask))
         with count_up(b, word(0), count) as k:
-            shard, slot, offset = lookup(k)
-            index = b.sub(shard.entry(slot), word(1))
+            shard, hashed, offset = lookup(k)
+            index = b.sub(shard.entry(b.and_(hashed, shard.mask)), word(1))
             prefetch(b, shard.state(index))
             prefetch(b, element(b, places, b.add(offset, index), U32))
         with count_up(b, word(0), count) as k:
             own = element(b, at.get(), b.mul(k, word(2)))
             record = b.inttoptr(load(b, own, 0), POINTER)
-            shard, slot, offset = lookup(k)
-            number = _number_of(b, record, shard, slot, offset, places)
+            shard, hashed, offset = lookup(k)
+            number = _number_of(b, record, shard, hashed, offset, places)
             entry = _recent_entry(b, recent, load(b, own, 1), words)
             for n, value in enumerate((*state_at(b, record, words), number)):
                 store(b, value, entry, n)
@@ -238,13 +238,10 @@ def _emit_locate(module: ir.Module, words: int, shards: int) -> Any:
     return function
 
 
-def _number_of(b: ir.IRBuilder, record: Any, shard: ShardParts, first: Any, offset: Any, places: Any) -> Any:
+def _number_of(b: ir.IRBuilder, record: Any, shard: ShardParts, hashed: Any, offset: Any, places: Any) -> Any:
     """The number in the region of a record's state."""
-    state, slot, number = state_at(b, record, shard.words), Local(b, first), Local(b, word(-1))
-    with repeat(b, lambda: b.icmp_unsigned("!=", shard.entry(slot.get()), word(0))) as end:
-        index = b.sub(shard.entry(slot.get()), word(1))
-        with b.if_then(same_words(b, state, state_at(b, shard.state(index), shard.words))):
-            number.set(b.zext(load(b, places, b.add(offset, index), U32), WORD))
-            b.branch(end)
-        slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
+    number = Local(b, word(-1))
+    with shard.lookup(state_at(b, record, shard.words), hashed) as (index, end):
+        number.set(b.zext(load(b, places, b.add(offset, index), U32), WORD))
+        b.branch(end)
     return number.get()

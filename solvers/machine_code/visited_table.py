@@ -1,13 +1,16 @@
 """The visited set's kernel: hashing, insertion in batches, rehashing.
 
 A shard keeps its states in the order of their discovery, with parent and
-action instance, and an open-addressing table of 32-bit indices + 1 into them.
-Its *control block* of 64-bit integers tells the kernel where things are.
+action instance, and an open-addressing table of 32-bit entries: an index + 1
+into them, and in the bits that no index of this table needs a *tag* of the
+state's hash. An entry with another tag is that of another state, which need
+not be read. Its *control block* of 64-bit integers tells the kernel where things are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
@@ -39,6 +42,9 @@ MARKS is the address of the marks of a backward search.
 
 CONTROL_WORDS = 10
 BATCH = 32
+
+TAG_SHIFT = 27
+"""A tag's highest bit is the one below those of the shard: 32 bits from here on, less those of the index."""
 
 _MULTIPLIERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
@@ -74,18 +80,54 @@ class ShardParts:
         """Address of a state."""
         return element(self.b, self.states, self.b.mul(index, word(self.words)))
 
-    def entry(self, slot: Any) -> Any:
-        """A table entry, widened; 0 is vacant."""
+    def tagged_entry(self, slot: Any) -> Any:
+        """A table entry with its tag, widened; 0 is vacant."""
         return self.b.zext(load(self.b, self.table, slot, U32), WORD)
+
+    def entry(self, slot: Any) -> Any:
+        """A table entry without its tag: an index + 1; 0 is vacant."""
+        return self.index_part(self.tagged_entry(slot))
+
+    def index_part(self, entry: Any) -> Any:
+        """An entry without its tag: a table has more slots than indices, so its mask covers an index + 1."""
+        return self.b.and_(entry, self.mask)
+
+    def tag(self, hashed: Any) -> Any:
+        """The tag of a hash: bits that choose neither slot nor shard, where an entry has room beside an index + 1."""
+        b = self.b
+        return b.and_(b.and_(b.lshr(hashed, word(TAG_SHIFT)), word(0xFFFF_FFFF)), b.not_(self.mask))
+
+    def has_tag(self, entry: Any, tag: Any) -> Any:
+        """Whether a tagged entry has a tag."""
+        return self.b.icmp_unsigned("==", self.b.and_(entry, self.b.not_(self.mask)), tag)
 
     def prefetch_entry(self, slot: Any, *, write: bool = False) -> None:
         """Ask for the cache line of a table entry."""
         prefetch(self.b, element(self.b, self.table, slot, U32), write=write)
 
-    def occupy(self, slot: Any, index: Any) -> None:
+    def occupy(self, slot: Any, index: Any, tag: Any) -> None:
         """Let a table entry stand for a state."""
         b = self.b
-        store(b, b.trunc(b.add(index, word(1)), U32), self.table, slot, U32)
+        store(b, b.trunc(b.or_(b.add(index, word(1)), tag), U32), self.table, slot, U32)
+
+    def next(self, slot: Any) -> Any:
+        """The slot after one."""
+        return self.b.and_(self.b.add(slot, word(1)), self.mask)
+
+    @contextmanager
+    def lookup(self, state: Sequence[Any], hashed: Any) -> Iterator[tuple[Any, Any]]:
+        """A loop in search of a state: the body runs where it is found, and returns or branches to the block after it.
+
+        Yields its index, and that block; the block is also reached where the shard lacks the state.
+        """
+        b, slot, tag = self.b, Local(self.b, self.b.and_(hashed, self.mask)), self.tag(hashed)
+        with repeat(b, lambda: b.icmp_unsigned("!=", self.tagged_entry(slot.get()), word(0))) as end:
+            entry = self.tagged_entry(slot.get())
+            with b.if_then(self.has_tag(entry, tag)):
+                index = b.sub(self.index_part(entry), word(1))
+                with b.if_then(same_words(b, state, state_at(b, self.state(index), self.words))):
+                    yield index, end
+            slot.set(self.next(slot.get()))
 
 
 def emit_insert(module: ir.Module, words: int, room: int, shards: int) -> None:
@@ -122,28 +164,39 @@ def _emit_batch(module: ir.Module, words: int) -> Any:
     """`(control, records, size)`: hash all, fetch table lines, fetch states, then compare and insert."""
     function, b = begin(module, "batch", [POINTER, POINTER, WORD], ir.VoidType())
     control, records, size = function.args
-    slots = b.alloca(WORD, word(BATCH))
+    slots, tags = b.alloca(WORD, word(BATCH)), b.alloca(WORD, word(BATCH))
     shard = ShardParts(b, control, words)
     with count_up(b, word(0), size) as k:
         record = element(b, records, b.mul(k, word(words + 1)))
-        slot = b.and_(hash_words(b, state_at(b, record, words)), shard.mask)
+        hashed = hash_words(b, state_at(b, record, words))
+        slot = b.and_(hashed, shard.mask)
         store(b, slot, slots, k)
+        store(b, shard.tag(hashed), tags, k)
         shard.prefetch_entry(slot, write=True)
     with count_up(b, word(0), size) as k:
-        entry = shard.entry(load(b, slots, k))
-        prefetch(b, shard.state(b.sub(entry, word(1))))
+        slot_, tag = Local(b, load(b, slots, k)), load(b, tags, k)
+        with repeat(b, lambda: _is_other(b, shard, slot_.get(), tag)):
+            slot_.set(shard.next(slot_.get()))
+        store(b, slot_.get(), slots, k)
+        prefetch(b, shard.state(b.sub(shard.entry(slot_.get()), word(1))))
     with count_up(b, word(0), size) as k:
         record = element(b, records, b.mul(k, word(words + 1)))
-        _insert_record(b, control, shard, record, load(b, slots, k))
+        _insert_record(b, control, shard, record, load(b, slots, k), load(b, tags, k))
     b.ret_void()
     return function
 
 
-def _insert_record(b: ir.IRBuilder, control: Any, shard: ShardParts, record: Any, first: Any) -> None:
+def _is_other(b: ir.IRBuilder, shard: ShardParts, slot: Any, tag: Any) -> Any:
+    """Whether a slot is taken by a state of another tag."""
+    entry = shard.tagged_entry(slot)
+    return b.and_(b.icmp_unsigned("!=", entry, word(0)), b.not_(shard.has_tag(entry, tag)))
+
+
+def _insert_record(b: ir.IRBuilder, control: Any, shard: ShardParts, record: Any, first: Any, tag: Any) -> None:
     state = state_at(b, record, shard.words)
     slot = Local(b, first)
     with repeat(b, lambda: ir.Constant(TRUTH, 1)) as end:
-        entry = shard.entry(slot.get())
+        entry = shard.tagged_entry(slot.get())
         with b.if_then(b.icmp_unsigned("==", entry, word(0))):
             index = load(b, control, COUNT)
             for i, value in enumerate(state):
@@ -151,13 +204,14 @@ def _insert_record(b: ir.IRBuilder, control: Any, shard: ShardParts, record: Any
             mark = load(b, record, shard.words)
             store(b, b.trunc(b.lshr(mark, word(16)), U32), shard.parents, index, U32)
             store(b, b.trunc(mark, U16), shard.actions, index, U16)
-            shard.occupy(slot.get(), index)
+            shard.occupy(slot.get(), index, tag)
             store(b, b.add(index, word(1)), control, COUNT)
             b.branch(end)
-        candidate = shard.state(b.sub(entry, word(1)))
-        with b.if_then(same_words(b, state, state_at(b, candidate, len(state)))):
-            b.branch(end)
-        slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
+        with b.if_then(shard.has_tag(entry, tag)):
+            candidate = shard.state(b.sub(shard.index_part(entry), word(1)))
+            with b.if_then(same_words(b, state, state_at(b, candidate, len(state)))):
+                b.branch(end)
+        slot.set(shard.next(slot.get()))
 
 
 def emit_rehash(module: ir.Module, words: int) -> None:
@@ -168,11 +222,11 @@ def emit_rehash(module: ir.Module, words: int) -> None:
     count = load(b, control, COUNT)
     with count_up(b, word(0), count) as index:
         state = shard.state(index)
-        first = b.and_(hash_words(b, state_at(b, state, words)), shard.mask)
-        slot = Local(b, first)
-        with repeat(b, lambda: b.icmp_unsigned("!=", shard.entry(slot.get()), word(0))):
-            slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
-        shard.occupy(slot.get(), index)
+        hashed = hash_words(b, state_at(b, state, words))
+        slot = Local(b, b.and_(hashed, shard.mask))
+        with repeat(b, lambda: b.icmp_unsigned("!=", shard.tagged_entry(slot.get()), word(0))):
+            slot.set(shard.next(slot.get()))
+        shard.occupy(slot.get(), index, shard.tag(hashed))
     b.ret(count)
 
 
@@ -181,12 +235,7 @@ def emit_seek(module: ir.Module, words: int) -> Any:
     function, b = begin(module, "seek", [POINTER, POINTER], public=True)
     control, place = function.args
     shard, state = ShardParts(b, control, words), state_at(b, place, words)
-    slot = Local(b, b.and_(hash_words(b, state), shard.mask))
-    with repeat(b, lambda: b.icmp_unsigned("!=", shard.entry(slot.get()), word(0))):
-        entry = shard.entry(slot.get())
-        candidate = shard.state(b.sub(entry, word(1)))
-        with b.if_then(same_words(b, state, state_at(b, candidate, len(state)))):
-            b.ret(entry)
-        slot.set(b.and_(b.add(slot.get(), word(1)), shard.mask))
+    with shard.lookup(state, hash_words(b, state)) as (index, _):
+        b.ret(b.add(index, word(1)))
     b.ret(word(0))
     return function

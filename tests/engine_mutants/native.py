@@ -6,8 +6,9 @@ from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.search import test_engine_edges, test_explorer, test_recoverability, test_toys
 
 GRID_Y = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (0,))
-GRID_X = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (1,))
 LIFT = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (2,))
+ONE_TAG = Killer(test_engine_edges.test_states_of_one_tag_are_told_apart, (0,))
+ONE_TAG_X = Killer(test_engine_edges.test_states_of_one_tag_are_told_apart, (1,))
 ROAD = Killer(test_engine_edges.test_a_visited_set_that_grows_forgets_nothing)
 SMALL_ROUNDS = Killer(test_engine_edges.test_small_slices_and_rounds_find_the_same, (0,))
 COMMIT_3 = Killer(test_toys.test_two_phase_commit_has_its_known_number_of_states, (0,))
@@ -29,19 +30,28 @@ VISITED = (
     Mutant("collision-is-known", "A state whose slot of the table is taken counts as known.",
            "solvers.machine_code.visited_table:_insert_record",
            "same_words(b, state, state_at(b, candidate, len(state)))",
-           "ir.Constant(TRUTH, 1)", COMMIT_5),
+           "ir.Constant(TRUTH, 1)", ONE_TAG),
     Mutant("key-truncated", "States are compared by their first word only.",
            "solvers.machine_code.visited_table:_insert_record",
            "same_words(b, state, state_at(b, candidate, len(state)))",
-           "same_words(b, state[:1], state_at(b, candidate, 1))", GRID_Y),
+           "same_words(b, state[:1], state_at(b, candidate, 1))", ONE_TAG),
     Mutant("key-loses-its-head", "States are compared without their first word.",
            "solvers.machine_code.visited_table:_insert_record",
            "same_words(b, state, state_at(b, candidate, len(state)))",
-           "same_words(b, state[1:], state_at(b, candidate, len(state))[1:])", GRID_X),
+           "same_words(b, state[1:], state_at(b, candidate, len(state))[1:])", ONE_TAG_X),
     Mutant("action-of-another", "A new state is noted with the action instance after the one that led to it.",
            "solvers.machine_code.visited_table:_insert_record",
            "b.trunc(mark, U16)", "b.trunc(b.add(mark, word(1)), U16)", COMMIT_3,
            (KeyError,)),
+    Mutant("tag-left-out-of-rehash", "A table that grows notes its states without their tags.",
+           "solvers.machine_code.visited_table:emit_rehash", "shard.tag(hashed)", "word(0)", ROAD),
+    Mutant("tag-covers-the-index", "The highest bit of an index is taken for one of the tag.",
+           "solvers.machine_code.visited_table:ShardParts.index_part", "self.mask",
+           "self.b.lshr(self.mask, word(1))", ROAD),
+    Mutant("another-tag-looked-up", "A state is looked for where the tag is another.",
+           "solvers.machine_code.visited_table:ShardParts.lookup", "self.has_tag(entry, tag)",
+           "b.not_(self.has_tag(entry, tag))",
+           Killer(test_recoverability.test_the_way_out_is_restricted)),
     Mutant("rehash-loses-the-first", "A table that grows forgets the first state of its shard.",
            "solvers.machine_code.visited_table:emit_rehash",
            "count_up(b, word(0), count)", "count_up(b, word(1), count)", ROAD),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.machine_code import visited_table
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.trace import trace
@@ -73,6 +74,15 @@ def test_a_visited_set_that_grows_forgets_nothing() -> None:
     assert (found.distinct, sum(found.levels)) == (ROAD_LENGTH, ROAD_LENGTH)
     back = (len(STRIDES) + 1) * (ROAD_LENGTH - 1)
     assert found.generated == 1 + 2 * sum(ROAD_LENGTH - stride for stride in STRIDES) + back
+
+
+@pytest.mark.parametrize(("system", "scope"), SYSTEMS[:2], ids=lambda value: getattr(value, "name", value))
+def test_states_of_one_tag_are_told_apart(
+    system: System, scope: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where all states have the same tag they are compared whole, and the search finds what ints find."""
+    monkeypatch.setattr(visited_table, "TAG_SHIFT", 64 - 1)
+    assert told(explored(system, scope)) == by_ints(system.name, scope)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

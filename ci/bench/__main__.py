@@ -1,5 +1,4 @@
-"""The benchmark: `python -m kraftcheck.ci.bench [--KIND] [--runs N] [--json FILE] [CASE...]`; `--help` lists the kinds.
-"""
+"""The benchmark: `python -m kraftcheck.ci.bench [--KIND] [--runs N] [--json FILE] [CASE...]`; `--help` lists kinds."""
 
 from __future__ import annotations
 
@@ -27,6 +26,7 @@ from kraftcheck.ci.bench import query as bench_query
 from kraftcheck.ci.bench import serve as bench_serve
 from kraftcheck.ci.bench import start as bench_start
 from kraftcheck.ci.bench import walks as bench_walks
+from kraftcheck.ci.bench.beside import compare as bench_beside
 from kraftcheck.ci.bench.coffee_can import coffee_can
 from kraftcheck.ci.bench.two_phase_commit import TWO_PHASE
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -171,8 +171,7 @@ def measure(case: Case, threads: int, runs: int, *, quick: bool = True) -> Explo
         check(case, result)
         results.append(result)
         processor.append(clocks.processor(result))
-    seconds = statistics.median(result.seconds for result in results)
-    first = results[0]
+    first, seconds = results[0], statistics.median(result.seconds for result in results)
     return ExploreRow(
         case.name, threads, first.distinct, first.generated,
         statistics.median(result.compile_seconds for result in results),
@@ -241,6 +240,7 @@ BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequen
     "query": (tuple(bench_query.CASES), bench_query.measured, "questions about a space: seconds a command"),
     "serve": (tuple(bench_serve.CASES), bench_serve.measured, "the local page: milliseconds a step"),
     "frame": (tuple(bench_frame.CASES), bench_frame.measure_cases, "data frames: seconds for a million states"),
+    "beside": (tuple(bench_beside.STATES), bench_beside.measure_cases, "two-phase commit beside SPIN, Stateright, TLC"),
 }
 """Other things to measure, by option: cases, what measures them, and what is measured."""
 

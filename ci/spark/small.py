@@ -29,8 +29,8 @@ MOST_VISITED = 1 << 21
 
 def is_small(level: LevelJob, rows: int) -> bool:
     """Whether a level of fewer than so many states is expanded by one task of each stage, which reads little."""
-    expanded = sum(group.rows for split in level.splits for group in split)
-    visited = sum(int(stored.table[:, 3].sum()) for stored in level.visited)
+    expanded = sum(split.rows for split in level.splits)
+    visited = sum(stored.rows for stored in level.visited)
     return expanded < rows and (len(level.splits), level.targets) == (1, 1) and visited <= MOST_VISITED
 
 

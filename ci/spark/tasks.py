@@ -20,8 +20,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import asdict, frozen
 
+from kraftcheck.ci.dataset.store.groups import RowGroup
 from kraftcheck.ci.dataset.store.job import LevelJob
-from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, RowGroup, read_states, verify
+from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, read_states, verify
 from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.ci.dataset.store.sight import Sight, check_sight
 from kraftcheck.ci.spark.exchange import (
@@ -133,10 +134,8 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
                     yield result_row("frame", item)
                     continue
                 candidates += item.size
-                visited = (
-                    states
-                    for stored in level.visited
-                    for _, states in read_states(place_of(stored.folder), stored.groups(item.lo, item.hi), spec.words)
+                visited = itertools.chain.from_iterable(
+                    stored.states(item.lo, item.hi, spec.words) for stored in level.visited
                 )
                 records, counts = sift(kernel, item.size, item.blocks, visited)
                 bits = kernel.claims(records)

@@ -130,7 +130,7 @@ BLOCKS = (
 
 TASKS = (
     Mutant("bucket-unread", "Of the visited states of a task those of its last bucket are not read.",
-           "ci.dataset.store.job:StoredLevel.groups", "self.table[:, 0] < hi", "self.table[:, 0] < max(hi - 1, lo + 1)",
+           "ci.dataset.store.groups:Groups.within", "(buckets < hi)", "(buckets < max(hi - 1, lo + 1))",
            natively(0, 6), slow=True),
     Mutant("level-unread", "The last committed level is not among the visited ones.",
            "ci.dataset.search.levels:plan", "tuple(log.stored(level) for level in commits)",

@@ -11,7 +11,8 @@ from attrs import evolve, frozen
 
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.levelfiles import RowGroup, read_states
+from kraftcheck.ci.dataset.store.groups import Groups
+from kraftcheck.ci.dataset.store.levelfiles import read_states
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.solvers.audit.audit import Audit, audit_space
 from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, one_by_one
@@ -39,7 +40,7 @@ class CommittedSpace:
         """See `Space`."""
         return [level.rows for level in self.commits if not level.last]
 
-    def _read(self, depth: int, groups: Sequence[RowGroup]) -> Iterator[Rows]:
+    def _read(self, depth: int, groups: Groups) -> Iterator[Rows]:
         """The states of buckets, one row group at a time."""
         for _, together in itertools.groupby(groups, lambda group: (group.file, group.group)):
             for _, states in read_states(self.log.folder(depth), together, self.words):

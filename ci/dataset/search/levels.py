@@ -11,8 +11,9 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.groups import Groups
 from kraftcheck.ci.dataset.store.job import LevelJob
-from kraftcheck.ci.dataset.store.levelfiles import LevelFile, RowGroup
+from kraftcheck.ci.dataset.store.levelfiles import LevelFile
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.blocks.tasks import BlockSpec
@@ -43,7 +44,7 @@ class JobResult:
     """
 
     files: tuple[LevelFile, ...]
-    groups: tuple[RowGroup, ...]
+    groups: Groups
     frames: npt.NDArray[np.int64] = field(eq=False)
     expanded: int
     claims: Mapping[int, int]
@@ -112,17 +113,15 @@ def task_sizes(rows: int, candidates: float, visited: int, cores: int) -> tuple[
     return split_rows, 1 if small else -(-int(tasks + 1) // cores) * cores
 
 
-def splits(groups: Sequence[RowGroup], max_rows: int) -> tuple[tuple[RowGroup, ...], ...]:
+def splits(groups: Groups, max_rows: int) -> tuple[Groups, ...]:
     """Groups in order, neighbours together up to about `max_rows` rows."""
-    result: list[list[RowGroup]] = [[]]
-    rows = 0
-    for group in groups:
-        if result[-1] and rows + group.rows > max_rows:
-            result.append([])
-            rows = 0
-        result[-1].append(group)
-        rows += group.rows
-    return tuple(tuple(part) for part in result)
+    ends = np.cumsum(groups.table["rows"], dtype=np.int64)
+    result, first, before = [], 0, 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends, before + max_rows, side="right")))
+        result.append(groups[first:last])
+        first, before = last, int(ends[last - 1])
+    return tuple(result) or (groups,)
 
 
 def least(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:

@@ -45,8 +45,8 @@ class CommittedOrigins:
         """
         depth, identity = at.depth, at.id
         bucket, number = identity >> ROW_BITS, identity & (1 << ROW_BITS) - 1
-        for group in self.commits[depth].groups:
-            if group.bucket == bucket and number < group.rows:
+        for group in self.commits[depth].groups.within(bucket, bucket + 1):
+            if number < group.rows:
                 file = self.log.folder(depth) / group.file
                 with pq.ParquetFile(source_of(file), page_checksum_verification=True) as source:
                     table = source.read_row_group(group.group, use_threads=False).slice(group.first + number, 1)

@@ -19,6 +19,7 @@ from kraftcheck.ci.dataset.search.levels import JobFailedError, JobResult, Level
 from kraftcheck.ci.dataset.search.origins import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.digests import check_locally
+from kraftcheck.ci.dataset.store.groups import Groups
 from kraftcheck.ci.dataset.store.handover import Export, NativeStart
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
@@ -135,11 +136,11 @@ class DatasetRun:
             steps = self._steps(export, native.claims[depth])
             files = (file,) if file is not None else ()
             frame, before = tuple(native.counters[depth].tolist()), self.commits[-1].rows if self.commits else 0
-            self._commit(Commit(depth, files, tuple(groups), frame, {**states, **steps}, "native", {}, before))
+            self._commit(Commit(depth, files, Groups.of(groups), frame, {**states, **steps}, "native", {}, before))
         if finished:
             frame = tuple(native.search.counters().tolist())
             steps, before = self._steps(export, native.search.claims), self.commits[-1].rows
-            self._commit(Commit(len(self.commits), (), (), frame, steps, "native", {}, before))
+            self._commit(Commit(len(self.commits), (), Groups(), frame, steps, "native", {}, before))
 
             def report(search: Search, sweep: int, queue: int) -> None:
                 self._native_progress(search)

@@ -32,7 +32,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.urls import check_local
 from kraftcheck.solvers.program.program import Program
 
-FORMAT = 3
+FORMAT = 4
 REPAIR = "restore it, or derive it again: explore --resume --repair"
 """The mend of what follows from the levels before it."""
 
@@ -249,7 +249,7 @@ class CommitLog:
 
     def stored(self, level: Commit) -> StoredLevel:
         """A level as workers see it."""
-        return StoredLevel.of(self.folder(level.depth), level.groups)
+        return StoredLevel(str(self.folder(level.depth)), level.groups)
 
     def sweep(self, commits: Sequence[Commit]) -> None:
         """Remove files and folders of levels that no manifest names, and documents that were not renamed."""

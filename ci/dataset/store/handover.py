@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, RowGroup
+from kraftcheck.ci.dataset.store.groups import RowGroup
+from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.claims import first_claims

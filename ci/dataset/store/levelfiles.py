@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.store.folders import durable
+from kraftcheck.ci.dataset.store.groups import RowGroup
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, place_of
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, Words
 
@@ -42,17 +43,6 @@ NO_ACTION = 0xFFFF
 
 class DamagedLevelError(RuntimeError):
     """A committed file that is not what its manifest says."""
-
-
-@frozen
-class RowGroup:
-    """Where the rows of one bucket of a level are: in a row group of a file, `rows` of it from row `first` on."""
-
-    bucket: int
-    file: str
-    group: int
-    rows: int
-    first: int = 0
 
 
 @frozen

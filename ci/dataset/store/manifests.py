@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from attrs import asdict, evolve, field, frozen
 
-from kraftcheck.ci.dataset.store.levelfiles import LevelFile, RowGroup
+from kraftcheck.ci.dataset.store.groups import Groups
+from kraftcheck.ci.dataset.store.levelfiles import LevelFile
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
 
@@ -28,7 +30,7 @@ class Commit:
 
     depth: int
     files: tuple[LevelFile, ...]
-    groups: tuple[RowGroup, ...]
+    groups: Groups
     counters: tuple[int, ...] = field(repr=False)
     claims: Mapping[int, PlacedOccurrence]
     engine: str
@@ -53,11 +55,11 @@ class Commit:
 
 def content(level: Commit) -> dict[str, Any]:
     """A level as a document."""
-    document = asdict(evolve(level, groups=(), claims={}))
+    document = asdict(evolve(level, claims={}), filter=lambda attribute, _: attribute.name != "groups")
     document["claims"] = {
         n: [occurrence.state.depth, occurrence.state.id, occurrence.action] for n, occurrence in level.claims.items()
     }
-    document["groups"] = [[g.bucket, g.file, g.group, g.rows, g.first] for g in level.groups]
+    document["groups"] = level.groups.packed()
     return document
 
 
@@ -68,11 +70,9 @@ def parse(document: Mapping[str, Any]) -> Commit:
         KeyError, TypeError, ValueError: for content of another form, or whose parts do not fit.
     """
     files = tuple(LevelFile(**file) for file in document["files"])
-    groups = tuple(RowGroup(*row) for row in document["groups"])
-    rows = dict.fromkeys((file.name for file in files), 0)
-    for group in groups:
-        rows[group.file] += group.rows
-    if any(rows[file.name] != file.rows for file in files):
+    groups = Groups.unpacked([file.name for file in files], document["groups"])
+    rows = np.bincount(groups.table["file"], groups.table["rows"], len(files))
+    if rows.tolist() != [file.rows for file in files]:
         raise ValueError("its groups and its files differ in rows")
     claims = {
         int(number): PlacedOccurrence(StatePlace(int(d), int(i)), int(a))

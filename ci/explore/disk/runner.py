@@ -18,8 +18,9 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
+from kraftcheck.ci.dataset.store.groups import Groups, RowGroup
 from kraftcheck.ci.dataset.store.job import LevelJob, StoredLevel
-from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, LevelWriter, RowGroup, read_states
+from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, LevelWriter, read_states
 from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.solvers.blocks.claims import first_claims
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Expansion, Words, blocks_of
@@ -131,17 +132,14 @@ class DiskRunner:
     def _catch_up(self, levels: tuple[StoredLevel, ...], pool: ThreadPool) -> None:
         """Visit the states of committed levels that an earlier run, or another engine, found."""
         for level in levels[self._levels :]:
-            groups = level.groups(0, self.spec.buckets)
-            by_bucket: list[list[RowGroup]] = [[] for _ in self.visited]
-            for group in groups:
-                by_bucket[group.bucket].append(group)
 
-            def visit(_: int, bucket: int, level: StoredLevel = level, mine: list[list[RowGroup]] = by_bucket) -> None:
-                for group, states in read_states(place_of(level.folder), mine[bucket], self.spec.words):
+            def visit(_: int, bucket: int, level: StoredLevel = level) -> None:
+                mine = level.groups.within(bucket, bucket + 1)
+                for group, states in read_states(place_of(level.folder), mine, self.spec.words):
                     if len(self.visited[bucket].admit(states)) != len(states):
                         raise DamagedLevelError(f"{level.folder}/{group.file}: a state is there twice")
 
-            pool.run(len(by_bucket), visit)
+            pool.run(len(self.visited), visit)
         self._levels = len(levels)
 
 
@@ -262,7 +260,7 @@ class _LevelWork:
         """What was found, in the form of a job's result."""
         return JobResult(
             tuple(part.file for part in written if part.file is not None),
-            tuple(group for part in written for group in part.groups),
+            Groups.of(group for part in written for group in part.groups),
             np.stack([expansion.frame for expansion in self._expansions]), self.expanded,
             least(part.claims for part in written),
             {"seconds": seconds, "cores": self.level.cores, "candidates": self.candidates,

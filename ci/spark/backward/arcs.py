@@ -59,7 +59,7 @@ def splits_of(visited: Sequence[StoredLevel]) -> tuple[tuple[int, int, int], ...
     """All groups of the levels, neighbours together up to about `SPLIT_STATES`."""
     splits = []
     for depth, level in enumerate(visited):
-        ends = np.cumsum(level.table[:, 3])
+        ends = np.cumsum(level.groups.table["rows"], dtype=np.int64)
         first = 0
         while first < len(ends):
             before = int(ends[first - 1]) if first else 0
@@ -97,7 +97,7 @@ def _exits(kernel: BlockKernel, job: ArcsJob, source: int) -> Batches:
     waiting: list[Words] = []
     leaves: list[Numbers] = []
     stored = job.visited[depth]
-    for group, states in read_states(Path(stored.folder), stored.slice(first, last), spec.words):
+    for group, states in read_states(Path(stored.folder), stored.groups[first:last], spec.words):
         base = job.numbering.first(group.bucket, depth)
         for at in range(0, len(states), STATES_AT_ONCE):
             numbers = np.arange(base + at, base + min(at + STATES_AT_ONCE, len(states)))
@@ -214,7 +214,7 @@ class _Part:
         count = numbering.first(hi) - numbering.first(lo)
         candidates = CandidateSet(self._kernel, count + BATCH)
         for depth, stored in enumerate(self._job.visited):
-            for group, states in read_states(Path(stored.folder), stored.groups(lo, hi), spec.words):
+            for group, states in read_states(Path(stored.folder), stored.groups.within(lo, hi), spec.words):
                 first = numbering.first(group.bucket, depth)
                 numbers = np.arange(first, first + len(states))
                 candidates.gather(np.column_stack([states, numbers.astype(np.uint64)]))

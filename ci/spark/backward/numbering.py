@@ -35,8 +35,7 @@ class Numbering:
         """The numbering of committed levels."""
         rows = np.zeros((buckets, len(commits)), dtype=np.int64)
         for level in commits:
-            for group in level.groups:
-                rows[group.bucket, level.depth] = group.rows
+            rows[level.groups.table["bucket"], level.depth] = level.groups.table["rows"]
         starts = np.concatenate([[0], np.cumsum(rows.ravel())])
         return cls(len(commits), buckets, parts, starts.astype(np.int64))
 

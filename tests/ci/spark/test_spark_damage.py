@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.dataset import Dataset
+from kraftcheck.ci.dataset.store.groups import Groups
 from kraftcheck.ci.dataset.store.lease import lease_on
 from kraftcheck.ci.dataset.store.sealed import SEAL, digest
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -104,7 +105,7 @@ EXPLORE = ("explore", "tests.toys:HASTY", "--scope", 3, "--engine", "spark", "--
 
 DAMAGES: dict[str, Damage] = {
     **{f"flipped at {at}": flipped(at) for at in (0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1)},
-    **{f"cut to {share}": cut(share) for share in (0, 0.5, 0.999)},
+    **{f"cut to {share}": cut(share) for share in (0, 0.5, 0.99)},
     "deleted": deleted, "swapped": swapped, "replaced": replaced,
 }  # fmt: skip
 
@@ -203,7 +204,7 @@ def change(path: Path, alter: Callable[[dict[str, Any]], None], *, sealed: bool)
 
 
 def _emptied(document: dict[str, Any]) -> None:
-    document["files"], document["groups"] = [], []
+    document["files"], document["groups"] = [], Groups().packed()
 
 
 EDITS: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {

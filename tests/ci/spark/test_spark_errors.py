@@ -13,7 +13,7 @@ from kraftcheck.ci.bench import spark as bench_spark
 from kraftcheck.ci.bench.spark import CASES, SparkRow
 from kraftcheck.ci.bench.wrong_space import WrongSpaceError
 from kraftcheck.ci.dataset.search.levels import splits
-from kraftcheck.ci.dataset.store.levelfiles import RowGroup
+from kraftcheck.ci.dataset.store.groups import Groups, RowGroup
 from kraftcheck.ci.spark.errors import job_error
 
 
@@ -44,11 +44,11 @@ def test_a_failed_job_is_told_in_one_line(raised: str, told: str) -> None:
 
 def test_splits_keep_order_and_size() -> None:
     """Neighbouring groups go together up to a size; a group larger than that is a split of its own."""
-    groups = [RowGroup(bucket, "f", bucket, rows) for bucket, rows in enumerate([5, 5, 20, 1, 9, 1])]
+    groups = Groups.of(RowGroup(bucket, "f", bucket, rows) for bucket, rows in enumerate([5, 5, 20, 1, 9, 1]))
     made = splits(groups, 10)
-    assert [group for part in made for group in part] == groups
+    assert [group for part in made for group in part] == list(groups)
     assert [[group.rows for group in part] for part in made] == [[5, 5], [20], [1, 9], [1]]
-    assert splits([], 10) == ((),)
+    assert splits(Groups(), 10) == (Groups(),)
 
 
 def row(engine: str, distinct: int = 10) -> SparkRow:

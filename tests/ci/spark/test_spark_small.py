@@ -70,7 +70,7 @@ def test_larger_levels_are_left_to_spark(tmp_path: Path, monkeypatch: pytest.Mon
     assert is_small(level, rows + 1)
     assert not is_small(level, rows)
     assert not is_small(evolve(level, targets=2), rows + 1)
-    assert not is_small(evolve(level, splits=(level.splits[0], ())), rows + 1)
+    assert not is_small(evolve(level, splits=(level.splits[0], level.splits[0][:0])), rows + 1)
     monkeypatch.setattr(small, "MOST_VISITED", run.distinct - 1)
     assert not is_small(level, rows + 1)
     with pytest.raises(NoSparkError):

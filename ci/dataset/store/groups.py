@@ -1,0 +1,109 @@
+"""Where the rows of a level are, bucket by bucket: as columns, so that there is no object for each of many buckets."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+from attrs import cmp_using, field, frozen
+
+PLACE = np.dtype([("bucket", "<u2"), ("file", "<u4"), ("group", "<u4"), ("rows", "<u4"), ("first", "<u4")])
+"""A row of the table: see `RowGroup`; files by number."""
+
+Table = npt.NDArray[np.void]
+
+
+@frozen
+class RowGroup:
+    """Where the rows of one bucket of a level are: in a row group of a file, `rows` of it from row `first` on."""
+
+    bucket: int
+    file: str
+    group: int
+    rows: int
+    first: int = 0
+
+
+@frozen
+class Groups(Sequence[RowGroup]):
+    """The places of the buckets of a level.
+
+    Attributes:
+        files: names of files.
+        table: for each bucket that has rows a `PLACE`, with the number of its file among them.
+    """
+
+    files: tuple[str, ...] = ()
+    table: Table = field(factory=lambda: np.zeros(0, PLACE), eq=cmp_using(eq=np.array_equal), repr=False)
+
+    @classmethod
+    def of(cls, groups: Iterable[RowGroup]) -> Groups:
+        """The columns of groups."""
+        rows = list(groups)
+        number = {name: at for at, name in enumerate(dict.fromkeys(group.file for group in rows))}
+        places = [(group.bucket, number[group.file], group.group, group.rows, group.first) for group in rows]
+        return cls(tuple(number), np.array(places, dtype=PLACE))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Groups]) -> Groups:
+        """Those of files that have different names, one after the other."""
+        tables, files = [cls().table], list[str]()
+        for part in parts:
+            tables.append(part.table.copy())
+            tables[-1]["file"] += len(files)
+            files += part.files
+        return cls(tuple(files), np.concatenate(tables))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @overload
+    def __getitem__(self, at: int) -> RowGroup: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Groups: ...
+
+    def __getitem__(self, at: int | slice) -> RowGroup | Groups:
+        if isinstance(at, slice):
+            return Groups(self.files, self.table[at])
+        bucket, file, *place = self.table[at].item()
+        return RowGroup(bucket, self.files[file], *place)
+
+    def __iter__(self) -> Iterator[RowGroup]:
+        return map(self.__getitem__, range(len(self.table)))
+
+    @property
+    def rows(self) -> int:
+        """The rows of all of them."""
+        return int(self.table["rows"].sum(dtype=np.int64))
+
+    def within(self, lo: int, hi: int) -> Groups:
+        """Those of the buckets lo..hi-1."""
+        buckets = self.table["bucket"]
+        return Groups(self.files, self.table[(buckets >= lo) & (buckets < hi)])
+
+    def packed(self) -> str:
+        """The table as text: base64 of what zlib makes of all first bytes of its rows, then all second ones, ..."""
+        planes = self.table.view(np.uint8).reshape(-1, PLACE.itemsize).T
+        return base64.b64encode(zlib.compress(planes.tobytes())).decode()
+
+    @classmethod
+    def unpacked(cls, files: Sequence[str], text: str) -> Groups:
+        """The groups of a table that was packed.
+
+        Raises:
+            ValueError: when it is no such text, or names a file that is not there.
+        """
+        try:
+            data = zlib.decompress(base64.b64decode(text, validate=True))
+        except zlib.error as error:
+            raise ValueError(f"its groups cannot be read ({error})") from error
+        planes = np.frombuffer(data, np.uint8).reshape(PLACE.itemsize, -1)
+        table = np.ascontiguousarray(planes.T).view(PLACE).reshape(-1)
+        if len(table) and int(table["file"].max()) >= len(files):
+            raise ValueError("its groups are of a file that it does not name")
+        return cls(tuple(files), table)

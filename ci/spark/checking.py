@@ -30,10 +30,14 @@ def check_on(session: Any, log: CommitLog, commits: Sequence[Commit], messages: 
     if not files:
         return
     tasks = min(len(files), 4 * int(session.sparkContext.defaultParallelism))
+    held = session.sparkContext.broadcast(files)
+    task = verify_task(lambda: held.value)
     try:
-        rows = session.range(0, len(files), 1, tasks).mapInArrow(verify_task(files), RESULT_SCHEMA).collect()
+        rows = session.range(0, len(files), 1, tasks).mapInArrow(task, RESULT_SCHEMA).collect()
     except Exception as error:
         raise job_error(error, messages) from error
+    finally:
+        held.destroy()
     refuse_damage(bytes(row.payload).decode() for row in rows)
 
 

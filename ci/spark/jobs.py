@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import pickle
 import threading
 import time
 import uuid
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError, JobResult, least
 from kraftcheck.ci.dataset.store.folders import GONE, remove_folder
@@ -21,10 +22,10 @@ from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile
 from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.ci.spark.errors import job_error
-from kraftcheck.ci.spark.exchange import CANDIDATE_SCHEMA
+from kraftcheck.ci.spark.exchange import CANDIDATE_SCHEMA, Batches
 from kraftcheck.ci.spark.session import is_embedded
 from kraftcheck.ci.spark.small import is_small, rows_here
-from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, Stages, level_stages
+from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, Stages, Task, level_stages
 from kraftcheck.ci.spark.times import JobTimes, stage_times
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 
@@ -103,6 +104,27 @@ class SparkCluster:
         ordered = placed.sortWithinPartitions("bucket", "source", "part")
         return ordered.mapInArrow(stages.second, RESULT_SCHEMA)
 
+    @contextlib.contextmanager
+    def sent(self, stages: Stages) -> Iterator[Stages]:
+        """The job with tasks that fetch what they do: it goes to each worker once, not with each task."""
+        from pyspark import cloudpickle
+
+        shipped = self.shipped
+        content = cloudpickle.dumps((stages.first, stages.second))  # type: ignore[no-untyped-call]
+        tasks = self.session.sparkContext.broadcast(content)
+
+        def fetched(stage: int) -> Task:
+            def run(batches: Batches) -> Batches:
+                shipped()  # Spark brings a task only the broadcasts that it finds here
+                yield from pickle.loads(tasks.value)[stage](batches)
+
+            return run
+
+        try:
+            yield evolve(stages, first=fetched(0), second=fetched(1))
+        finally:
+            tasks.destroy()
+
     def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
         """Run the job of a level; None when it was cancelled because `stop` was set.
 
@@ -157,14 +179,15 @@ class SparkCluster:
             return rows, dict.fromkeys(MOVED, 0.0)
         context, name = self.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
         context.setJobGroup(name, label)
-        frame = self.frame(stages)
-        try:
-            with cancel_on(stop, context, name):
-                rows = frame.collect()
-        except Exception as error:
-            if stop.is_set():
-                return None
-            raise job_error(error, self.log) from error
+        with self.sent(stages) as sent:
+            frame = self.frame(sent)
+            try:
+                with cancel_on(stop, context, name):
+                    rows = frame.collect()
+            except Exception as error:
+                if stop.is_set():
+                    return None
+                raise job_error(error, self.log) from error
         seconds = time.monotonic() - start
         self._free(frame)
         numbers = self._stages(name)

@@ -172,13 +172,13 @@ def _task_number() -> int:
     return 0 if context is None else context.partitionId()
 
 
-def verify_task(files: Sequence[tuple[str, LevelFile]]) -> Callable[[Batches], Batches]:
+def verify_task(files: Callable[[], Sequence[tuple[str, LevelFile]]]) -> Task:
     """Checks committed files; one input row is the number of a file, the result what is wrong with it."""
 
     def verify_files(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                folder, file = files[number]
+                folder, file = files()[number]
                 damage = verify(place_of(folder), file)
                 if damage is not None:
                     yield result_row("damage", damage.encode())

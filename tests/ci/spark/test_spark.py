@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import cloudpickle
 
 from kraftcheck.ci.dataset.search.levels import plan
 from kraftcheck.ci.dataset.store.commits import CommitLog
@@ -99,6 +100,21 @@ def test_a_level_is_one_shuffle_of_candidates_only(session: Any, tmp_path: Path)
         visited = sum(one.rows for one in run.commits[: commit.depth])
         if commit.rows == 0:
             assert cost["shuffled"] < visited * 8 * spec.words / 10
+
+
+def test_a_job_goes_to_each_worker_once(session: Any, tmp_path: Path) -> None:
+    """What Spark sends with each task is small, and the same however many levels and groups a job is about."""
+    run, runner = begun(program_of(toys.TWO_PHASE, "5"), tmp_path)
+    cluster = SparkCluster.of(session, runner.spec, tmp_path / "log")
+    run.expand(runner)
+    sizes = []
+    for depth in (3, len(run.commits) - 2):
+        level = plan(runner, run.log, run.commits[: depth + 1])
+        with cluster.sent(level_stages(cluster.shipped, level)) as sent:
+            sizes.append([len(cloudpickle.dumps(task)) for task in (sent.first, sent.second)])
+            session.sparkContext._pickled_broadcast_vars.clear()  # noted for a next job, which there is not
+    assert sizes[0] == sizes[1]
+    assert max(sizes[0]) < 4096
 
 
 def test_the_shuffle_of_a_level_is_freed(session: Any, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from attrs import frozen
 from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.search.committed import Place, explore_committed
+from kraftcheck.ci.dataset.search.compaction import Compaction
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.spark.backward.search import SparkBackward
@@ -95,7 +96,9 @@ class SparkEngine:
         program = run.kernel.program
         if not checked:
             check_on(runner.session, run.log, run.commits, runner.log)
-        run.expand(runner)
+        compaction = Compaction(run.log, runner.spec.words, runner.merge, run.stop)
+        compaction.open(run.commits)
+        run.expand(runner, compaction)
         if isinstance(run.log.out, ObjectPath):  # their rounds are files that Spark itself writes and reads
             run.liveness = Liveness(None, "liveness and recovery are judged under Spark in an --out that is a folder")
             return

@@ -15,16 +15,18 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
-from kraftcheck.ci.dataset.search.levels import JobFailedError, JobResult, least
+from kraftcheck.ci.dataset.search.compaction import MergeJob
+from kraftcheck.ci.dataset.search.levels import TARGET_VISITED, JobFailedError, JobResult, least
 from kraftcheck.ci.dataset.store.folders import GONE, remove_folder
-from kraftcheck.ci.dataset.store.groups import PLACE, Groups
+from kraftcheck.ci.dataset.store.groups import PLACE, Groups, Table
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile
 from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.exchange import CANDIDATE_SCHEMA, Batches
+from kraftcheck.ci.spark.merges import merge_stages, merged_files
 from kraftcheck.ci.spark.session import is_embedded
-from kraftcheck.ci.spark.small import is_small, rows_here
+from kraftcheck.ci.spark.small import MOST_VISITED, is_small, rows_here
 from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, Stages, Task, level_stages
 from kraftcheck.ci.spark.times import JobTimes, stage_times
 from kraftcheck.solvers.blocks.tasks import BlockSpec
@@ -140,6 +142,17 @@ class SparkCluster:
             rows, moved = done
             moved["shuffled"] += sum(file.stat().st_size for file in files.iterdir()) if files else 0
         return job_result(rows, {"seconds": time.monotonic() - start, **tasks, "cores": level.cores, **moved})
+
+    def merge(self, job: MergeJob, label: str, stop: threading.Event) -> list[tuple[str, Table]] | None:
+        """Merge parts to the files of a run; None when it was cancelled because `stop` was set.
+
+        Raises:
+            JobFailedError: when it fails on all attempts.
+        """
+        here = job.rows <= MOST_VISITED
+        tasks = 1 if here else min(self.spec.buckets, -(-int(job.rows / TARGET_VISITED + 1) // self.cores) * self.cores)
+        done = self.rows(merge_stages(job, self.spec.buckets, tasks), label, stop, here=here)
+        return None if done is None else merged_files(done[0], tasks)
 
     @contextlib.contextmanager
     def _candidates(self, level: LevelJob) -> Iterator[Path | None]:

@@ -30,7 +30,7 @@ MOST_VISITED = 1 << 21
 def is_small(level: LevelJob, rows: int) -> bool:
     """Whether a level of fewer than so many states is expanded by one task of each stage, which reads little."""
     expanded = sum(split.rows for split in level.splits)
-    visited = sum(stored.rows for stored in level.visited)
+    visited = sum(part.rows for part in level.visited)
     return expanded < rows and (len(level.splits), level.targets) == (1, 1) and visited <= MOST_VISITED
 
 

@@ -124,7 +124,7 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
         check_sight(level.sight)
         kernel = load_block_kernel(shipped())
         spec = kernel.spec
-        task = _task_number()
+        task = task_number()
         writer = LevelWriter(place_of(level.folder), level.depth, spec.words, spec.claim_words, task)
         claims: dict[int, int] = {}
         candidates = 0
@@ -134,8 +134,8 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
                     yield result_row("frame", item)
                     continue
                 candidates += item.size
-                visited = itertools.chain.from_iterable(
-                    stored.states(item.lo, item.hi, spec.words) for stored in level.visited
+                visited = (
+                    states for part in level.visited for _, states in part.blocks(item.lo, item.hi, spec.words)
                 )
                 records, counts = sift(kernel, item.size, item.blocks, visited)
                 bits = kernel.claims(records)
@@ -165,7 +165,8 @@ def result_row(kind: str, payload: bytes) -> Any:
     return pa.RecordBatch.from_arrays([pa.array([kind]), pa.array([payload], pa.binary())], schema=_RESULTS)
 
 
-def _task_number() -> int:
+def task_number() -> int:
+    """The number of this task; 0 in the driver."""
     from pyspark import TaskContext  # only on workers of Spark
 
     context = TaskContext.get()

@@ -243,7 +243,7 @@ MANIFESTS = (
            "ci.dataset.search.run:DatasetRun._commit_of", "if result.expanded != before:", "if False:",
            Killer(test_spark_damage.test_a_task_that_expands_too_little_fails_the_level)),
     Mutant("lease-unchecked", "A driver that lost its lease goes on writing.",
-           "ci.dataset.store.commits:CommitLog._check_lease", "self.lease.check()", "pass", UNLEASED),
+           "ci.dataset.store.commits:CommitLog.check_lease", "self.lease.check()", "pass", UNLEASED),
     Mutant("lease-of-another", "A lease that another driver took over counts as one's own.",
            "ci.dataset.store.sight:names", "== token", "is not None", TAKEN_OVER),
 )  # fmt: skip

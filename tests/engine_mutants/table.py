@@ -15,6 +15,7 @@ from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.orders import INDEPENDENCE, PROVEN_SYMMETRY, SELECTION
 from tests.engine_mutants.premises import PREMISES
 from tests.engine_mutants.proving import FEW_PARTICIPANTS, INDUCTION, READING, UNROLLING
+from tests.engine_mutants.runs import RUNS_OF_LEVELS
 from tests.engine_mutants.stores import STORES
 from tests.shared.places import DOCS
 
@@ -48,6 +49,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Backward search under Spark": BACKWARD,
     "Levels that are committed": COMMITS,
     "Manifests and the lease": MANIFESTS,
+    "Old levels that are merged": RUNS_OF_LEVELS,
     "Objects of a store": STORES,
     "Compact sets and levels in files": COMPACT,
     "Terms in Z3": READING,

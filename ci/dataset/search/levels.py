@@ -55,6 +55,10 @@ class JobFailedError(Refusal):
     """A job that failed on all attempts; what is committed stays."""
 
 
+class LostRunError(JobFailedError):
+    """A job that failed because a run of merged levels is damaged or lost; without it, the job can be done again."""
+
+
 class UnfinishedLevelError(RuntimeError):
     """A level that a limit cut; the message says which. What was committed before stays."""
 

@@ -93,18 +93,13 @@ class CommitLog:
         Raises:
             Refusal: when the folder has levels of a run whose identity is lost.
         """
-        self._check_lease()
+        self.check_lease()
         levels = self.out / "levels"
         levels.mkdir(exist_ok=True)
         if any(levels.iterdir()):
             raise Refusal(f"{self.run_file} is missing although {levels} is not empty; restore it, or remove {levels}")
         durable(self.out)
         write_sealed(self.run_file, {"identity": of, "run": uuid.uuid4().hex, **table})
-
-    def _check_lease(self) -> None:
-        if self.lease is None:
-            raise RuntimeError(f"{self.out} is written without a lease")
-        self.lease.check()
 
     def read_run(self) -> dict[str, Any]:
         """The identity and the decoding table.
@@ -216,7 +211,7 @@ class CommitLog:
         Raises:
             Refusal: when the lease is lost, the level before was changed meanwhile, or there is no room.
         """
-        self._check_lease()
+        self.check_lease()
         document = content(level)
         before = self.manifest(level.depth - 1)
         mend = "explore again into another --out"
@@ -228,7 +223,7 @@ class CommitLog:
 
     def forget(self, depth: int) -> None:
         """Give up a level and every later one: the last manifest goes first, so that what is left is a run."""
-        self._check_lease()
+        self.check_lease()
         for place in reversed(by_name(self.manifest(0).parent.glob("*.json"))):
             if place.name >= self.manifest(depth).name:
                 place.unlink()
@@ -236,16 +231,34 @@ class CommitLog:
 
     def scratch(self) -> AnyPath:
         """A new folder for files that may become those of a level; `sweep` removes it."""
-        self._check_lease()
+        self.check_lease()
         place = self.out / "levels" / f"{GONE}{uuid.uuid4().hex}"
         place.mkdir()
         return place
 
     def put_back(self, depth: int, name: str, source: AnyPath) -> None:
         """Put a file of a level in its place."""
-        self._check_lease()
+        self.check_lease()
         self.folder(depth).mkdir(exist_ok=True)
         move(source, self.folder(depth) / name)
+
+    def seal(self, depth: int) -> str:
+        """The digest of a level's manifest, which says what every level up to it holds.
+
+        Raises:
+            Refusal: when it was changed or lost.
+        """
+        return read_sealed(self.manifest(depth), REPAIR)[1]
+
+    def check_lease(self) -> None:
+        """Refuse to write here without being the driver.
+
+        Raises:
+            Refusal: when the lease is lost.
+        """
+        if self.lease is None:
+            raise RuntimeError(f"{self.out} is written without a lease")
+        self.lease.check()
 
     def stored(self, level: Commit) -> StoredLevel:
         """A level as workers see it."""
@@ -253,7 +266,7 @@ class CommitLog:
 
     def sweep(self, commits: Sequence[Commit]) -> None:
         """Remove files and folders of levels that no manifest names, and documents that were not renamed."""
-        self._check_lease()
+        self.check_lease()
         named = {self.folder(level.depth) / file.name for level in commits for file in level.files}
         remove_unnamed(self.out / "levels", named)
 

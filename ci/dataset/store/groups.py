@@ -87,9 +87,8 @@ class Groups(Sequence[RowGroup]):
         return Groups(self.files, self.table[(buckets >= lo) & (buckets < hi)])
 
     def packed(self) -> str:
-        """The table as text: base64 of what zlib makes of all first bytes of its rows, then all second ones, ..."""
-        planes = self.table.view(np.uint8).reshape(-1, PLACE.itemsize).T
-        return base64.b64encode(zlib.compress(planes.tobytes())).decode()
+        """The table as text."""
+        return pack(self.table)
 
     @classmethod
     def unpacked(cls, files: Sequence[str], text: str) -> Groups:
@@ -98,12 +97,27 @@ class Groups(Sequence[RowGroup]):
         Raises:
             ValueError: when it is no such text, or names a file that is not there.
         """
-        try:
-            data = zlib.decompress(base64.b64decode(text, validate=True))
-        except zlib.error as error:
-            raise ValueError(f"its groups cannot be read ({error})") from error
-        planes = np.frombuffer(data, np.uint8).reshape(PLACE.itemsize, -1)
-        table = np.ascontiguousarray(planes.T).view(PLACE).reshape(-1)
-        if len(table) and int(table["file"].max()) >= len(files):
-            raise ValueError("its groups are of a file that it does not name")
-        return cls(tuple(files), table)
+        return cls(tuple(files), unpack(text, PLACE, len(files)))
+
+
+def pack(table: Table) -> str:
+    """A table as text: base64 of what zlib makes of all first bytes of its rows, then all second ones, ..."""
+    planes = table.view(np.uint8).reshape(-1, table.dtype.itemsize).T
+    return base64.b64encode(zlib.compress(planes.tobytes())).decode()
+
+
+def unpack(text: str, kind: np.dtype[np.void], files: int) -> Table:
+    """The table that was packed, whose rows are of a kind and name one of so many files each.
+
+    Raises:
+        ValueError: when it is no such text, or names a file that is not there.
+    """
+    try:
+        data = zlib.decompress(base64.b64decode(text, validate=True))
+    except zlib.error as error:
+        raise ValueError(f"its table cannot be read ({error})") from error
+    planes = np.frombuffer(data, np.uint8).reshape(kind.itemsize, -1)
+    table: Table = np.ascontiguousarray(planes.T).view(kind).reshape(-1)
+    if len(table) and int(table["file"].max()) >= files:
+        raise ValueError("its table is of a file that it does not name")
+    return table

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from attrs import field, frozen
 
 from kraftcheck.ci.dataset.store.groups import Groups
 from kraftcheck.ci.dataset.store.levelfiles import read_states
 from kraftcheck.ci.dataset.store.objects import place_of
+from kraftcheck.ci.dataset.store.runs import StoredRun
 from kraftcheck.ci.dataset.store.sight import Sight
 from kraftcheck.solvers.blocks.tasks import Words
 
@@ -25,13 +27,18 @@ class StoredLevel:
         """Its states."""
         return self.groups.rows
 
-    def states(self, lo: int, hi: int, words: int) -> Iterator[Words]:
-        """Those of the buckets lo..hi-1.
+    def blocks(self, lo: int, hi: int, words: int) -> Iterator[tuple[int, Words]]:
+        """The states of the buckets lo..hi-1, each block with its bucket.
 
         Raises:
             DamagedLevelError: see `read_states`.
         """
-        return (states for _, states in read_states(place_of(self.folder), self.groups.within(lo, hi), words))
+        for group, states in read_states(place_of(self.folder), self.groups.within(lo, hi), words):
+            yield group.bucket, states
+
+
+Part: TypeAlias = StoredLevel | StoredRun
+"""A part of the visited states."""
 
 
 @frozen
@@ -43,7 +50,7 @@ class LevelJob:
         folder: where they go.
         frontier: the level that is expanded.
         splits: for each task of the first stage the groups that it expands.
-        visited: all committed levels.
+        visited: all committed levels, some of them perhaps merged to runs.
         targets: tasks of the second stage.
         cores: that it was planned for; the order of the rows depends on it.
         sight: what a task has to see of the run before it writes; None: nothing.
@@ -53,7 +60,7 @@ class LevelJob:
     folder: str
     frontier: str
     splits: tuple[Groups, ...] = field(eq=False)
-    visited: tuple[StoredLevel, ...]
+    visited: tuple[Part, ...]
     targets: int
     cores: int
     sight: Sight | None = None

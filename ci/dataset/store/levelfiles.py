@@ -121,6 +121,11 @@ class _DigestingObject(_DigestingFile):
             self._file.close()
 
 
+def new_file(place: AnyPath) -> _DigestingFile:
+    """A file that is not there yet, and hashes what is written to it."""
+    return _DigestingObject(place) if isinstance(place, ObjectPath) else _DigestingFile(place)
+
+
 @define
 class LevelWriter:
     """Writes one file of a level; as a context it removes the file when something fails.
@@ -202,7 +207,7 @@ class LevelWriter:
     def _open(self, layout: pa.Schema) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         place = self.folder / self._name
-        self._file = _DigestingObject(place) if isinstance(place, ObjectPath) else _DigestingFile(place)
+        self._file = new_file(place)
         plain = [name for name in layout.names if name.startswith("w") or name == "parent"]
         ordered = [name for name in layout.names if not name.startswith("w")]
         self._writer = pq.ParquetWriter(

@@ -19,7 +19,7 @@ from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
 from kraftcheck.ci.dataset.store.groups import Groups, RowGroup
-from kraftcheck.ci.dataset.store.job import LevelJob, StoredLevel
+from kraftcheck.ci.dataset.store.job import LevelJob, Part
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, LevelWriter, read_states
 from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.solvers.blocks.claims import first_claims
@@ -129,15 +129,14 @@ class DiskRunner:
         self._levels += 1
         return work.result(written, time.monotonic() - start)
 
-    def _catch_up(self, levels: tuple[StoredLevel, ...], pool: ThreadPool) -> None:
+    def _catch_up(self, levels: tuple[Part, ...], pool: ThreadPool) -> None:
         """Visit the states of committed levels that an earlier run, or another engine, found."""
         for level in levels[self._levels :]:
 
-            def visit(_: int, bucket: int, level: StoredLevel = level) -> None:
-                mine = level.groups.within(bucket, bucket + 1)
-                for group, states in read_states(place_of(level.folder), mine, self.spec.words):
+            def visit(_: int, bucket: int, level: Part = level) -> None:
+                for _, states in level.blocks(bucket, bucket + 1, self.spec.words):
                     if len(self.visited[bucket].admit(states)) != len(states):
-                        raise DamagedLevelError(f"{level.folder}/{group.file}: a state is there twice")
+                        raise DamagedLevelError(f"{level.folder}: a state of bucket {bucket} is there twice")
 
             pool.run(len(self.visited), visit)
         self._levels = len(levels)

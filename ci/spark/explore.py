@@ -21,7 +21,7 @@ from kraftcheck.ci.spark.backward.search import SparkBackward
 from kraftcheck.ci.spark.checking import check_on, check_sight_on
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.search import SparkLiveness
-from kraftcheck.ci.spark.options import ClusterOptions
+from kraftcheck.ci.spark.options import ClusterOptions, default_buckets
 from kraftcheck.ci.spark.session import parse_conf, start_session
 from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.ci.spark.small import SMALL
@@ -49,7 +49,8 @@ def explore_with_spark(
         EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
     """
     target = portable() if options.portable_code else None
-    place = Place(out, options.resume, options.repair, options.buckets, target)
+    buckets = default_buckets(options.master, bounds.threads)
+    place = Place(out, options.resume, options.repair, options.buckets, target, buckets)
     engine = SparkEngine(options.master, parse_conf(options.conf), bounds.threads, bounds.memory,
                          min(bounds.handover, SMALL))  # fmt: skip
     return explore_committed(chosen, traced, bounds, place, cache, quiet, sampling, engine)

@@ -9,7 +9,10 @@ from typing import Any
 import click
 from attrs import fields, frozen
 
-from kraftcheck.ci.dataset.search.bounds import HANDOVER
+from kraftcheck.ci.dataset.search.bounds import BUCKETS, HANDOVER
+
+CLUSTER_BUCKETS = 1 << 12
+"""Parts of the visited set on a cluster: 2.4 million states in each, of 10^10."""
 
 
 @frozen
@@ -57,7 +60,7 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--buckets", type=click.IntRange(2, 65_536), metavar="N",
-            help="disk, spark: parts of the visited set, a power of two (default 64).",
+            help="disk, spark: parts of the visited set, a power of two (default 64; on clusters 4,096).",
         ),
         click.option("--resume", is_flag=True, help="disk, spark: go on after the last committed level of --out."),
         click.option(
@@ -74,3 +77,15 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def default_handover(options: ClusterOptions) -> int:
     """The `--handover` asked for, or the default."""
     return HANDOVER if options.handover is None else options.handover
+
+
+def default_buckets(master: str | None, threads: int) -> int:
+    """Parts of the visited set: 32 for each core of this machine, but 64 or more; on a cluster enough for 10^10 states.
+
+    Args:
+        master: Spark's master, as the option gives it.
+        threads: cores of a local one.
+    """
+    if master is not None and not master.startswith("local"):
+        return CLUSTER_BUCKETS
+    return min(CLUSTER_BUCKETS, max(BUCKETS, 1 << (32 * threads - 1).bit_length()))

@@ -7,6 +7,9 @@ from attrs import frozen
 HANDOVER = 200_000
 """States of the first level that the native start leaves to the engine, unless `--handover` says otherwise."""
 
+BUCKETS = 64
+"""Parts of the visited set on one machine, unless `--buckets` says otherwise."""
+
 
 @frozen
 class Bounds:

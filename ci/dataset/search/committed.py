@@ -17,7 +17,7 @@ from attrs import frozen
 from kraftcheck.ci.dataset.decoding import decoding
 from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.auditing import audit_run
-from kraftcheck.ci.dataset.search.bounds import Bounds
+from kraftcheck.ci.dataset.search.bounds import BUCKETS, Bounds
 from kraftcheck.ci.dataset.search.levels import LevelRunner
 from kraftcheck.ci.dataset.search.repair import repair
 from kraftcheck.ci.dataset.search.run import DatasetRun
@@ -65,6 +65,7 @@ class Place:
         repair: derive damaged level files again before that.
         buckets: parts of the visited set; None: what the run to resume has, else the default.
         target: the processor to compile for; None: this one.
+        default: the default.
     """
 
     out: str | None
@@ -72,6 +73,7 @@ class Place:
     repair: bool
     buckets: int | None
     target: CodeTarget | None = None
+    default: int = BUCKETS
 
 
 def explore_committed(
@@ -84,7 +86,7 @@ def explore_committed(
         Refusal: for options that do not fit, a folder that cannot be used, or a run that cannot be resumed.
         EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
     """
-    bits = _bucket_bits(place.buckets)
+    bits = _bucket_bits(place.default if place.buckets is None else place.buckets)
     if place.resume and place.out is None:
         raise Refusal("--resume needs the --out of the run to go on with")
     if place.repair and not place.resume:
@@ -113,8 +115,7 @@ def explore_committed(
         return result, DatasetPart(run.handed_over, place.out, resumed, costs, engine.name)
 
 
-def _bucket_bits(buckets: int | None) -> int:
-    number = 64 if buckets is None else buckets
+def _bucket_bits(number: int) -> int:
     if number & (number - 1) or not 2 <= number <= 1 << 16:
         raise Refusal(f"--buckets takes a power of two, such as {1 << number.bit_length()}, not {number}")
     return number.bit_length() - 1

@@ -15,6 +15,7 @@ from kraftcheck.ci.bench.wrong_space import WrongSpaceError
 from kraftcheck.ci.dataset.search.levels import splits
 from kraftcheck.ci.dataset.store.groups import Groups, RowGroup
 from kraftcheck.ci.spark.errors import job_error
+from kraftcheck.ci.spark.options import default_buckets
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,12 @@ def test_unknown_cases_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> N
     assert left.value.code == 2
     assert "unknown case: two-phase-commit-7; --spark has beyond-memory" in capsys.readouterr().err
     assert {case.name for case in CASES} >= set(bench_spark.DEFAULT_CASES)
+
+
+@pytest.mark.parametrize(
+    ("master", "threads", "buckets"),
+    [(None, 1, 64), (None, 2, 64), ("local[48]", 48, 2048), ("local[512]", 512, 4096), ("spark://host:7077", 2, 4096)],
+)
+def test_buckets_follow_from_cores(master: str | None, threads: int, buckets: int) -> None:
+    """By default there are some tens of buckets for each core, and on a cluster thousands."""
+    assert default_buckets(master, threads) == buckets

@@ -6,7 +6,8 @@ Work is proportional to rows, spread over tasks as it was among the measured one
 cost a task, a cost a file that is opened, and a cost a job and a task for the driver.
 
 Left out: the network (tasks were measured where the shuffle is a local disk), storage that many read at the same time,
-lost tasks, cores of another speed, memory that does not suffice, the native start, and the backward search.
+lost tasks, cores of another speed, memory that does not suffice, the time that merging old levels takes, the native
+start, and the backward search.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from attrs import frozen
+from attrs import define, field, frozen
 
+from kraftcheck.ci.dataset.search.compaction import first_merged, merge_tasks
 from kraftcheck.ci.dataset.search.levels import task_sizes
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.spark.times import JobTimes, StageTimes
@@ -94,6 +96,27 @@ def spread(quantiles: Sequence[float], count: int) -> list[float]:
     return [values[number * stride % count] for number in range(count)]
 
 
+@define
+class _Parts:
+    """The parts of the visited states: in how many files each is, and its states."""
+
+    files: list[int] = field(factory=list)
+    rows: list[int] = field(factory=list)
+
+    def opened_by(self, tasks: int) -> int:
+        """Files that so many tasks open, which share the buckets."""
+        return sum(max(tasks, files) for files in self.files)
+
+    def add(self, files: int, rows: int, cores: int) -> None:
+        """A level; old ones are merged as the engine does."""
+        self.files.append(files)
+        self.rows.append(rows)
+        at = first_merged(self.rows)
+        if at is not None:
+            self.rows[at:] = [sum(self.rows[at:])]
+            self.files[at:] = [merge_tasks(self.rows[at], cores)]
+
+
 @frozen
 class Simulation:
     """A run as a model.
@@ -144,7 +167,7 @@ class Simulation:
             buckets: parts of the visited set; None: those of the run.
         """
         seconds = used = 0.0
-        opens, targets, measured = 0, list[int](), list[int]()
+        opens, simulated, measured = 0, _Parts(), _Parts()
         for level in self.levels:
             seconds += self.driver_seconds
             if not level.job.stages and scale * level.rows < 1 << 13:
@@ -154,10 +177,10 @@ class Simulation:
             rows, visited = int(level.rows * scale), int(level.visited * scale)
             split, second = task_sizes(rows, rows * level.ratio, visited, cores)
             counts = max(1, -(-rows // split)), min(second, buckets or self.buckets)
-            mine = sum(max(counts[1], other) for other in targets)
-            extra = max(0.0, mine - sum(max(stages[1].tasks, other) for other in measured))
-            targets.append(counts[1])
-            measured.append(stages[1].tasks)
+            mine = simulated.opened_by(counts[1])
+            extra = max(0.0, mine - measured.opened_by(stages[1].tasks))
+            simulated.add(counts[1], rows, cores)
+            measured.add(stages[1].tasks, level.rows, level.job.cores)
             opens += mine
             for number, (stage, count) in enumerate(zip(stages, counts, strict=True)):
                 tasks = self._tasks(stage, count, scale, extra * self.open_seconds / count if number else 0.0)

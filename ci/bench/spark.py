@@ -21,6 +21,7 @@ from attrs import evolve, field, frozen
 from kraftcheck.ci.bench.wrong_space import WrongSpaceError
 from kraftcheck.ci.dataset.decoding import decoding
 from kraftcheck.ci.dataset.search.bounds import HANDOVER, Bounds
+from kraftcheck.ci.dataset.search.compaction import MOST_PARTS, Compaction
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity
 from kraftcheck.ci.dataset.store.digests import check_locally
@@ -54,6 +55,7 @@ class SparkCase:
         conf: settings of Spark's.
         small: levels with fewer states are expanded in the driver.
         memory: bytes that the arcs of the backward search may take in the driver; None: it is left out.
+        most: parts of the visited states, above which old levels are merged.
     """
 
     name: str
@@ -65,6 +67,7 @@ class SparkCase:
     conf: Mapping[str, str] = field(factory=lambda: {"spark.driver.memory": "1g"})
     small: int = 0
     memory: int | None = 1 << 30
+    most: int = MOST_PARTS
 
 
 CASES = (
@@ -72,6 +75,7 @@ CASES = (
     SparkCase("small-levels", "elections", "tiny", "kafka-4.0", handover=0, small=SMALL_LEVEL),
     SparkCase("one-million", "elections", "directories", "kafka-4.0", handover=20_000, cores=(1, 2)),
     SparkCase("two-million", "elections", "default", "fixed", handover=20_000),
+    SparkCase("without-merges", "elections", "default", "fixed", handover=20_000, most=1 << 30),
     SparkCase("rounds-of-jobs", "elections", "directories", "kafka-4.0", handover=20_000, memory=0),
     SparkCase("twenty-five-million", "elections", "default", "kafka-4.0"),
     SparkCase("beyond-memory", "replication", "one-crash", "fixed", conf={"spark.driver.memory": "480m"}),
@@ -209,7 +213,7 @@ def spark(
             start = time.perf_counter()
             run.start()
             cluster = SparkCluster.of(session, spec, Path(place) / "spark.log", case.small)
-            run.expand(cluster)
+            run.expand(cluster, Compaction(log, spec.words, cluster.merge, run.stop, case.most))
             seconds = time.perf_counter() - start
             if case.memory is not None:
                 backward = SparkBackward(cluster, log, run.commits, traced, case.memory, lambda *_: None)

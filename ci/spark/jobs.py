@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
-from kraftcheck.ci.dataset.search.compaction import MergeJob
-from kraftcheck.ci.dataset.search.levels import TARGET_VISITED, JobFailedError, JobResult, least
+from kraftcheck.ci.dataset.search.compaction import MergeJob, merge_tasks
+from kraftcheck.ci.dataset.search.levels import JobFailedError, JobResult, least
 from kraftcheck.ci.dataset.store.folders import GONE, remove_folder
 from kraftcheck.ci.dataset.store.groups import PLACE, Groups, Table
 from kraftcheck.ci.dataset.store.job import LevelJob
@@ -26,7 +26,7 @@ from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.exchange import CANDIDATE_SCHEMA, Batches
 from kraftcheck.ci.spark.merges import merge_stages, merged_files
 from kraftcheck.ci.spark.session import is_embedded
-from kraftcheck.ci.spark.small import MOST_VISITED, is_small, rows_here
+from kraftcheck.ci.spark.small import is_small, rows_here
 from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, Stages, Task, level_stages
 from kraftcheck.ci.spark.times import JobTimes, stage_times
 from kraftcheck.solvers.blocks.tasks import BlockSpec
@@ -149,9 +149,9 @@ class SparkCluster:
         Raises:
             JobFailedError: when it fails on all attempts.
         """
-        here = job.rows <= MOST_VISITED
-        tasks = 1 if here else min(self.spec.buckets, -(-int(job.rows / TARGET_VISITED + 1) // self.cores) * self.cores)
-        done = self.rows(merge_stages(job, self.spec.buckets, tasks), label, stop, here=here)
+        buckets = self.spec.buckets
+        tasks = min(buckets, merge_tasks(job.rows, self.cores))
+        done = self.rows(merge_stages(job, buckets, tasks), label, stop, here=tasks == 1)
         return None if done is None else merged_files(done[0], tasks)
 
     @contextlib.contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field, frozen
 
+from kraftcheck.ci.dataset.search.levels import TARGET_VISITED
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.folders import durable, remove_folder
 from kraftcheck.ci.dataset.store.groups import Table, pack, unpack
@@ -28,6 +29,9 @@ from kraftcheck.ci.terminal.refusal import Refusal
 
 MOST_PARTS = 8
 """Parts that a level reads, at most."""
+
+HERE_ROWS = 1 << 21
+"""States that the driver merges itself, at most: Spark's scheduling would take longer."""
 
 SMALLER = 2
 """How many times as many states the parts after one have, together, when it is merged with them."""
@@ -75,6 +79,11 @@ def first_merged(rows: Sequence[int], most: int = MOST_PARTS) -> int | None:
     after = np.cumsum(rows[::-1])[::-1] - rows
     small = np.flatnonzero(SMALLER * np.asarray(rows[:-1]) <= after[:-1])
     return min(int(small[0]) if len(small) else len(rows), most - 1)
+
+
+def merge_tasks(rows: int, cores: int) -> int:
+    """The tasks that merge so many states on so many cores; a single one is the driver's."""
+    return 1 if rows <= HERE_ROWS else -(-int(rows / TARGET_VISITED + 1) // cores) * cores
 
 
 @define

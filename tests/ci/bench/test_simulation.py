@@ -70,11 +70,18 @@ def test_few_buckets_leave_cores_idle() -> None:
 
 
 def test_opening_files_costs() -> None:
-    """A late level opens the files of all levels before it: where that is slow, more tasks take longer."""
+    """A late level opens the files of levels before it: where that is slow, more tasks take longer."""
     model = Simulation.of(LEVELS, 4096, [])
     slow = evolve(model, open_seconds=0.1)
     assert slow.predict(512, 1000).seconds > model.predict(512, 1000).seconds
     assert slow.predict(512, 1000).opens == model.predict(512, 1000).opens > model.predict(64, 1000).opens
+
+
+def test_deep_spaces_open_few_files() -> None:
+    """Old levels are merged: with twice as many levels not four times as many files are opened, but about twice."""
+    model = Simulation.of(LEVELS, 4096, [])
+    some, more = (evolve(model, levels=model.levels * times).predict(64, 1000).opens for times in (20, 40))
+    assert 1.8 * some < more < 2.5 * some
 
 
 def test_times_are_read_as_they_were_written(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_a_job_goes_to_each_worker_once(session: Any, tmp_path: Path) -> None:
 
 def test_levels_are_merged_by_jobs(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where merges of old levels are Spark's, counts and verdicts are the native ones, and few parts are read."""
-    monkeypatch.setattr("kraftcheck.ci.spark.jobs.MOST_VISITED", 0)
+    monkeypatch.setattr("kraftcheck.ci.dataset.search.compaction.HERE_ROWS", 0)
     program = program_of(toys.HASTY, "3")
     run, runner = begun(program, tmp_path)
     cluster = SparkCluster.of(session, runner.spec, tmp_path / "log")

@@ -157,7 +157,8 @@ def _guarded() -> int:
         silence()
         return EXIT_OUTPUT_CLOSED
     except OSError as error:
-        silence()
+        if error.filename is None:  # it may be that of standard output
+            silence()
         _say(f"{error.filename or 'input or output'}: {error.strerror or error}")
     except EngineDisagreement as error:
         _show(error)

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, is_served
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
+from kraftcheck.ci.dataset.store.stores import is_served, place_of
 from kraftcheck.ci.terminal.urls import DatasetPath, check_matched
 
 
@@ -17,7 +18,7 @@ class DatasetPlace(DatasetPath):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """See `click.ParamType`."""
         is_url = isinstance(value, str) and is_served(value)
-        return ObjectPath.of(value) if is_url else super().convert(value, param, ctx)
+        return place_of(value) if is_url else super().convert(value, param, ctx)
 
 
 def check_readable(place: AnyPath) -> None:

@@ -172,7 +172,7 @@ def fetched(session: Any, data: Dataset) -> Any:
     import pyarrow.parquet as pq
 
     from kraftcheck.ci.dataset.store.levelfiles import source_of
-    from kraftcheck.ci.dataset.store.objects import place_of
+    from kraftcheck.ci.dataset.store.stores import place_of
 
     files = [str(path) for path in data.files()]
     columns = pq.read_schema(source_of(place_of(files[0])))

@@ -21,7 +21,7 @@ from kraftcheck.ci.dataset.store.folders import GONE, remove_folder
 from kraftcheck.ci.dataset.store.groups import PLACE, Groups, Table
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile
-from kraftcheck.ci.dataset.store.objects import place_of
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.exchange import CANDIDATE_SCHEMA, Batches
 from kraftcheck.ci.spark.merges import merge_stages, merged_files

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from kraftcheck.ci.dataset.search.compaction import MergeJob
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.groups import Table, pack, unpack
-from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.ci.dataset.store.runs import BLOCK, RunWriter, StoredRun
 from kraftcheck.ci.dataset.store.sight import check_sight
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.exchange import Batches, candidate_row
 from kraftcheck.ci.spark.tasks import Stages, Task, result_row
 from kraftcheck.solvers.blocks.tasks import Words

@@ -23,8 +23,8 @@ from attrs import asdict, frozen
 from kraftcheck.ci.dataset.store.groups import RowGroup
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, read_states, verify
-from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.ci.dataset.store.sight import Sight, check_sight
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.exchange import (
     FRAME,
     Batches,

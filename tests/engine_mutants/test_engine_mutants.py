@@ -19,9 +19,10 @@ PASSED: set[object] = set()
 
 def alone(killer: Killer, folder: Path) -> None:
     """Run a killer without a mutant, once in a process; it fails where it should pass."""
-    if (killer.test, killer.case) not in PASSED:
+    key = killer.test, killer.case, *killer.fixtures.values()
+    if key not in PASSED:
         killer.run(folder)
-        PASSED.add((killer.test, killer.case))
+        PASSED.add(key)
 
 
 SHARE = 5

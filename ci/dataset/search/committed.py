@@ -24,7 +24,8 @@ from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity
 from kraftcheck.ci.dataset.store.lease import lease_on
 from kraftcheck.ci.dataset.store.manifests import Commit
-from kraftcheck.ci.dataset.store.objects import AnyPath, place_of
+from kraftcheck.ci.dataset.store.objects import AnyPath
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.progress import Meter, progress_meter, run_interruptibly, stop_flag

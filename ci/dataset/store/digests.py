@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from kraftcheck.ci.dataset.store.commits import REPAIR, CommitLog
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, verify
 from kraftcheck.ci.dataset.store.manifests import Commit
-from kraftcheck.ci.dataset.store.objects import place_of
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.terminal.refusal import Refusal
 
 LOCAL_BYTES = 256 << 20

@@ -27,8 +27,7 @@ def durable(folder: AnyPath) -> None:
 def move(source: AnyPath, target: AnyPath) -> None:
     """Put a file in the place of another, at once."""
     if isinstance(source, ObjectPath) and isinstance(target, ObjectPath):
-        source.copy_to(target)
-        source.unlink()
+        source.move_to(target)
     elif isinstance(source, Path) and isinstance(target, Path):
         source.replace(target)
         sync(target.parent)
@@ -42,15 +41,14 @@ def remove_folder(folder: AnyPath) -> None:
     if isinstance(folder, Path):
         shutil.rmtree(folder, ignore_errors=True)
     else:
-        for one in folder.below():
-            one.unlink()
+        folder.remove_below()
 
 
 def remove_unnamed(levels: AnyPath, named: Set[AnyPath]) -> None:
     """Remove the files of levels that are not named, and documents that were not renamed; manifests stay."""
     if isinstance(levels, ObjectPath):
         for one in levels.below():
-            if one not in named and one.parent != levels:
+            if one not in named and (one.parent != levels or one.name.startswith(".")):
                 one.unlink()
         return
     folders = {file.parent for file in named}

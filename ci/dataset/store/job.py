@@ -9,9 +9,9 @@ from attrs import field, frozen
 
 from kraftcheck.ci.dataset.store.groups import Groups
 from kraftcheck.ci.dataset.store.levelfiles import read_states
-from kraftcheck.ci.dataset.store.objects import place_of
 from kraftcheck.ci.dataset.store.runs import StoredRun
 from kraftcheck.ci.dataset.store.sight import Sight
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.tasks import Words
 
 

@@ -124,24 +124,27 @@ def _lease_of_objects(folder: ObjectPath) -> Iterator[Lease]:
 
 
 def check_conditions(path: ObjectPath) -> None:
-    """Refuse a store that writes although its condition does not hold: there drivers cannot exclude each other.
+    """Refuse a store that heeds no conditions: there drivers cannot exclude each other.
+
+    Either condition is broken once, and the second one kept once.
 
     Raises:
         Refusal: in one line; also where nothing can be written.
     """
     probe = path.parent / f"{path.name}.{uuid.uuid4().hex}"
     try:
-        version = probe.put_new(b"1")
-        attempts = (lambda: probe.put_new(b"2"), lambda: probe.put_instead(b"3", f"{version}0"))
+        before = probe.put_new(b"1")
+        replaced = not _is_refused(lambda: probe.put_instead(b"2", before))
+        attempts = (lambda: probe.put_new(b"3"), lambda: probe.put_instead(b"4", before))
         kept = sum(_is_refused(attempt) for attempt in attempts)
-        whole = probe.read_bytes() == b"1"
+        whole = replaced and probe.read_bytes() == b"2"
         probe.unlink()
     except OSError as error:
         raise Refusal(f"cannot write {path.parent}: {error.strerror or error}") from error
     if kept != len(attempts) or not whole:
         raise Refusal(
-            f"{path.parent}: its store writes what it was to write on a condition only (If-None-Match, If-Match), so "
-            "that drivers could not exclude each other; choose another --out"
+            f"{path.parent}: its store does not write on a condition as it is asked to (if absent, if unchanged), "
+            "so that drivers could not exclude each other; choose another --out"
         )
 
 

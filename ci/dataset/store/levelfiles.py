@@ -27,7 +27,8 @@ from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.store.folders import durable
 from kraftcheck.ci.dataset.store.groups import RowGroup
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, place_of
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, Words
 
 COMPRESSION = "lz4"

@@ -1,46 +1,23 @@
-"""Objects of a store that is named by a URL, with what is used of `pathlib.Path`, and what a folder has not.
+"""Places of a dataset: paths of a file system, and objects of a store, which a URL names.
 
-An object is read in parts and written whole at once. It is made or replaced on a condition that the store itself
-checks: that it is absent (If-None-Match), or that it still is the one that was read (If-Match).
+A store has no locks. An object is read in parts and written whole at once. It is made or replaced on a condition
+that the store itself checks: that it is absent, or that it still is the one that was read.
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import functools
 import io
 import os
-import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, Self, TypeAlias
 
-from attrs import frozen
-
-SCHEMES = ("s3", "s3a")
-"""Schemes that are served: two names of one protocol."""
-
-_URL = re.compile(r"(s3a?)://([^/?#]+)(?:/([^?#]*))?", re.IGNORECASE)
+from attrs import evolve, frozen
 
 
-@functools.cache
-def _bucket(name: str) -> Any:
-    """The client of a bucket, configured by the environment as those of AWS are: AWS_ENDPOINT_URL and the like."""
-    try:
-        from obstore.store import S3Store
-    except ImportError as error:
-        raise _refusal(f"a dataset at a URL needs obstore ({error}); pip install 'kraftcheck[s3]'") from error
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
-    plain: dict[str, Any] = {"client_options": {"allow_http": True}} if endpoint.startswith("http://") else {}
-    if endpoint:
-        plain["endpoint"] = endpoint
-    return S3Store(name, region=region, **plain)
-
-
-def _refusal(message: str) -> Exception:
+def refusal(message: str) -> Exception:
     """A refusal, which is imported here, because workers have no click."""
     from kraftcheck.ci.terminal.refusal import Refusal
 
@@ -52,35 +29,22 @@ class PresentError(Exception):
 
 
 @frozen(order=True)
-class ObjectPath:
-    """An object, or the folder that its name is a prefix of.
+class ObjectPath(ABC):
+    """An object of a store, or the folder that its name is a prefix of; its errors are those of files.
 
     Attributes:
-        bucket: where it is.
-        key: its name there, without slashes around it.
+        store: the URL of the store.
+        key: the object's name there, without slashes around it.
     """
 
-    bucket: str
+    store: str
     key: str
 
-    @classmethod
-    def of(cls, url: str) -> ObjectPath:
-        """The place that a URL names.
-
-        Raises:
-            Refusal: when it names none below a bucket.
-        """
-        match = _URL.fullmatch(url)
-        parts = (match[3] or "").strip("/").split("/") if match else [""]
-        if match is None or any(part in ("", ".", "..") for part in parts):
-            raise _refusal(f"{url} names no folder of a bucket; write s3://BUCKET/FOLDER")
-        return cls(match[2], "/".join(parts))
-
     def __str__(self) -> str:
-        return f"s3://{self.bucket}/{self.key}"
+        return f"{self.store}/{self.key}"
 
-    def __truediv__(self, name: str) -> ObjectPath:
-        return ObjectPath(self.bucket, f"{self.key}/{name}")
+    def __truediv__(self, name: str) -> Self:
+        return evolve(self, key=f"{self.key}/{name}")
 
     @property
     def name(self) -> str:
@@ -88,52 +52,33 @@ class ObjectPath:
         return self.key.rpartition("/")[2]
 
     @property
-    def parent(self) -> ObjectPath:
+    def parent(self) -> Self:
         """The folder that it is in."""
-        return ObjectPath(self.bucket, self.key.rpartition("/")[0])
+        return evolve(self, key=self.key.rpartition("/")[0])
 
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[Any]:
-        """The client; its errors are those of files."""
-        store = _bucket(self.bucket)
-        from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
-
-        try:
-            yield store
-        except (AlreadyExistsError, PreconditionError) as error:
-            raise PresentError(str(self)) from error
-        except FileNotFoundError as error:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self)) from error
-        except BaseError as error:
-            raise OSError(errno.EIO, _reason(error), str(self)) from error
-
-    def _list(self) -> dict[str, int]:
-        """The sizes of all objects below it, by the rest of their names."""
-        import obstore
-
-        with self._errors() as store:
-            found = (entry for batch in obstore.list(store, prefix=self.key) for entry in batch)
-            return {entry["path"][len(self.key) + 1 :]: entry["size"] for entry in found}
+    @abstractmethod
+    def entries(self) -> Iterator[tuple[str, int]]:
+        """All objects below it, those of folders in it too: the rest of the name, and the size."""
 
     def sizes(self) -> dict[str, int]:
-        """The sizes of the objects of a folder, by name: one request for a thousand."""
-        return {name: size for name, size in self._list().items() if "/" not in name}
+        """The sizes of the objects of a folder, by name."""
+        return {name: size for name, size in self.entries() if "/" not in name}
 
-    def below(self) -> list[ObjectPath]:
+    def below(self) -> list[Self]:
         """All objects below it, those of folders in it too."""
-        return [self / name for name in sorted(self._list())]
+        return [self / name for name, _ in sorted(self.entries())]
 
-    def glob(self, pattern: str) -> Iterator[ObjectPath]:
+    def glob(self, pattern: str) -> Iterator[Self]:
         """The objects of a folder whose names match."""
         return (self / name for name in self.sizes() if fnmatchcase(name, pattern))
 
-    def iterdir(self) -> Iterator[ObjectPath]:
+    def iterdir(self) -> Iterator[Self]:
         """The objects and folders of a folder."""
-        return (self / name for name in dict.fromkeys(name.partition("/")[0] for name in sorted(self._list())))
+        return (self / name for name in dict.fromkeys(name.partition("/")[0] for name, _ in sorted(self.entries())))
 
     def is_dir(self) -> bool:
         """Whether there are objects below it."""
-        return bool(self._list())
+        return any(True for _ in self.entries())
 
     def exists(self) -> bool:
         """Whether there is such an object, or one below it."""
@@ -143,78 +88,61 @@ class ObjectPath:
             return self.is_dir()
         return True
 
+    @abstractmethod
     def size(self) -> int:
         """The bytes of the object."""
-        import obstore
 
-        with self._errors() as store:
-            return int(obstore.head(store, self.key)["size"])
-
-    def mkdir(self, **_: Any) -> None:
+    def mkdir(self, **_: Any) -> None:  # noqa: B027, of no kind of store
         """Nothing: a folder is there once an object is."""
 
     def read_bytes(self) -> bytes:
         """The content."""
         return self.read_version()[0]
 
+    @abstractmethod
     def read_version(self) -> tuple[bytes, Any]:
         """The content, and the version that it is of."""
-        import obstore
 
-        with self._errors() as store:
-            result = obstore.get(store, self.key)
-            return bytes(result.bytes()), result.meta["e_tag"]
+    @abstractmethod
+    def read_part(self, start: int, end: int) -> bytes:
+        """The bytes start..end-1."""
 
+    @abstractmethod
     def put(self, data: bytes | IO[bytes]) -> None:
         """Write the object, whatever is there."""
-        self._put(data, "overwrite")
 
+    @abstractmethod
     def put_new(self, data: bytes | IO[bytes]) -> Any:
         """Write the object if there is none; its version.
 
         Raises:
             PresentError: when there is one.
         """
-        return self._put(data, "create")
 
+    @abstractmethod
     def put_instead(self, data: bytes, version: Any) -> Any:
         """Write the object if it still is of a version; its new one.
 
         Raises:
             PresentError: when it is not.
         """
-        return self._put(data, {"e_tag": version})
 
-    def _put(self, data: bytes | IO[bytes], mode: Any) -> Any:
-        import obstore
-
-        with self._errors() as store:
-            return obstore.put(store, self.key, data, mode=mode, use_multipart=False)["e_tag"]
-
+    @abstractmethod
     def unlink(self, missing_ok: bool = False) -> None:
         """Remove the object; a store does not say whether it was there."""
-        import obstore
 
-        with self._errors() as store:
-            obstore.delete(store, self.key)
+    def remove_below(self) -> None:
+        """Remove all objects below it."""
+        for one in self.below():
+            one.unlink()
 
-    def copy_to(self, other: ObjectPath) -> None:
-        """Copy the object within the store."""
-        import obstore
-
-        with self._errors() as store:
-            obstore.copy(store, self.key, other.key)
+    @abstractmethod
+    def move_to(self, other: Self) -> None:
+        """Put the object in the place of another of the same store."""
 
     def opened(self) -> ObjectReader:
         """The object as a file that is read in parts."""
         return ObjectReader(self)
-
-
-def _reason(error: Exception) -> str:
-    """What a store says, without the client's account of its attempts."""
-    text = " ".join(str(error).split())
-    said = re.search(r"<Message>([^<]+)", text)
-    return said[1] if said else text.partition(" Debug source:")[0][:300]
 
 
 class ObjectReader(io.RawIOBase):
@@ -242,20 +170,12 @@ class ObjectReader(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes; fewer at the end."""
-        import obstore
-
         end = self._size if size < 0 else min(self._size, self._at + size)
         if end <= self._at:
             return b""
-        with self._place._errors() as store:
-            data = bytes(obstore.get_range(store, self._place.key, start=self._at, end=end))
+        data = self._place.read_part(self._at, end)
         self._at += len(data)
         return data
-
-
-def is_served(text: str) -> bool:
-    """Whether a text is a URL of a store."""
-    return text.partition("://")[0].lower() in SCHEMES and "://" in text
 
 
 AnyPath: TypeAlias = Path | ObjectPath
@@ -269,15 +189,10 @@ def on_disk(place: AnyPath) -> Path:
         Refusal: for one in a store.
     """
     if isinstance(place, ObjectPath):
-        raise _refusal(f"{place} is a URL, and only an --out that is a folder is served here")
+        raise refusal(f"{place} is a URL, and only an --out that is a folder is served here")
     return place
 
 
 def by_name(places: Iterable[AnyPath]) -> list[AnyPath]:
     """Places in the order of their names."""
     return sorted(places, key=str)
-
-
-def place_of(text: str) -> AnyPath:
-    """The place that a path or a URL names."""
-    return ObjectPath.of(text) if is_served(text) else Path(text)

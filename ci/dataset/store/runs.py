@@ -21,7 +21,8 @@ from attrs import cmp_using, define, field, frozen
 from kraftcheck.ci.dataset.store.folders import durable
 from kraftcheck.ci.dataset.store.groups import Table
 from kraftcheck.ci.dataset.store.levelfiles import new_file
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, place_of
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.tasks import Words
 
 BLOCK = np.dtype([("bucket", "<u2"), ("file", "<u4"), ("at", "<u8"), ("rows", "<u4"), ("crc", "<u4")])

@@ -6,7 +6,8 @@ import json
 import socket
 from typing import Any, TypeAlias
 
-from kraftcheck.ci.dataset.store.objects import AnyPath, place_of
+from kraftcheck.ci.dataset.store.objects import AnyPath
+from kraftcheck.ci.dataset.store.stores import place_of
 
 Sight: TypeAlias = tuple[str, str]
 """A driver's lease as workers look at it: where it is, and its token."""

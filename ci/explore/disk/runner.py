@@ -21,7 +21,7 @@ from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError,
 from kraftcheck.ci.dataset.store.groups import Groups, RowGroup
 from kraftcheck.ci.dataset.store.job import LevelJob, Part
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, LevelWriter, read_states
-from kraftcheck.ci.dataset.store.objects import place_of
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.claims import first_claims
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Expansion, Words, blocks_of
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError

@@ -1,4 +1,4 @@
-"""A folder in a store of objects for each test."""
+"""A folder for each test, in a store of each kind."""
 
 from __future__ import annotations
 
@@ -7,23 +7,49 @@ from collections.abc import Iterator
 
 import pytest
 
-from kraftcheck.ci.dataset.store import objects
+from kraftcheck.ci.dataset.store import s3
+from kraftcheck.ci.dataset.store.hdfs import HdfsPath
 from kraftcheck.ci.dataset.store.objects import ObjectPath
+from tests.ci.stores.minicluster import MiniCluster, cluster
 from tests.ci.stores.server import serving, settings
 
 
 @pytest.fixture(scope="session")
 def endpoint() -> Iterator[str]:
-    """The URL of a server."""
+    """The URL of a server of the S3 protocol."""
     with serving() as url:
         yield url
 
 
+@pytest.fixture(scope="session")
+def hadoop() -> Iterator[MiniCluster]:
+    """A cluster of HDFS; tests that use it are of the xdist group hdfs, which shares one."""
+    with cluster() as found:
+        yield found
+
+
 @pytest.fixture
-def store(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectPath]:
-    """A folder of its own in a bucket of that server, for this process and those that it starts."""
+def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectPath]:
+    """A folder of its own in a bucket of the S3 server, for this process and those that it starts."""
     for name, value in settings(endpoint).items():
         monkeypatch.setenv(name, value)
-    objects._bucket.cache_clear()
-    yield ObjectPath("runs", f"a folder/{uuid.uuid4().hex}")
-    objects._bucket.cache_clear()
+    s3.bucket.cache_clear()
+    yield s3.S3Path("s3://runs", f"a folder/{uuid.uuid4().hex}")
+    s3.bucket.cache_clear()
+
+
+@pytest.fixture
+def hdfs(hadoop: MiniCluster, monkeypatch: pytest.MonkeyPatch) -> ObjectPath:
+    """A folder of its own in HDFS, for a user who is not the one that the cluster runs as."""
+    monkeypatch.setenv("HADOOP_USER_NAME", "alice")
+    return HdfsPath(hadoop.url, f"runs/a folder+%25/{uuid.uuid4().hex}")
+
+
+@pytest.fixture(
+    params=["bucket", pytest.param("hdfs", marks=[pytest.mark.slow, pytest.mark.xdist_group("hdfs")])],
+    ids=["s3", "hdfs"],
+)
+def store(request: pytest.FixtureRequest) -> ObjectPath:
+    """A folder of its own in a store of either kind."""
+    place: ObjectPath = request.getfixturevalue(request.param)
+    return place

@@ -11,7 +11,7 @@ from kraftcheck.ci.terminal.urls import check_local, local_path
 from tests.shared.captures import ELR
 from tests.shared.commands import kraftcheck
 
-URLS = ("gs://bucket/run", "hdfs://name:9000/run", "abfss://c@a.net/run", "s3a:run")
+URLS = ("gs://bucket/run", "viewfs://name/run", "abfss://c@a.net/run", "s3a:run")
 
 NO_DATASET = ("explore to JSON", "simulate", "simulate to a picture", "check", "query to a picture")
 """Commands that name no dataset: they refuse `file:` URLs, too."""

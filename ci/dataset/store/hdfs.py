@@ -1,0 +1,161 @@
+"""Files of HDFS as objects of a store.
+
+A file is written under a hidden name, then renamed. The namenode renames at once, and not onto a name that is taken,
+so that whoever sees a name sees a whole file. The version of a file is the number of its inode, which is never given
+again. A file is replaced by removing that inode, which succeeds once, and making another file of its name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import frozen
+
+from kraftcheck.ci.dataset.store.objects import ObjectPath, PresentError, refusal
+from kraftcheck.ci.dataset.store.webhdfs import Data, ask, transfer
+
+PORT = 9870
+"""Where namenodes serve the web, unless they are told otherwise."""
+
+_URL = re.compile(r"(?:web)?hdfs://([^/?#@:]+|\[[0-9a-f:]+\])(?::(\d+))?(?:/([^?#]*))?", re.IGNORECASE)
+
+
+@frozen(order=True)
+class HdfsPath(ObjectPath):
+    """A file of HDFS, below its namenode's URL: webhdfs://HOST:PORT."""
+
+    @classmethod
+    def of(cls, url: str) -> HdfsPath:
+        """The place that a URL names.
+
+        Raises:
+            Refusal: when it names no folder below the root.
+        """
+        match = _URL.fullmatch(url)
+        parts = (match[3] or "").strip("/").split("/") if match else [""]
+        if match is None or any(part in ("", ".", "..", ".reserved") for part in parts):
+            raise refusal(f"{url} names no folder of HDFS; write webhdfs://NAMENODE:{PORT}/FOLDER")
+        return cls(f"webhdfs://{match[1].lower()}:{match[2] or PORT}", "/".join(parts))
+
+    def _ask(self, method: str, operation: str, key: str | None = None, field: str = "", **words: str) -> Any:
+        """What the namenode answers about this file, or the one of another key; errors name this one."""
+        with self._named():
+            return ask(self.store, f"/{self.key if key is None else key}", method, operation, field, **words)
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            error.filename = str(self)
+            raise
+
+    def _status(self, key: str | None = None) -> dict[str, Any]:
+        """The status of the file, or that of another key."""
+        status: dict[str, Any] = self._ask("GET", "GETFILESTATUS", key, "FileStatus")
+        if status["type"] != "FILE":
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self))
+        return status
+
+    def _list(self, key: str) -> list[dict[str, Any]]:
+        """The statuses of what is in a folder; none where there is no such folder."""
+        try:
+            found = self._ask("GET", "LISTSTATUS", key, "FileStatuses")["FileStatus"]
+        except FileNotFoundError:
+            return []
+        return [status for status in found if status["pathSuffix"]]  # a file has one without a name
+
+    def entries(self) -> Iterator[tuple[str, int]]:
+        """See ObjectPath; a folder without files counts for nothing."""
+        folders = [""]
+        for folder in folders:
+            for status in self._list(self.key + folder):
+                name = f"{folder}/{status['pathSuffix']}"
+                if status["type"] == "FILE":
+                    yield name[1:], status["length"]
+                else:
+                    folders.append(name)
+
+    def sizes(self) -> dict[str, int]:
+        """See ObjectPath; one request."""
+        return {one["pathSuffix"]: one["length"] for one in self._list(self.key) if one["type"] == "FILE"}
+
+    def size(self) -> int:
+        """See ObjectPath."""
+        return int(self._status()["length"])
+
+    def read_bytes(self) -> bytes:
+        """See ObjectPath."""
+        with self._named():
+            return transfer(self.store, f"/{self.key}", "GET", "OPEN")
+
+    def read_version(self) -> tuple[bytes, Any]:
+        """See ObjectPath."""
+        version = self._status()["fileId"]
+        with self._named():
+            return transfer(self.store, _inode(version), "GET", "OPEN"), version
+
+    def read_part(self, start: int, end: int) -> bytes:
+        """See ObjectPath."""
+        with self._named():
+            return transfer(self.store, f"/{self.key}", "GET", "OPEN", offset=str(start), length=str(end - start))
+
+    def put(self, data: Data) -> None:
+        """See ObjectPath."""
+        self._write(data, "OVERWRITE")
+
+    def put_new(self, data: Data) -> Any:
+        """See ObjectPath."""
+        return self._write(data, "NONE")
+
+    def put_instead(self, data: bytes, version: Any) -> Any:
+        """See ObjectPath; who is killed in between leaves no file of the name."""
+        try:
+            same = self._status()["fileId"] == version  # an inode that is elsewhere by now is left alone
+            removed = same and self._ask("DELETE", "DELETE", _inode(version)[1:], "boolean", recursive="false")
+        except FileNotFoundError as error:
+            raise PresentError(str(self)) from error
+        if not removed:
+            raise PresentError(str(self))
+        return self.put_new(data)
+
+    def _write(self, data: Data, onto: str) -> Any:
+        """Write under a name that nobody else uses, then rename; the version."""
+        draft = (self.parent / f".{self.name}.{uuid.uuid4().hex}").key
+        size = len(data) if isinstance(data, bytes) else data.seek(0, os.SEEK_END)
+        try:
+            with self._named():
+                transfer(self.store, f"/{draft}", "PUT", "CREATE", data, overwrite="true")
+            status = self._status(draft)
+            if status["length"] != size:
+                raise OSError(errno.EIO, f"{status['length']:,} of {size:,} bytes were written", str(self))
+            self._ask("PUT", "RENAME", draft, destination=f"/{self.key}", renameoptions=onto)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self._ask("DELETE", "DELETE", draft)
+            raise
+        return status["fileId"]
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """See ObjectPath."""
+        self._ask("DELETE", "DELETE", recursive="false")
+
+    def remove_below(self) -> None:
+        """See ObjectPath; the folder goes with them."""
+        self._ask("DELETE", "DELETE", recursive="true")
+
+    def move_to(self, other: HdfsPath) -> None:
+        """See ObjectPath; at once."""
+        other._ask("PUT", "MKDIRS", other.parent.key)
+        self._ask("PUT", "RENAME", destination=f"/{other.key}", renameoptions="OVERWRITE")
+
+
+def _inode(number: int) -> str:
+    """The path by which HDFS knows an inode, wherever it is."""
+    return f"/.reserved/.inodes/{number}"

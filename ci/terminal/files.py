@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -41,13 +42,16 @@ def write(path: Path, text: str) -> None:
         _refuse(path, error.strerror or str(error), error)
 
 
-def replace(path: Path, text: str, *, durable: bool = False) -> None:
+def replace(
+    path: Path, text: str, *, durable: bool = False, check: Callable[[], None] = lambda: None
+) -> None:
     """Write a file beside its place, and rename it; after an error the old file is there, or none.
 
     Args:
         path: the place.
         text: the whole content.
         durable: whether content and name are written through, so that a crash of the machine leaves one whole file.
+        check: called when the file beside is there, and before it is renamed; what it raises ends the writing.
 
     Raises:
         OSError: when the place cannot be written.
@@ -60,12 +64,23 @@ def replace(path: Path, text: str, *, durable: bool = False) -> None:
             if durable:
                 stream.flush()
                 os.fsync(handle)
+        check()
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
     if durable:
         sync(path.parent)
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file's bytes.
+
+    Raises:
+        OSError: when it cannot be read.
+    """
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def umask() -> int:

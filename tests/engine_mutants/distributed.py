@@ -51,6 +51,7 @@ def missing(position: int) -> Killer:
 RUNS = {"whole": test_spark_damage.explored}
 COUNTED = Killer(test_spark_damage.test_completeness_is_read_off_the_levels, (), RUNS)
 UNLEASED = Killer(test_spark_lease.test_a_driver_without_its_lease_commits_nothing, (0,))
+STOOD_STILL = test_spark_lease.test_a_driver_that_stands_still_in_a_commit_commits_nothing
 TAKEN_OVER = Killer(test_spark_lease.test_a_driver_without_its_lease_commits_nothing, (1,))
 
 
@@ -246,6 +247,12 @@ MANIFESTS = (
            "ci.dataset.store.commits:CommitLog.check_lease", "self.lease.check()", "pass", UNLEASED),
     Mutant("lease-of-another", "A lease that another driver took over counts as one's own.",
            "ci.dataset.store.sight:names", "== token", "is not None", TAKEN_OVER),
+    Mutant("commit-after-standstill", "Whether a driver has its lease is not asked again before it renames a manifest.",
+           "ci.dataset.store.commits:CommitLog.commit", "document, self.check_lease)", "document)",
+           Killer(STOOD_STILL, (0,)), (DamagedLevelError,)),
+    Mutant("half-manifest-kept", "Who takes over a run leaves the manifest that the driver before has not renamed.",
+           "ci.dataset.store.folders:remove_unnamed", "place.unlink(missing_ok=True)", "pass",
+           Killer(STOOD_STILL, (1,)), (DamagedLevelError,)),
 )  # fmt: skip
 
 COMPACT = (

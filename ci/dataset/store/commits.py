@@ -219,7 +219,7 @@ class CommitLog:
         if level.files:
             durable(self.folder(level.depth))
         durable(self.manifest(0).parent)
-        write_sealed(self.manifest(level.depth), document)
+        write_sealed(self.manifest(level.depth), document, self.check_lease)
 
     def forget(self, depth: int) -> None:
         """Give up a level and every later one: the last manifest goes first, so that what is left is a run."""

@@ -23,8 +23,14 @@ def digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def write_sealed(path: AnyPath, content: Mapping[str, Any]) -> None:
+def write_sealed(path: AnyPath, content: Mapping[str, Any], check: Callable[[], None] = lambda: None) -> None:
     """Write a document through to the disk under another name, then rename it, and write its folder through.
+
+    Args:
+        path: the place.
+        content: the document.
+        check: whether this driver may still write. It is asked between both, for who takes over removes what was not
+            renamed: so a driver that stood still in between cannot rename it any more.
 
     Raises:
         Refusal: in one line, when the place cannot be written.
@@ -33,10 +39,12 @@ def write_sealed(path: AnyPath, content: Mapping[str, Any]) -> None:
     text = json.dumps({**plain, SEAL: digest(plain)}, indent=1) + "\n"
     try:
         if isinstance(path, ObjectPath):
+            check()
             _make(path, text.encode())
         else:
-            replace(path, text, durable=True)
+            replace(path, text, durable=True, check=check)
     except OSError as error:
+        check()
         raise Refusal(f"cannot write {path}: {error.strerror or error}; mend that, then --resume") from error
 
 

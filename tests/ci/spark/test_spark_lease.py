@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.lease import NAME, lease_on
@@ -134,6 +136,42 @@ def test_a_driver_without_its_lease_commits_nothing(how: str, tmp_path: Path) ->
     with pytest.raises(Refusal, match="is gone or another driver's"):
         run.log.sweep(run.commits)
     assert list((tmp_path / "levels" / f"depth={lost_at:05}").iterdir()) != []
+
+
+@pytest.mark.parametrize("when", ["writes", "renames"])
+def test_a_driver_that_stands_still_in_a_commit_commits_nothing(
+    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where another driver takes over before the first writes its manifest or renames it, that of the other stays."""
+    program, stood = program_of(toys.HASTY, "3"), list[dict[str, bytes]]()
+    run, runner = begun(program, tmp_path, max_depth=4)
+    run.expand(runner)
+    run.cut, run.bounds = None, evolve(run.bounds, max_depth=None)
+    write, rename = tempfile.mkstemp, os.replace
+
+    def stand_still() -> None:
+        monkeypatch.setattr(tempfile, "mkstemp", write)
+        monkeypatch.setattr(os, "replace", rename)
+        (tmp_path / NAME).unlink()
+        other, its = begun(program, tmp_path, resume=True)
+        other.expand(its)
+        stood.append(tree(tmp_path))
+
+    def written(**options: Any) -> Any:
+        stand_still()
+        return write(**options)
+
+    def renamed(source: Any, target: Any) -> None:
+        stand_still()
+        rename(source, target)
+
+    changed = (tempfile, "mkstemp", written) if when == "writes" else (os, "replace", renamed)
+    monkeypatch.setattr(*changed)
+    with pytest.raises(Refusal, match="is gone or another driver's"):
+        run.expand(runner)
+    assert tree(tmp_path) == stood[0]
+    again, _ = begun(program, tmp_path, resume=True)
+    assert facts(finished(again)) == native_facts(program)
 
 
 def test_nothing_is_written_without_a_lease(tmp_path: Path) -> None:

@@ -59,9 +59,7 @@ def remove_unnamed(levels: AnyPath, named: Set[AnyPath]) -> None:
             for file in place.iterdir():
                 if file not in named:
                     file.unlink(missing_ok=True)
-        elif _FOLDER.fullmatch(place.name):
+        elif _FOLDER.fullmatch(place.name) or place.name.startswith(GONE):
             moved_folder = place.with_name(f"{GONE}{uuid.uuid4().hex}")
             place.rename(moved_folder)  # tasks that outlive a dead driver for a moment write no more into it
             shutil.rmtree(moved_folder)
-        elif place.name.startswith(GONE):
-            shutil.rmtree(place)

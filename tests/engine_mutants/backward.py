@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from tests.ci.spark import test_spark_backward
+from tests.ci.spark.faults import test_kinds
+from tests.ci.spark.test_spark_damage import DAMAGES
 from tests.engine_mutants.distributed import APART, BATCHES
 from tests.engine_mutants.mutant import Killer, Mutant
 
 CUT_BACKWARD = Killer(test_spark_backward.test_what_was_cut_is_uncertain, (1,))
 FOLDED = Killer(test_spark_backward.test_what_flows_to_a_state_is_all_bits)
+
+FLIPPED = Killer(test_kinds.test_a_damaged_checkpoint_is_not_believed, (tuple(DAMAGES).index("flipped at 0.3"),))
+ROUND = Killer(test_kinds.test_a_damaged_round_is_computed_again, (tuple(DAMAGES).index("swapped"),))
 
 
 def backward(system: int, memory: int) -> Killer:
@@ -49,6 +54,11 @@ BACKWARD = (
            "ci.spark.backward.checkpoint:BackwardLog.read", "if all(is_whole", "if True or all(is_whole",
            Killer(test_spark_backward.test_a_checkpoint_that_is_not_whole_is_not_taken_up, (0,)),
            (JobFailedError,)),
+    Mutant("checkpoint-digests-unread", "A checkpoint is taken up though the bytes of one of its files have changed.",
+           "ci.spark.backward.files:is_whole", "sha256_of(folder / file.name) == file.sha256", "True", FLIPPED,
+           (JobFailedError,)),
+    Mutant("rounds-digests-unread", "Rounds of a liveness search are taken up though the bytes of a file have changed.",
+           "ci.spark.liveness.rounds:KeptRound.is_whole", "== self.sha256", ".keys() == self.sha256.keys()", ROUND),
     Mutant("arcs-checksum-unread", "The checksums of the pages of arcs are not verified.",
            "ci.spark.backward.files:read_groups", "page_checksum_verification=True",
            "page_checksum_verification=False",

@@ -64,7 +64,7 @@ def schema(words: int, claim_words: int) -> pa.Schema:
     return pa.schema(columns)
 
 
-class _DigestingFile:
+class DigestingFile:
     """A file that hashes what is written to it."""
 
     closed = False
@@ -106,7 +106,7 @@ class _DigestingFile:
         return self._digest.hexdigest()
 
 
-class _DigestingObject(_DigestingFile):
+class _DigestingObject(DigestingFile):
     """An object that hashes what is written to it; it is made at once when it is closed."""
 
     def __init__(self, place: ObjectPath) -> None:
@@ -122,9 +122,9 @@ class _DigestingObject(_DigestingFile):
             self._file.close()
 
 
-def new_file(place: AnyPath) -> _DigestingFile:
+def new_file(place: AnyPath) -> DigestingFile:
     """A file that is not there yet, and hashes what is written to it."""
-    return _DigestingObject(place) if isinstance(place, ObjectPath) else _DigestingFile(place)
+    return _DigestingObject(place) if isinstance(place, ObjectPath) else DigestingFile(place)
 
 
 @define
@@ -149,7 +149,7 @@ class LevelWriter:
     _pending_rows: int = 0
     _row_groups: int = 0
     _name: str = field(init=False)
-    _file: _DigestingFile | None = field(init=False, default=None)
+    _file: DigestingFile | None = field(init=False, default=None)
     _writer: Any = field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +45,15 @@ def part_files(document: Any) -> PartFiles:
 
 @define
 class BackwardLog:
-    """The folder of a search, and its checkpoint."""
+    """The folder of a search, and its checkpoint.
+
+    Attributes:
+        out: the run's folder.
+        check: refuses to write once another driver may have taken over.
+    """
 
     out: Path
+    check: Callable[[], None]
     _of: Any = field(default=None)
 
     @property
@@ -94,7 +100,7 @@ class BackwardLog:
             for part in progress.parts
         ]
         document = {"of": self._of, "rounds": progress.rounds, "parts": parts, "own": progress.own}
-        write_sealed(self.folder / DOCUMENT, document)
+        write_sealed(self.folder / DOCUMENT, document, self.check)
         self._sweep(progress)
 
     def _sweep(self, progress: Progress) -> None:
@@ -106,6 +112,7 @@ class BackwardLog:
 
     def remove(self) -> None:
         """Forget the search."""
+        self.check()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -13,16 +13,18 @@ import pyarrow.parquet as pq
 from attrs import asdict, define, field, frozen
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError
-from kraftcheck.ci.dataset.store.levelfiles import COMPRESSION, DamagedLevelError
+from kraftcheck.ci.dataset.store.levelfiles import COMPRESSION, DamagedLevelError, DigestingFile
+from kraftcheck.ci.terminal.files import sha256_of
 
 
 @frozen
 class PartFile:
-    """A file with rows and bytes; it counts once the checkpoint names it."""
+    """A file with rows, bytes and their SHA-256; it counts once the checkpoint names it."""
 
     name: str
     rows: int
     bytes: int
+    sha256: str
 
     def document(self) -> dict[str, Any]:
         """For a result row or a checkpoint."""
@@ -36,6 +38,7 @@ class PartWriter:
     folder: Path
     kind: str
     _name: str = field(init=False)
+    _file: DigestingFile | None = field(init=False, default=None)
     _writer: Any = field(init=False, default=None)
     _rows: int = 0
 
@@ -49,9 +52,18 @@ class PartWriter:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
         """Finish the file, or remove it."""
-        if self._writer is not None:
-            self._writer.close()
+        if self._file is None:
+            return
+        try:
+            if kind is None:
+                self._writer.close()
+                self._file.close()
+        except BaseException:
+            kind = OSError
+            raise
+        finally:
             if kind is not None:
+                self._file.abandon()
                 (self.folder / self._name).unlink(missing_ok=True)
 
     def write(self, **columns: Any) -> None:
@@ -59,10 +71,11 @@ class PartWriter:
         table = pa.table({name: pa.array(values) for name, values in columns.items()})
         if not table.num_rows:
             return
-        if self._writer is None:
+        if self._file is None:
             self.folder.mkdir(parents=True, exist_ok=True)
+            self._file = DigestingFile(self.folder / self._name)
             self._writer = pq.ParquetWriter(
-                self.folder / self._name, table.schema, compression=COMPRESSION, use_dictionary=False,
+                pa.PythonFile(self._file, mode="w"), table.schema, compression=COMPRESSION, use_dictionary=False,
                 write_page_checksum=True,
             )  # fmt: skip
         self._writer.write_table(table, row_group_size=table.num_rows)
@@ -70,9 +83,9 @@ class PartWriter:
 
     def result(self) -> PartFile | None:
         """The finished file; None when nothing was written."""
-        if self._writer is None:
+        if self._file is None:
             return None
-        return PartFile(self._name, self._rows, (self.folder / self._name).stat().st_size)
+        return PartFile(self._name, self._rows, self._file.size, self._file.hexdigest())
 
 
 def written_file(folder: Path, kind: str, **columns: Any) -> PartFile | None:
@@ -105,7 +118,7 @@ def read_groups(folder: Path, file: PartFile | None, *names: str) -> Iterator[li
 
 def file_of(document: Any) -> PartFile | None:
     """The file that a document names."""
-    return None if document is None else PartFile(document["name"], int(document["rows"]), int(document["bytes"]))
+    return None if document is None else PartFile(**document)
 
 
 def check_written(folder: Path, file: PartFile | None) -> None:
@@ -114,14 +127,19 @@ def check_written(folder: Path, file: PartFile | None) -> None:
     Raises:
         JobFailedError: when it does not, as where workers wrote to disks of their own.
     """
-    if file is not None and not is_whole(folder, file):
+    if file is not None and not _is_there(folder, file):
         mend = "the workers do not share this disk; choose another --out"
         raise JobFailedError(f"a job left no file {file.name} in {folder}: {mend}")
 
 
-def is_whole(folder: Path, file: PartFile | None) -> bool:
+def _is_there(folder: Path, file: PartFile) -> bool:
     """Whether a file is there with its size."""
     try:
-        return file is None or (folder / file.name).stat().st_size == file.bytes
+        return (folder / file.name).stat().st_size == file.bytes
     except OSError:
         return False
+
+
+def is_whole(folder: Path, file: PartFile | None) -> bool:
+    """Whether a file has the bytes that were written."""
+    return file is None or (_is_there(folder, file) and sha256_of(folder / file.name) == file.sha256)

@@ -104,7 +104,7 @@ class SparkBackward:
 
     def __attrs_post_init__(self) -> None:
         """Lay out the marks."""
-        self._kept = BackwardLog(on_disk(self.log.out))
+        self._kept = BackwardLog(on_disk(self.log.out), self.log.check_lease)
         self._bits = Bits(len(self.program.recovers))
 
     def run(self, stop: threading.Event) -> Recoverability:

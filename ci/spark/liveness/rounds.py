@@ -1,24 +1,26 @@
 """Rounds whose results are kept: a search that was killed goes on after the last one that was finished.
 
 A search asks for the results of its rounds by name, always the same ones in the same order. What a log has under a
-name is read again; else it is computed, written to files, and then noted in one document, which is renamed into place.
+name is read again, if its files are those that were written; else it is computed, written to files, and then noted in
+one document, which is renamed into place.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from attrs import define, field, frozen
+from attrs import asdict, define, field, frozen
 
+from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
 from kraftcheck.ci.spark.session import on_this_disk
 from kraftcheck.ci.spark.written import written
+from kraftcheck.ci.terminal.files import sha256_of
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.liveness.fair import StoppedError
 
 DOCUMENT = "rounds.json"
@@ -33,6 +35,27 @@ class Round:
     count: int
 
 
+@frozen
+class KeptRound:
+    """What a log notes of a round: how many rows, and the SHA-256 of each file by name."""
+
+    count: int
+    sha256: dict[str, str]
+
+    @classmethod
+    def of(cls, files: Sequence[Path]) -> KeptRound:
+        """A round that was written to files."""
+        rows = sum(pq.read_metadata(file).num_rows for file in files)
+        return cls(rows, {file.name: sha256_of(file) for file in files})
+
+    def is_whole(self, folder: Path) -> bool:
+        """Whether its files are those that were written, and no others."""
+        try:
+            return {file.name: sha256_of(file) for file in folder.glob("*.parquet")} == self.sha256
+        except OSError:
+            return False
+
+
 @define
 class RoundLog:
     """The rounds of a search.
@@ -43,6 +66,7 @@ class RoundLog:
         of: what they belong to; those of anything else are dropped.
         stop: set from outside; then no further round is computed, but StoppedError raised.
         report: called after each round with how many there were, and the rows of this one.
+        check: refuses to write once another driver may have taken over.
         rounds: so far, those that were read again among them.
         computed: those that were not.
     """
@@ -52,43 +76,44 @@ class RoundLog:
     of: Any
     stop: threading.Event
     report: Callable[[int, int], None]
+    check: Callable[[], None]
     rounds: int = 0
     computed: int = 0
-    _counts: dict[str, int] = field(factory=dict)
+    _kept: dict[str, KeptRound] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        """Read what there is, and drop what belongs to something else."""
+        """Read what there is, and drop what belongs to something else or is not what was written."""
         try:
-            document = json.loads((self.folder / DOCUMENT).read_text())
-        except FileNotFoundError:
+            document, _ = read_sealed(self.folder / DOCUMENT, "")
+        except Refusal:
             document = {}
         if document.get("of") == self.of:
-            self._counts = document["rounds"]
-            return
+            self._kept = {name: KeptRound(**one) for name, one in document["rounds"].items()}
+            if all(one.is_whole(self.folder / name) for name, one in self._kept.items()):
+                return
         self.remove()
         self.folder.mkdir()
 
     def round(self, name: str, schema: str, compute: Callable[[], Any]) -> Round:
         """The rows of a round; computed unless the log has them."""
         path = self.folder / name
-        if name not in self._counts:
+        if name not in self._kept:
             if self.stop.is_set():
                 raise StoppedError
+            self.check()
             compute().write.mode("overwrite").parquet(on_this_disk(path))
-            self._counts[name] = sum(pq.read_metadata(part).num_rows for part in written(path))
-            self._note()
+            self._kept[name] = KeptRound.of(written(path))
+            document = {"of": self.of, "rounds": {one: asdict(kept) for one, kept in self._kept.items()}}
+            write_sealed(self.folder / DOCUMENT, document, self.check)
             self.computed += 1
         self.rounds += 1
-        self.report(self.rounds, self._counts[name])
+        count = self._kept[name].count
+        self.report(self.rounds, count)
         frame = self.session.read.schema(schema).parquet(on_this_disk(path))
-        return Round(frame, path, self._counts[name])
+        return Round(frame, path, count)
 
     def remove(self) -> None:
         """Forget all rounds."""
+        self.check()
         shutil.rmtree(self.folder, ignore_errors=True)
-        self._counts = {}
-
-    def _note(self) -> None:
-        half = self.folder / f".{DOCUMENT}"
-        half.write_text(json.dumps({"of": self.of, "rounds": self._counts}))
-        os.replace(half, self.folder / DOCUMENT)
+        self._kept = {}

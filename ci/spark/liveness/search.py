@@ -86,8 +86,10 @@ class SparkLiveness:
         start, states = time.monotonic(), sum(level.rows for level in self.commits)
         context, name = self.cluster.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
         context.setJobGroup(name, "liveness")
-        of = [[level.depth, level.rows] for level in self.commits]
-        self._log = RoundLog(self.cluster.session, on_disk(self.log.out) / FOLDER, of, stop, self.report)
+        claims_of = [f"{one.claim.kind} {one.claim.id}" for one in self.program.liveness.claims]
+        of = [self.log.read_run()["run"], claims_of, *([level.depth, level.rows] for level in self.commits)]
+        folder = on_disk(self.log.out) / FOLDER
+        self._log = RoundLog(self.cluster.session, folder, of, stop, self.report, self.log.check_lease)
         try:
             with cancel_on(stop, context, name), for_sql(self.cluster.session, 4 * states):
                 findings = tuple(self._finding(number, stop) for number in claims)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.rounds import DOCUMENT
 from kraftcheck.ci.spark.liveness.search import FOLDER, SparkLiveness
@@ -136,7 +137,9 @@ def test_rounds_of_another_run_are_dropped(session: Any, tmp_path: Path) -> None
     cut, _ = judged(session, program, run, spec, 0, most=1)
     assert cut.findings is None
     document = tmp_path / "out" / FOLDER / DOCUMENT
-    document.write_text(document.read_text().replace('"of": [[0, 1]', '"of": [[0, 2]'))
+    kept, _ = read_sealed(document, "")
+    kept["of"][-1][1] += 1
+    write_sealed(document, kept)
     whole, again = judged(session, program, run, spec, None)
     assert again.computed == again.rounds
     assert whole.findings is not None

@@ -41,7 +41,7 @@ class Frame:
 def test_a_round_that_was_written_elsewhere_is_an_error(tmp_path: Path) -> None:
     """A round of liveness without a file here ends the search, and is not noted as one of no rows."""
     session = mock.MagicMock()  # would read a round of no rows
-    log = RoundLog(session, tmp_path / "rounds", [], threading.Event(), lambda rounds, rows: None)
+    log = RoundLog(session, tmp_path / "rounds", [], threading.Event(), lambda rounds, rows: None, lambda: None)
     frame = Frame(here=False)
     with pytest.raises(JobFailedError, match="the workers do not share this disk"):
         log.round("first", "place bigint", lambda: frame)

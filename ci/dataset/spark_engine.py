@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from attrs import define
 
 from kraftcheck.ci.dataset.store.objects import ObjectPath
-from kraftcheck.ci.spark.session import check_packages, for_sql, on_this_disk, parse_conf, start_session
+from kraftcheck.ci.spark.session import (
+    check_packages,
+    for_sql,
+    on_this_disk,
+    parse_conf,
+    start_session,
+    stopped_at_the_end,
+)
 from kraftcheck.ci.terminal.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -55,12 +62,10 @@ def open_session(
         own = {"spark.sql.catalogImplementation": "in-memory", "spark.sql.warehouse.dir": str(place / "warehouse")}
         checked = not verify or data.checked or check_locally(data.log, data.commits)
         session = start_session(master, workers, {**own, **parse_conf(conf)}, messages)
-        try:
+        with stopped_at_the_end(session, messages):
             if not checked:
                 check_on(session, data.log, data.commits, messages)
             yield session, messages
-        finally:
-            session.stop()
     except JobFailedError:
         raise
     except BaseException:

@@ -22,7 +22,7 @@ from kraftcheck.ci.spark.checking import check_on, check_sight_on
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.search import SparkLiveness
 from kraftcheck.ci.spark.options import ClusterOptions, default_buckets
-from kraftcheck.ci.spark.session import parse_conf, start_session
+from kraftcheck.ci.spark.session import parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.ci.spark.small import SMALL
 from kraftcheck.ci.systems.subject import Subject
@@ -84,12 +84,12 @@ class SparkEngine:
             session = start_session(self.master, self.threads, self.conf, place, schedules_only=not joins)
             begin_event.set()
             try:
-                ship_sources(session, here / SOURCES)
-                if run.log.lease is not None and not session.sparkContext.master.startswith("local"):
-                    check_sight_on(session, run.log.lease.sight(), place)
-                yield SparkCluster.of(session, spec, place, self.small)
+                with stopped_at_the_end(session, place):
+                    ship_sources(session, here / SOURCES)
+                    if run.log.lease is not None and not session.sparkContext.master.startswith("local"):
+                        check_sight_on(session, run.log.lease.sight(), place)
+                    yield SparkCluster.of(session, spec, place, self.small)
             finally:
-                session.stop()
                 (here / SOURCES).unlink(missing_ok=True)
 
     def go_on(self, run: DatasetRun, runner: SparkCluster, checked: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.objects import AnyPath, on_disk
 from kraftcheck.ci.terminal.refusal import Refusal
 
@@ -189,6 +191,42 @@ def start_session(
         return session
     except Exception as error:
         raise Refusal(f"Spark does not start: {str(error).splitlines()[0]} (see {log})") from error
+
+
+@contextmanager
+def stopped_at_the_end(session: Any, log: Path) -> Iterator[None]:
+    """Stop a session at the end; what Python's side of it says of a JVM that has gone is in the log.
+
+    Raises:
+        JobFailedError: when the JVM has gone, whatever else that made go wrong.
+    """
+    handler, server = logging.FileHandler(log), session.sparkContext._accumulatorServer
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%y-%m-%d %H:%M:%S"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    server.handle_error = lambda request, address: root.exception("the server of accumulators lost the JVM")
+    try:
+        try:
+            yield
+        finally:
+            if not _answers(session):
+                mend = "run it again, and an exploration with --resume"
+                raise JobFailedError(f"Spark's JVM has gone (killed? out of memory?): {mend} (details in {log})")
+            session.stop()
+    finally:
+        root.removeHandler(handler)
+        handler.close()
+
+
+def _answers(session: Any) -> bool:
+    """Whether the JVM of a session is there."""
+    from py4j.protocol import Py4JNetworkError
+
+    try:
+        session.sparkContext._jvm.java.lang.System.nanoTime()
+    except (Py4JNetworkError, OSError):
+        return False
+    return True
 
 
 def log_to(session: Any, log: Path) -> None:

@@ -18,7 +18,7 @@ from kraftcheck.ci.logs.replaying import ReplayOptions
 from kraftcheck.ci.logs.report import LogReport
 from kraftcheck.ci.logs.spark.tasks import OUTCOMES, Task, start_worker, task
 from kraftcheck.ci.spark.errors import job_error
-from kraftcheck.ci.spark.session import parse_conf, start_session
+from kraftcheck.ci.spark.session import parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.ci.terminal.refusal import Refusal
 
@@ -40,16 +40,16 @@ def replay_with_spark(
     with filled_folder(out) as place:
         session = start_session(None, workers, parse_conf(conf), out / LOG)
         try:
-            ship_sources(session, out / SOURCES)
-            _start_workers(session, int(session.sparkContext.defaultParallelism))
-            ready()
-            return _collect_reports(session, logs, task(logs, options, place.absolute()))
+            with stopped_at_the_end(session, out / LOG):
+                ship_sources(session, out / SOURCES)
+                _start_workers(session, int(session.sparkContext.defaultParallelism))
+                ready()
+                return _collect_reports(session, logs, task(logs, options, place.absolute()))
         except Refusal:
             raise
         except Exception as error:
             raise job_error(error, out / LOG) from error
         finally:
-            session.stop()
             (out / SOURCES).unlink(missing_ok=True)
 
 

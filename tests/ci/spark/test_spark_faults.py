@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.bench.standalone import standalone
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.jobs import SparkCluster
@@ -24,7 +25,7 @@ from kraftcheck.solvers.program.trace import trace
 from tests import toys
 from tests.ci.spark.levels import BUCKET_BITS, begun, facts, finished, native_facts, program_of
 from tests.ci.spark.losses import KILLED, Dying, kill_worker
-from tests.ci.spark.standalone import EXECUTOR_KILLED, HOST_KILLED, standalone
+from tests.ci.spark.standalone import EXECUTOR_KILLED, HOST_KILLED
 from tests.ci.spark.test_spark import counts
 from tests.shared.commands import kraftcheck, start
 from tests.shared.places import ROOT
@@ -73,9 +74,9 @@ def test_a_lost_executor_changes_nothing(tmp_path: Path) -> None:
 def test_a_standalone_cluster_that_loses_a_worker_and_an_executor_changes_nothing(tmp_path: Path) -> None:
     """With half of its workers killed within a level, then an executor, a run has the native result, each file once."""
     out = tmp_path / "out"
-    with standalone(tmp_path, workers=2) as url:
+    with standalone(tmp_path, 2, {"PYTHONPATH": str(ROOT)}) as cluster:
         ran = subprocess.run(
-            [sys.executable, "-m", "tests.ci.spark.standalone", url, str(out)],
+            [sys.executable, "-m", "tests.ci.spark.standalone", cluster.url, str(out)],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from kraftcheck.ci.bench.standalone import Standalone, standalone
+from tests.ci.spark.faults.driver import QUICK
 from tests.shared.places import ROOT
 
 WORKERS = 2
@@ -15,7 +16,7 @@ WORKERS = 2
 @pytest.fixture(scope="session")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     """The cluster, which ends with the session."""
-    with standalone(tmp_path_factory.mktemp("cluster"), WORKERS, {"PYTHONPATH": str(ROOT)}) as cluster:
+    with standalone(tmp_path_factory.mktemp("cluster"), WORKERS, {"PYTHONPATH": str(ROOT), **QUICK}) as cluster:
         yield cluster
 
 

@@ -22,6 +22,9 @@ from tests.shared.places import ROOT
 CONF = {"spark.driver.memory": "512m", "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1"}
 """Of all drivers: the machine of a test has little memory."""
 
+QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""The environment of JVMs that live for seconds: they compile quickly."""
+
 LONG = 900.0
 """Seconds after which a run that does not go on has failed, on a busy machine too."""
 
@@ -97,7 +100,7 @@ class Driver:
         words = [*self.space.words, "--engine", "spark", "--handover", self.space.handover, "--out", self.out,
                  "--json", self.told, *self.more, *conf]  # fmt: skip
         again = resume and (self.out / "run.json").exists()
-        self._process = start([*words, "--resume"] if again else words, environment=dict(self.environment))
+        self._process = start([*words, "--resume"] if again else words, environment={**QUICK, **self.environment})
 
     def processes(self, pattern: str) -> list[int]:
         """The processes below it whose command line has a word."""

@@ -18,7 +18,7 @@ from kraftcheck.ci.bench.standalone import Standalone
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.lease import NAME
 from tests import toys
-from tests.ci.spark.faults.driver import LONG, Driver, awaited, below, driven, send
+from tests.ci.spark.faults.driver import LONG, QUICK, Driver, awaited, below, driven, send
 from tests.ci.spark.faults.slow import SCOPE
 from tests.ci.spark.faults.space import MEDIUM, assert_whole, said
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
@@ -76,7 +76,7 @@ def slow(*words: object) -> subprocess.Popen[str]:
     """A process of `tests.ci.spark.faults.slow`."""
     return subprocess.Popen(
         [sys.executable, "-m", "tests.ci.spark.faults.slow", *map(str, words)], cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, **QUICK, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 

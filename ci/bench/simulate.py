@@ -1,20 +1,25 @@
 """The simulation of clusters: `python -m kraftcheck.ci.bench --simulate [CASE or OUT ...]`.
 
-A case is explored by Spark on one core and on two; each run predicts the other, which shows the error of the model.
-What it predicts for more cores and larger spaces follows from the run on two. OUT is the folder of a run by Spark that
-is finished: its own times are taken, and nothing is run.
+A case is explored by an embedded Spark on one core and on two, and by standalone clusters of workers of one core each.
+Each run predicts itself, which shows how well tasks are scheduled, and that on two cores predicts the others. What is
+predicted for more cores and larger spaces follows from it, too. OUT is the folder of a run by Spark that is finished:
+its own times are taken, and nothing is run.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve, frozen
 
 from kraftcheck.ci.bench import spark as bench_spark
-from kraftcheck.ci.bench.simulation import Simulation, levels_of
+from kraftcheck.ci.bench.simulation import Prediction, Simulation, levels_of, opened, spread
+from kraftcheck.ci.bench.standalone import standalone
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.manifests import Commit
@@ -24,6 +29,12 @@ from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 
 CASES = {case.name: case for case in bench_spark.CASES if case.name in ("one-million", "two-million")}
+RUNS = (("embedded", 1), ("embedded", 2), ("cluster", 2), ("cluster", 4))
+"""Where a case is explored, and on how many cores."""
+
+FROM = ("embedded", 2)
+"""The run that predicts the others."""
+
 CORES = (1, 2, 64, 128, 256, 512)
 SCALES = (1, 100, 10_000)
 BUCKETS = 4096
@@ -35,23 +46,25 @@ class SimulationRow:
 
     Attributes:
         case: the case or the folder.
-        of_cores: those of the run that it follows from.
-        cores, scale, buckets: of the run that it is about.
-        states: that this run would have.
-        seconds, busy, opens: as in `Prediction`.
-        measured: seconds that such a run took; 0: it was not run.
+        of: the run that it follows from.
+        about: the run that it is about.
+        cores, scale, buckets: of that run.
+        states: that it would have.
+        predicted: of it.
+        measured: of the run itself; None: it was not run.
+        load: of the machine when that had ended.
     """
 
     case: str
-    of_cores: int
+    of: str
+    about: str
     cores: int
     scale: int
     buckets: int
     states: int
-    seconds: float
-    busy: float
-    opens: int
-    measured: float = 0.0
+    predicted: Prediction
+    measured: Prediction | None = None
+    load: float = 0.0
 
 
 def measure(cases: Sequence[str]) -> list[SimulationRow]:
@@ -62,31 +75,54 @@ def measure(cases: Sequence[str]) -> list[SimulationRow]:
     """
     rows = []
     for case in cases or ("one-million",):
-        found = _of_case(case) if case in CASES else {0: _of_folder(Path(case))}
-        rows += _checks(case, {cores: one for cores, one in found.items() if cores})
-        cores = max(found)
-        rows += _table(case, cores, *found[cores][:2])
+        if case in CASES:
+            found = _of_case(case)
+            rows += _checks(case, found)
+            chosen = found[FROM]
+        else:
+            chosen = _of_folder(Path(case))
+        rows += _table(case, chosen)
     return rows
 
 
-Found = tuple[Simulation, int, float]
-"""A model, the states of its run, and the seconds that its jobs took."""
+@frozen
+class Found:
+    """A run: its model, its states, and what was measured of it; the load of the machine when it had ended."""
+
+    name: str
+    cores: int
+    model: Simulation
+    states: int
+    measured: Prediction
+    load: float
 
 
-def _of_case(name: str) -> dict[int, Found]:
-    """By cores the model of a run."""
-    case, found = evolve(CASES[name], memory=None), dict[int, Found]()
+def _of_case(name: str) -> dict[tuple[str, int], Found]:
+    """The runs of a case."""
+    case, found = evolve(CASES[name], memory=None), dict[tuple[str, int], Found]()
     chosen = subject(case.system, case.scope, {}, case.rules)
     with tempfile.TemporaryDirectory(prefix="kraftcheck-cache-") as cache:
-        for cores in (1, 2):
+        for where, cores in RUNS:
 
-            def use(run: DatasetRun, cores: int = cores) -> None:
+            def use(run: DatasetRun, where: str = where, cores: int = cores) -> None:
                 folders = [(on_disk(run.log.folder(level.depth)), level.files) for level in run.commits]
                 files = [folder / file.name for folder, files in folders for file in files]
-                found[cores] = _found(run.commits, read_times(on_disk(run.log.out)), run.blocks.spec.buckets, files)
+                times, buckets = read_times(on_disk(run.log.out)), run.blocks.spec.buckets
+                found[where, cores] = _found(f"{where} {cores}", run.commits, times, buckets, files)
 
-            bench_spark.spark(case, chosen, cores, Path(cache), use)
+            with _place(where, cores) as start_on:
+                bench_spark.spark(case, chosen, cores, Path(cache), use, start_on)
     return found
+
+
+@contextlib.contextmanager
+def _place(where: str, cores: int) -> Iterator[Callable[[int, Mapping[str, str], Path], Any]]:
+    """What starts a session there."""
+    if where == "embedded":
+        yield bench_spark.embedded
+        return
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-cluster-") as folder, standalone(Path(folder), cores) as one:
+        yield one.session
 
 
 def _of_folder(out: Path) -> Found:
@@ -94,46 +130,51 @@ def _of_folder(out: Path) -> Found:
     data = Dataset.open(out, verify=False)
     try:
         jobs = read_times(out)
-        return _found(data.commits, jobs, int(data.of["buckets"]), [on_disk(path) for path in data.files()])
+        files = [on_disk(path) for path in data.files()]
+        return _found(str(out), data.commits, jobs, int(data.of["buckets"]), files)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Refusal(f"{out / NAME}: {error}; only a run by this version of --engine spark has the times") from error
 
 
-def _found(commits: Sequence[Commit], jobs: Sequence[JobTimes], buckets: int, files: Sequence[Path]) -> Found:
+def _found(
+    name: str, commits: Sequence[Commit], jobs: Sequence[JobTimes], buckets: int, files: Sequence[Path]
+) -> Found:
     levels = levels_of(commits, jobs)
     model = Simulation.of(levels, buckets, files)
     first, last = levels[0].job, levels[-1].job
-    return model, sum(level.rows for level in commits), last.start + last.seconds - first.start
+    seconds, cores = last.start + last.seconds - first.start, max(level.job.cores for level in levels)
+    stages = [stage for level in levels for stage in level.job.stages]
+    work = sum(sum(spread(stage.seconds, stage.tasks)) for stage in stages)
+    tasks, opens = sum(stage.tasks for stage in stages), opened(commits, buckets)
+    measured = Prediction(seconds, work / (cores * seconds), tasks, work, opens)
+    return Found(name, cores, model, sum(level.rows for level in commits), measured, os.getloadavg()[0])
 
 
-def _checks(case: str, found: dict[int, Found]) -> list[SimulationRow]:
-    """What each run predicts for itself and the others, beside what they took."""
-    if found:
-        print(f"{'case':20} {'from cores':>10} {'to cores':>8} {'predicted s':>11} {'measured s':>10} {'error':>7}")
-    rows = []
-    for of_cores, (model, states, _) in found.items():
-        for cores, (_, _, measured) in found.items():
-            one = model.predict(cores)
-            row = SimulationRow(
-                case, of_cores, cores, 1, model.buckets, states, one.seconds, one.busy, one.opens, measured
-            )
-            error = one.seconds / measured - 1
-            print(f"{case:20} {of_cores:10} {cores:8} {one.seconds:11.1f} {measured:10.1f} {error:+7.0%}", flush=True)
-            rows.append(row)
+def _checks(case: str, found: Mapping[tuple[str, int], Found]) -> list[SimulationRow]:
+    """What each run predicts for itself, and one of them for the others, beside what was measured."""
+    print(f"{case}; predicted / measured\n{'from':11} {'for':11} {'seconds':>15} {'error':>6} {'tasks':>9} "
+          f"{'s in tasks':>15} {'error':>6} {'files opened':>13} {'load':>5}")  # fmt: skip
+    rows, source, every = [], found[FROM], list(found.values())
+    for of, about in [(one, one) for one in every] + [(source, one) for one in every if one is not source]:
+        one, real = of.model.predict(about.cores), about.measured
+        rows.append(SimulationRow(case, of.name, about.name, about.cores, 1, about.model.buckets, about.states, one,
+                                  real, about.load))  # fmt: skip
+        print(f"{of.name:11} {about.name:11} {f'{one.seconds:.1f} / {real.seconds:.1f}':>15} "
+              f"{one.seconds / real.seconds - 1:+6.0%} {f'{one.tasks} / {real.tasks}':>9} "
+              f"{f'{one.work:.1f} / {real.work:.1f}':>15} {one.work / real.work - 1:+6.0%} "
+              f"{f'{one.opens} / {real.opens}':>13} {about.load:5.1f}", flush=True)  # fmt: skip
     return rows
 
 
-def _table(case: str, of_cores: int, model: Simulation, states: int) -> list[SimulationRow]:
+def _table(case: str, found: Found) -> list[SimulationRow]:
     """Predictions for more cores and larger spaces, with as many levels."""
     print(f"\n{'states':>15} {'buckets':>7} {'cores':>6} {'seconds':>10} {'core hours':>10} {'busy':>5} {'opens':>10}")
-    rows = []
+    rows, model = [], found.model
     for scale in SCALES:
         buckets = max(model.buckets, BUCKETS if scale > 1 else 0)
         for cores in CORES:
             one = model.predict(cores, scale, buckets)
-            row = SimulationRow(
-                case, of_cores, cores, scale, buckets, scale * states, one.seconds, one.busy, one.opens
-            )
+            row = SimulationRow(case, found.name, "", cores, scale, buckets, scale * found.states, one)
             print(f"{row.states:15,} {buckets:7,} {cores:6} {one.seconds:10,.1f} {one.seconds * cores / 3600:10,.2f} "
                   f"{one.busy:5.0%} {one.opens:10,}", flush=True)  # fmt: skip
             rows.append(row)

@@ -56,11 +56,15 @@ class Prediction:
     Attributes:
         seconds: of all jobs, and of the driver between them.
         busy: the part of the cores' time in which they have a task.
-        opens: files that tasks open.
+        tasks: how many there are.
+        work: seconds that all of them take together.
+        opens: files that tasks of second stages open.
     """
 
     seconds: float
     busy: float
+    tasks: int
+    work: float
     opens: int
 
 
@@ -74,6 +78,16 @@ def levels_of(commits: Sequence[Commit], jobs: Iterable[JobTimes]) -> list[Level
             visited = sum(one.rows for one in commits[: level.depth])
             levels.append(LevelTimes(job, before.rows, ratio, visited))
     return levels
+
+
+def opened(commits: Sequence[Commit], buckets: int) -> int:
+    """Files that the tasks of second stages opened, by the buckets that they sifted and those that files hold."""
+    count = 0
+    for level in commits:
+        if targets := int(level.cost.get("sift_tasks", 0)):
+            before = (group for one in commits[: level.depth] for group in one.groups)
+            count += len({(group.bucket * targets // buckets, group.file) for group in before})
+    return count
 
 
 def makespan(seconds: Iterable[float], cores: int) -> float:
@@ -167,7 +181,8 @@ class Simulation:
             buckets: parts of the visited set; None: those of the run.
         """
         seconds = used = 0.0
-        opens, simulated, measured = 0, _Parts(), _Parts()
+        many = opens = 0
+        simulated, measured = _Parts(), _Parts()
         for level in self.levels:
             seconds += self.driver_seconds
             if not level.job.stages and scale * level.rows < 1 << 13:
@@ -181,13 +196,13 @@ class Simulation:
             extra = max(0.0, mine - measured.opened_by(stages[1].tasks))
             simulated.add(counts[1], rows, cores)
             measured.add(stages[1].tasks, level.rows, level.job.cores)
-            opens += mine
+            opens, many = opens + mine, many + sum(counts)
             for number, (stage, count) in enumerate(zip(stages, counts, strict=True)):
                 tasks = self._tasks(stage, count, scale, extra * self.open_seconds / count if number else 0.0)
                 used += sum(tasks)
                 seconds += makespan(tasks, cores)
             seconds += self.job_seconds + self.dispatch_seconds * sum(counts)
-        return Prediction(seconds, used / (cores * seconds), opens)
+        return Prediction(seconds, used / (cores * seconds), many, used, opens)
 
     def _like(self, level: LevelTimes) -> tuple[StageTimes, ...]:
         """A level that the driver made, as if Spark had: with the work a row that the largest level has."""

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve, field, frozen
 
@@ -190,26 +191,25 @@ def native(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRo
     )  # fmt: skip
 
 
+def embedded(cores: int, conf: Mapping[str, str], log: Path) -> Any:
+    """A session whose tasks run in processes of the driver's."""
+    return start_session(f"local[{cores},{ATTEMPTS}]", cores, conf, log, schedules_only=True)
+
+
 def spark(
-    case: SparkCase, chosen: Subject, cores: int, cache: Path, use: Callable[[DatasetRun], None] = lambda run: None
-) -> SparkRow:
+    case: SparkCase, chosen: Subject, cores: int, cache: Path, use: Callable[[DatasetRun], None] = lambda run: None,
+    start_on: Callable[[int, Mapping[str, str], Path], Any] = embedded,
+) -> SparkRow:  # fmt: skip
     """The Spark engine on a case; a warm session, as the first level would else be charged with its start."""
     traced = program(chosen)
     kernel, spec = load_kernel(traced, cache), block_spec(traced, BUCKET_BITS, ObjectCache(cache))
     with tempfile.TemporaryDirectory(prefix="kraftcheck-bench-") as place, peak_memory() as peak, _log(place) as log:
         log.begin(identity(chosen, traced, BUCKET_BITS), decoding(traced))
-        master, messages = f"local[{cores},{ATTEMPTS}]", Path(place) / "spark.log"
-        session = start_session(master, cores, case.conf, messages, schedules_only=True)
+        session = start_on(cores, case.conf, Path(place) / "spark.log")
         try:
             session.range(0, cores, 1, cores).mapInArrow(lambda batches: batches, "id bigint").collect()
-            run = DatasetRun(
-                kernel,
-                load_block_kernel(spec),
-                log,
-                Bounds(case.handover, 4 << 30, cores),
-                threading.Event(),
-                lambda *_: None,
-            )
+            bounds = Bounds(case.handover, 4 << 30, cores)
+            run = DatasetRun(kernel, load_block_kernel(spec), log, bounds, threading.Event(), lambda *_: None)
             start = time.perf_counter()
             run.start()
             cluster = SparkCluster.of(session, spec, Path(place) / "spark.log", case.small)

@@ -10,8 +10,12 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from attrs import define, field
+
+from kraftcheck.ci.spark.session import start_session
+from kraftcheck.ci.spark.shipping import ship_sources
 
 HOST = "127.0.0.1"
 AWAITED = 600.0
@@ -68,6 +72,23 @@ class Standalone:
         """End a worker by kill -9; its executors follow it."""
         self.workers[number].kill()
         self.workers.pop(number).wait()
+
+    def session(self, cores: int, conf: Mapping[str, str], log: Path) -> Any:
+        """A session on the cluster, once so many executors of one core are there; they have the sources.
+
+        Raises:
+            Refusal: when Spark does not start.
+            RuntimeError: when fewer executors come.
+        """
+        own = {"spark.executor.memory": "512m", "spark.driver.host": HOST, **conf}
+        session = start_session(self.url, cores, own, log)
+        store, deadline = session.sparkContext._jsc.sc().statusStore(), time.monotonic() + AWAITED
+        while (found := store.executorList(True).size() - 1) < cores:  # the driver is among them
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{found} of {cores} executors came in {AWAITED:.0f} s")
+            time.sleep(0.1)
+        ship_sources(session, log.with_name("sources.zip"))
+        return session
 
     def close(self) -> None:
         """End all processes: a worker that is asked to ends its executors."""

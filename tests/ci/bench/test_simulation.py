@@ -9,10 +9,12 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.bench.simulate import measure
-from kraftcheck.ci.bench.simulation import LevelTimes, Simulation, makespan, spread
+from kraftcheck.ci.bench.simulation import LevelTimes, Simulation, makespan, opened, spread
 from kraftcheck.ci.dataset.search.levels import task_sizes
 from kraftcheck.ci.spark.times import QUANTILES, JobTimes, StageTimes, read_times
 from kraftcheck.ci.terminal.refusal import Refusal
+from tests import toys
+from tests.ci.spark.levels import begun, program_of
 
 
 def level(number: int, rows: int, seconds: float, cores: int = 2) -> LevelTimes:
@@ -94,3 +96,21 @@ def test_times_are_read_as_they_were_written(tmp_path: Path) -> None:
         measure([str(tmp_path)])
     with pytest.raises(ValueError, match="Spark made no level"):
         Simulation.of([], 64, [])
+
+
+def test_a_prediction_has_the_tasks_and_the_work_of_its_run() -> None:
+    """On as many cores a run predicts as many tasks as it had, and the seconds that they took together."""
+    stages = [stage for one in LEVELS for stage in one.job.stages]
+    one = Simulation.of(LEVELS, 64, []).predict(2)
+    assert one.tasks == sum(stage.tasks for stage in stages)
+    assert one.work == pytest.approx(sum(stage.tasks * stage.seconds[0] for stage in stages), rel=0.01)
+
+
+def test_files_are_opened_by_the_tasks_that_sift_their_buckets(tmp_path: Path) -> None:
+    """Each task of a second stage opens those files of earlier levels that hold one of its buckets."""
+    run, runner = begun(program_of(toys.HASTY, "5"), tmp_path)
+    run.expand(runner)
+    assert opened(run.commits, runner.spec.buckets) == sum(
+        len(level.files) for at, _ in enumerate(run.commits) if at for level in run.commits[:at]
+    )
+    assert opened(run.commits[:1], runner.spec.buckets) == 0

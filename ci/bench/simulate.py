@@ -145,7 +145,7 @@ def _found(
     seconds, cores = last.start + last.seconds - first.start, max(level.job.cores for level in levels)
     stages = [stage for level in levels for stage in level.job.stages]
     work = sum(sum(spread(stage.seconds, stage.tasks)) for stage in stages)
-    tasks, opens = sum(stage.tasks for stage in stages), opened(commits, buckets)
+    tasks, opens = sum(stage.tasks for stage in stages), opened(commits, buckets, cores)
     measured = Prediction(seconds, work / (cores * seconds), tasks, work, opens)
     return Found(name, cores, model, sum(level.rows for level in commits), measured, os.getloadavg()[0])
 
@@ -154,7 +154,7 @@ def _checks(case: str, found: Mapping[tuple[str, int], Found]) -> list[Simulatio
     """What each run predicts for itself, and one of them for the others, beside what was measured."""
     print(f"{case}; predicted / measured\n{'from':11} {'for':11} {'seconds':>15} {'error':>6} {'tasks':>9} "
           f"{'s in tasks':>15} {'error':>6} {'files opened':>13} {'load':>5}")  # fmt: skip
-    rows, source, every = [], found[FROM], list(found.values())
+    rows, source, every = list[SimulationRow](), found[FROM], list(found.values())
     for of, about in [(one, one) for one in every] + [(source, one) for one in every if one is not source]:
         one, real = of.model.predict(about.cores), about.measured
         rows.append(SimulationRow(case, of.name, about.name, about.cores, 1, about.model.buckets, about.states, one,
@@ -163,7 +163,17 @@ def _checks(case: str, found: Mapping[tuple[str, int], Found]) -> list[Simulatio
               f"{one.seconds / real.seconds - 1:+6.0%} {f'{one.tasks} / {real.tasks}':>9} "
               f"{f'{one.work:.1f} / {real.work:.1f}':>15} {one.work / real.work - 1:+6.0%} "
               f"{f'{one.opens} / {real.opens}':>13} {about.load:5.1f}", flush=True)  # fmt: skip
+    _costs(every)
     return rows
+
+
+def _costs(every: Sequence[Found]) -> None:
+    """What each model has for a task without work, a file opened, a job, a task in the driver, and between jobs."""
+    print(f"\n{'fixed costs':11} {'task s':>7} {'open ms':>8} {'job s':>6} {'ms a task':>10} {'between s':>10}")
+    for one in every:
+        model = one.model
+        print(f"{one.name:11} {model.task_seconds:7.3f} {1000 * model.open_seconds:8.2f} {model.job_seconds:6.2f} "
+              f"{1000 * model.dispatch_seconds:10.1f} {model.driver_seconds:10.2f}")  # fmt: skip
 
 
 def _table(case: str, found: Found) -> list[SimulationRow]:
@@ -178,9 +188,5 @@ def _table(case: str, found: Found) -> list[SimulationRow]:
             print(f"{row.states:15,} {buckets:7,} {cores:6} {one.seconds:10,.1f} {one.seconds * cores / 3600:10,.2f} "
                   f"{one.busy:5.0%} {one.opens:10,}", flush=True)  # fmt: skip
             rows.append(row)
-    print(
-        f"\na task without work {model.task_seconds:.3f} s, a file opened {1000 * model.open_seconds:.2f} ms, a job "
-        f"{model.job_seconds:.2f} s and {1000 * model.dispatch_seconds:.1f} ms a task in the driver, between jobs "
-        f"{model.driver_seconds:.2f} s. Left out: network, shared storage, lost tasks, memory, the native start"
-    )
+    print("\nLeft out: network, shared storage, lost tasks, memory, the native start")
     return rows

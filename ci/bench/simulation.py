@@ -41,12 +41,14 @@ class LevelTimes:
         rows: states that were expanded.
         ratio: candidates for each, as the plan expected.
         visited: states of all levels before it.
+        native: levels before it that were made natively, each in one file.
     """
 
     job: JobTimes
     rows: int
     ratio: float
     visited: int
+    native: int = 0
 
 
 @frozen
@@ -76,18 +78,43 @@ def levels_of(commits: Sequence[Commit], jobs: Iterable[JobTimes]) -> list[Level
         if job is not None:
             ratio = before.cost.get("candidates", 0) / max(1, before.rows) or 4.0
             visited = sum(one.rows for one in commits[: level.depth])
-            levels.append(LevelTimes(job, before.rows, ratio, visited))
+            native = sum(one.engine == "native" for one in commits[: level.depth])
+            levels.append(LevelTimes(job, before.rows, ratio, visited, native))
     return levels
 
 
-def opened(commits: Sequence[Commit], buckets: int) -> int:
-    """Files that the tasks of second stages opened, by the buckets that they sifted and those that files hold."""
-    count = 0
+def opened(commits: Sequence[Commit], buckets: int, cores: int | None = None) -> int:
+    """Files that the tasks of second stages opened, by the buckets that they sifted and those that files hold.
+
+    Args:
+        commits: the levels.
+        buckets: parts of the visited set.
+        cores: on which old levels were merged; None: they were not.
+    """
+    count, rows, parts = 0, list[int](), list[list[set[int]]]()
     for level in commits:
         if targets := int(level.cost.get("sift_tasks", 0)):
-            before = (group for one in commits[: level.depth] for group in one.groups)
-            count += len({(group.bucket * targets // buckets, group.file) for group in before})
+            if cores is not None and (at := first_merged(rows)) is not None:
+                rows[at:] = [sum(rows[at:])]
+                parts[at:] = [_merged_files(buckets, merge_tasks(rows[at], cores))]
+            count += sum(len({bucket * targets // buckets for bucket in file}) for part in parts for file in part)
+        rows.append(level.rows)
+        parts.append(_files_of(level))
     return count
+
+
+def _files_of(level: Commit) -> list[set[int]]:
+    """The buckets that each file of a level holds."""
+    files = dict[str, set[int]]()
+    for group in level.groups:
+        files.setdefault(group.file, set()).add(group.bucket)
+    return [*files.values()]
+
+
+def _merged_files(buckets: int, tasks: int) -> list[set[int]]:
+    """The buckets that each file of a run holds, which so many tasks merged."""
+    borders = [buckets * task // tasks for task in range(tasks + 1)]
+    return [set(range(first, last)) for first, last in itertools.pairwise(borders)]
 
 
 def makespan(seconds: Iterable[float], cores: int) -> float:
@@ -117,9 +144,14 @@ class _Parts:
     files: list[int] = field(factory=list)
     rows: list[int] = field(factory=list)
 
+    @classmethod
+    def native(cls, levels: int) -> _Parts:
+        """So many levels that were made natively: one file each, of few states."""
+        return cls([1] * levels, [1] * levels)
+
     def opened_by(self, tasks: int) -> int:
         """Files that so many tasks open, which share the buckets."""
-        return sum(max(tasks, files) for files in self.files)
+        return _opens(tasks, self.files)
 
     def add(self, files: int, rows: int, cores: int) -> None:
         """A level; old ones are merged as the engine does."""
@@ -182,7 +214,7 @@ class Simulation:
         """
         seconds = used = 0.0
         many = opens = 0
-        simulated, measured = _Parts(), _Parts()
+        simulated, measured = (_Parts.native(self.levels[0].native) for _ in range(2))
         for level in self.levels:
             seconds += self.driver_seconds
             if not level.job.stages and scale * level.rows < 1 << 13:
@@ -191,7 +223,8 @@ class Simulation:
             stages = level.job.stages or self._like(level)
             rows, visited = int(level.rows * scale), int(level.visited * scale)
             split, second = task_sizes(rows, rows * level.ratio, visited, cores)
-            counts = max(1, -(-rows // split)), min(second, buckets or self.buckets)
+            parts = buckets or self.buckets
+            counts = _packed(rows, parts, split), min(second, parts)
             mine = simulated.opened_by(counts[1])
             extra = max(0.0, mine - measured.opened_by(stages[1].tasks))
             simulated.add(counts[1], rows, cores)
@@ -223,12 +256,23 @@ class Simulation:
         return [self.task_seconds + more + one * each for one in shape]
 
 
+def _packed(rows: int, buckets: int, most: int) -> int:
+    """Tasks of at most so many rows, if buckets of equal size are not split."""
+    groups = max(1, min(rows, buckets))
+    return -(-groups // max(1, most * groups // max(1, rows)))
+
+
+def _opens(tasks: int, files: Iterable[int]) -> int:
+    """Files that tasks open, each of which has a range of buckets, of levels that have so many files of a range."""
+    return sum(tasks + one - math.gcd(tasks, one) for one in files)
+
+
 def _line(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
-    """The line through points, by least squares; neither of its numbers is below 0."""
-    if len(set(xs)) < 2:
-        return statistics.fmean(ys), 0.0
-    slope, base = statistics.linear_regression(xs, ys)
-    return (base, slope) if slope >= 0 and base >= 0 else (statistics.fmean(ys), 0.0)
+    """The line through points, by the median of the slopes between them; neither of its numbers is below 0."""
+    points = list(zip(xs, ys, strict=True))
+    slopes = [(d - b) / (c - a) for (a, b), (c, d) in itertools.combinations(points, 2) if a != c]
+    slope = max(0.0, statistics.median(slopes)) if slopes else 0.0
+    return max(0.0, statistics.median(y - slope * x for x, y in points)), slope
 
 
 def _open_seconds(files: Sequence[Path]) -> float:

@@ -10,7 +10,8 @@ from attrs import evolve
 
 from kraftcheck.ci.bench.simulate import measure
 from kraftcheck.ci.bench.simulation import LevelTimes, Simulation, makespan, opened, spread
-from kraftcheck.ci.dataset.search.levels import task_sizes
+from kraftcheck.ci.dataset.search.levels import splits, task_sizes
+from kraftcheck.ci.dataset.store.groups import Groups, RowGroup
 from kraftcheck.ci.spark.times import QUANTILES, JobTimes, StageTimes, read_times
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
@@ -20,7 +21,8 @@ from tests.ci.spark.levels import begun, program_of
 def level(number: int, rows: int, seconds: float, cores: int = 2) -> LevelTimes:
     """A level of tasks that all take as long, planned as the engine plans it; the driver takes a second."""
     split, targets = task_sizes(rows, 4.0 * rows, 10 * rows, cores)
-    counts = (-(-rows // split), min(64, targets))
+    groups = Groups.of(RowGroup(bucket, "part", 0, rows // 64) for bucket in range(64))
+    counts = (len(splits(groups, split)), min(64, targets))
     stages = tuple(StageTimes(count, (seconds,) * len(QUANTILES), 10, 20) for count in counts)
     wall = sum(makespan([seconds] * count, cores) for count in counts) + 1.0
     return LevelTimes(JobTimes(f"level {number}", 100.0 * number, wall, cores, stages), rows, 4.0, 10 * rows)
@@ -76,7 +78,10 @@ def test_opening_files_costs() -> None:
     model = Simulation.of(LEVELS, 4096, [])
     slow = evolve(model, open_seconds=0.1)
     assert slow.predict(512, 1000).seconds > model.predict(512, 1000).seconds
-    assert slow.predict(512, 1000).opens == model.predict(512, 1000).opens > model.predict(64, 1000).opens
+    assert slow.predict(512, 1000).opens == model.predict(512, 1000).opens
+    assert model.predict(512).opens > model.predict(2).opens
+    native = evolve(model, levels=tuple(evolve(one, native=3) for one in model.levels))
+    assert native.predict(2).opens > model.predict(2).opens
 
 
 def test_deep_spaces_open_few_files() -> None:
@@ -107,10 +112,11 @@ def test_a_prediction_has_the_tasks_and_the_work_of_its_run() -> None:
 
 
 def test_files_are_opened_by_the_tasks_that_sift_their_buckets(tmp_path: Path) -> None:
-    """Each task of a second stage opens those files of earlier levels that hold one of its buckets."""
+    """Each task of a second stage opens those files before it that hold one of its buckets; merged levels have fewer."""
     run, runner = begun(program_of(toys.HASTY, "5"), tmp_path)
     run.expand(runner)
     assert opened(run.commits, runner.spec.buckets) == sum(
         len(level.files) for at, _ in enumerate(run.commits) if at for level in run.commits[:at]
     )
     assert opened(run.commits[:1], runner.spec.buckets) == 0
+    assert 0 < opened(run.commits, runner.spec.buckets, 2) < opened(run.commits, runner.spec.buckets)

@@ -112,7 +112,7 @@ def test_a_prediction_has_the_tasks_and_the_work_of_its_run() -> None:
 
 
 def test_files_are_opened_by_the_tasks_that_sift_their_buckets(tmp_path: Path) -> None:
-    """Each task of a second stage opens those files before it that hold one of its buckets; merged levels have fewer."""
+    """Each task of a second stage opens those files before it that hold one of its buckets; merged levels are fewer."""
     run, runner = begun(program_of(toys.HASTY, "5"), tmp_path)
     run.expand(runner)
     assert opened(run.commits, runner.spec.buckets) == sum(

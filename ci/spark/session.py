@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.objects import AnyPath, on_disk
 from kraftcheck.ci.terminal.refusal import Refusal
 
@@ -200,6 +199,8 @@ def stopped_at_the_end(session: Any, log: Path) -> Iterator[None]:
     Raises:
         JobFailedError: when the JVM has gone, whatever else that made go wrong.
     """
+    from kraftcheck.ci.dataset.search.levels import JobFailedError  # imports pyarrow, which check_packages asks for
+
     handler, server = logging.FileHandler(log), session.sparkContext._accumulatorServer
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%y-%m-%d %H:%M:%S"))
     root = logging.getLogger()

@@ -70,12 +70,11 @@ class Sequence(Symbolic):
 
     def anywhere(self) -> Term:
         """The word at a place (or at several) that is bound by nothing."""
-        word = self.at(_place(self.graph))
-        if not isinstance(word, Sequence):
-            return self.graph.lift(word)
-        self.graph.binders += 1
+        place = _place(self.graph)
+        self.graph.binders += 1  # what the word binds itself is another place
         try:
-            return word.anywhere()
+            word = self.at(place)
+            return word.anywhere() if isinstance(word, Sequence) else self.graph.lift(word)
         finally:
             self.graph.binders -= 1
 

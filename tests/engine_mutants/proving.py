@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.ci.prove import test_smallest
 from tests.engine_mutants.mutant import Killer, Mutant
+from tests.model.language.words import test_sequences
 from tests.solvers.certificates import test_texts
 from tests.solvers.smt import (
     test_bounded,
@@ -245,6 +246,10 @@ UNROLLING = (
 )  # fmt: skip
 
 FEW_PARTICIPANTS = (
+    Mutant("places-confused", "What a word says of every place is said of the place that it is read at.",
+           "model.language.sequences:Sequence.anywhere", "word = self.at(place)",
+           "self.graph.binders -= 1; word = self.at(place); self.graph.binders += 1",
+           Killer(test_sequences.test_a_word_that_speaks_of_every_place_is_of_the_place_it_is_read_at)),
     Mutant("few-assume-nothing", "A counterexample with few begins where what is proven for any number does not hold.",
            "ci.prove.smallest:_known", "if claim.id in assumed]", "if claim.id in assumed[:0]]",
            Killer(test_smallest.test_few_assume_what_is_proven)),

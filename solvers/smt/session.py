@@ -34,6 +34,9 @@ PARTS = {"z3": 12, "bitwuzla": 84}
 """Conjuncts of a claim that each solver is asked for at a time: the hard ones of many brokers together cost more than
 apart, but Bitwuzla reads the premises anew for each query."""
 
+ALONE = 1
+"""As many of a claim about any number: each names places of its own, and every place has instances of all premises."""
+
 
 class SolverEngine(Protocol):
     """A solver that holds some premises."""
@@ -48,7 +51,7 @@ class SolverSession:
     def __init__(self, questions: Questions, premises: Premises, effort: Effort, clock: Clock) -> None:
         self._questions, self._premises, self._clock = questions, premises, clock
         self._names = {premise.get_id(): name for name, premise in premises.truths.items()}
-        self._part = PARTS[effort.solver]
+        self._part = ALONE if premises.endless() else PARTS[effort.solver]
         self._engine: SolverEngine | EndlessEngine
         if premises.endless():
             self._engine = EndlessEngine(premises, effort, questions.read)

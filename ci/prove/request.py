@@ -39,13 +39,17 @@ class ProofRequest:
         return subject(self.name, self.scope, self.bounds, self.rules, proof=proof, expressions=added)
 
     def of_numbers(self, system: System, numbers: Mapping[str, int]) -> Subject:
-        """The subject with numbers for the bounds that are `any`; what those free is no larger than they are."""
+        """The subject with numbers for the bounds that are `any`; what those free is no larger than they are.
+
+        What only provers take, such as logs without a largest offset, is as large as explorers take it.
+        """
         preset, added = system.setting(self.scope).bounds, Expressions(self.invariants, names=self.names)
         within = {
             bound.name: min(preset[bound.name], numbers[bound.freed_by])
             for bound in system.bounds if bound.freed_by in numbers and bound.name in preset
         }  # fmt: skip
-        return subject(self.name, self.scope, {**self.bounds, **within, **numbers}, self.rules, expressions=added)
+        taken = {b.name: min(self.bounds[b.name], b.hi) for b in system.bounds if b.name in self.bounds}
+        return subject(self.name, self.scope, {**taken, **within, **numbers}, self.rules, expressions=added)
 
     def build(self) -> Theory:
         """The theory."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from kraftcheck.model.language.anynumber.brokers import PerBroker
 from kraftcheck.model.language.anynumber.maps import each_record, record_of
+from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.system import Conjuncts
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, implies, negate
@@ -18,6 +19,14 @@ from kraftcheck.model.systems.replication.state import Broker, Replication
 
 EpochClaim = Callable[[Word, Word, Word], Truth]
 """A claim about a broker, an epoch and its leader."""
+
+LeaderClaim = Callable[[Word, Word, Broker], Truth]
+"""A claim about a broker that believes that it leads: of its number, its epoch and its record."""
+
+
+def endless(s: Replication) -> bool:
+    """Whether there are any number of brokers and of epochs."""
+    return isinstance(s.brokers, PerBroker) and isinstance(s.leaders, Sequence)
 
 
 def leading(s: Replication) -> Iterator[tuple[str, Word, Word, Broker, Truth]]:
@@ -31,13 +40,18 @@ def leading(s: Replication) -> Iterator[tuple[str, Word, Word, Broker, Truth]]:
         yield f"leader of epoch {epoch}", leader, epoch, b, all_of(leader >= 0, b.running(), b.epoch == epoch)
 
 
-def each_leading(s: Replication, claim: Callable[[Word, Word, Broker], Truth]) -> Conjuncts:
+def each_leading(s: Replication, claim: LeaderClaim) -> Conjuncts:
     """A claim about each broker that believes that it leads, of its epoch and its record."""
+    if endless(s):
+        return each_record(s.brokers, lambda n, b: implies(s.leads(n, b), claim(n, b.epoch, b)))
     return {name: implies(leads, claim(n, epoch, b)) for name, n, epoch, b, leads in leading(s)}
 
 
 def each_follower(s: Replication, claim: Callable[[Word, Word, Broker, Word, Broker], Truth]) -> Conjuncts:
     """A claim about each broker that believes that it leads, as above, and each other broker."""
+    if endless(s):
+        return each_leading(s, lambda n, epoch, b: all_of(
+            *each_other(s, n, lambda f, other: claim(n, epoch, b, f, other)).values()))  # fmt: skip
     parts: dict[str, Truth] = {}
     for name, n, epoch, b, leads in leading(s):
         others = each_other(s, n, lambda f, other, n=n, epoch=epoch, b=b: claim(n, epoch, b, f, other))  # type: ignore[misc]
@@ -54,6 +68,9 @@ def each_other(s: Replication, number: Word, claim: Callable[[Word, Broker], Tru
 
 def each_led(s: Replication, claim: EpochClaim) -> Conjuncts:
     """A claim about every broker and epoch; of any number of brokers only about the leader of each epoch."""
+    if endless(s):
+        return each_record(s.brokers, lambda n, _: all_of(
+            *of_each(s.leaders, lambda epoch, leader: claim(n, epoch, leader)).values()))  # fmt: skip
     if isinstance(s.brokers, PerBroker):
         return of_each(s.leaders, lambda epoch, leader: implies(leader >= 0, claim(leader, epoch, leader)))
     numbers = range(len(s.brokers))

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from attrs import frozen
 
 from kraftcheck.model.language.anynumber.brokers import PerBroker
-from kraftcheck.model.language.anynumber.maps import some_records
+from kraftcheck.model.language.anynumber.maps import each_record, some_records
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, concrete, implies, negate
-from kraftcheck.model.systems.replication.history import last_kept, until
-from kraftcheck.model.systems.replication.log import Log
+from kraftcheck.model.systems.replication.history import is_some, last_kept, of_each, until
+from kraftcheck.model.systems.replication.log import Log, larger
 from kraftcheck.model.systems.replication.state import (
     ACCEPTED,
     INELIGIBLE,
@@ -24,7 +24,7 @@ from kraftcheck.model.systems.replication.state import (
     Replication,
 )
 from kraftcheck.properties.kinds import always
-from kraftcheck.properties.replication.leaders import each_led, each_other, leading
+from kraftcheck.properties.replication.leaders import each_led, each_other, endless, leading
 from kraftcheck.properties.replication.lemmas_logs import asked, candidates, eligible
 
 
@@ -85,13 +85,19 @@ class View:
 
 def _views(s: Replication) -> Iterator[tuple[str, View]]:
     for name, n, epoch, b, leads in leading(s):
-        enough = all_of(leads, b.isr.size() >= b.min_isr)
-        yield name, View(n, epoch, b.log, enough, b.maximal_isr(), b.end_of)
-        accepted = any_of(b.answer == ACCEPTED, b.answer == OVERTAKEN)
-        known = choose(accepted, b.proposed, b.isr)
-        able = all_of(leads, any_of(accepted, b.answer == INELIGIBLE), known.size() >= b.min_isr)
-        refused = all_of(b.answer == INELIGIBLE, epoch == s.leader_epoch)
-        yield f"{name}, answered", View(n, epoch, b.log, able, known, b.end_of, refused)
+        now, answered = _views_of(s, n, epoch, b, leads)
+        yield from ((name, now), (f"{name}, answered", answered))
+
+
+def _views_of(s: Replication, n: Word, epoch: Word, b: Broker, leads: Truth) -> tuple[View, View]:
+    """What a broker that may lead may commit with: now, and once an answer has come."""
+    enough = all_of(leads, b.isr.size() >= b.min_isr)
+    now = View(n, epoch, b.log, enough, b.maximal_isr(), b.end_of)
+    accepted = any_of(b.answer == ACCEPTED, b.answer == OVERTAKEN)
+    known = choose(accepted, b.proposed, b.isr)
+    able = all_of(leads, any_of(accepted, b.answer == INELIGIBLE), known.size() >= b.min_isr)
+    refused = all_of(b.answer == INELIGIBLE, epoch == s.leader_epoch)
+    return now, View(n, epoch, b.log, able, known, b.end_of, refused)
 
 
 def _once_it_leads(s: Replication, n: Word, epoch: Word, leader: Word) -> View:
@@ -101,8 +107,23 @@ def _once_it_leads(s: Replication, n: Word, epoch: Word, leader: Word) -> View:
     return View(n, epoch, b.log, all_of(waits, isr.size() >= s.minimum_at(epoch)), isr, lambda _: UNKNOWN)
 
 
+def _led_after(s: Replication) -> Callable[[Word, Word, Word], Truth]:
+    """Whether a broker leads, has led, or has yet to hear that it leads, an epoch after one and not before another."""
+    if endless(s):
+        newest = s.leader_epoch
+        return lambda number, epoch, since: is_some(s.leaders, lambda at, leader: all_of(
+            larger(epoch + 1, since) <= at, at <= newest, leader == number))  # fmt: skip
+    last_led = _last_led(s)
+
+    def led_after(number: Word, epoch: Word, since: Word) -> Truth:
+        led = last_led(number)
+        return all_of(led > epoch, led >= since)
+
+    return led_after
+
+
 def _last_led(s: Replication) -> Callable[[Word], Word]:
-    """The last epoch that a broker leads, has led, or has yet to hear that it leads; NEVER: none is remembered."""
+    """The last of these epochs; NEVER: none is remembered."""
 
     def of(number: Word) -> Word:
         return last_kept(s.leaders, lambda leader: leader == number, s.leader_epoch)
@@ -115,15 +136,21 @@ def _last_led(s: Replication) -> Callable[[Word], Word]:
 
 def _reach(s: Replication) -> Conjuncts:
     parts: dict[str, Truth] = {}
-    last_led = _last_led(s)
-    for name, view in _views(s):
-        parts |= {f"{name} {part}": truth for part, truth in _reached(s, view, last_led).items()}
-    yet_to_lead = each_led(s, lambda number, epoch, leader: all_of(
-        *_reached(s, _once_it_leads(s, number, epoch, leader), last_led).values()))  # fmt: skip
-    return {**parts, **yet_to_lead}
+    led_after = _led_after(s)
+
+    def reached(*views: View) -> Truth:
+        return all_of(*(truth for view in views for truth in _reached(s, view, led_after).values()))
+
+    if endless(s):
+        parts = each_record(s.brokers, lambda n, b: reached(*_views_of(s, n, b.epoch, b, s.leads(n, b))))
+    else:
+        for name, view in _views(s):
+            parts |= {f"{name} {part}": truth for part, truth in _reached(s, view, led_after).items()}
+    yet_to_lead = each_led(s, lambda number, epoch, leader: reached(_once_it_leads(s, number, epoch, leader)))
+    return {**parts, **{f"{name}, once it leads": truth for name, truth in yet_to_lead.items()}}
 
 
-def _reached(s: Replication, v: View, last_led: Callable[[Word], Word]) -> dict[str, Truth]:
+def _reached(s: Replication, v: View, led_after: Callable[[Word, Word, Word], Truth]) -> dict[str, Truth]:
     """Of one view: its log agrees with what is committed, and with the log of each other broker that counts."""
     room = s.committed.beyond(*_finite_logs(s))
     able = all_of(v.able, negate(s.lossy))
@@ -131,8 +158,7 @@ def _reached(s: Replication, v: View, last_led: Callable[[Word], Word]) -> dict[
     def counts(x: Word, other: Broker) -> Truth:
         known = any_of(eligible(s).has(x), all_of(asked(s).has(x), negate(v.refused)))
         candidate = all_of(known, other.status != STOPPED_UNCLEAN)
-        led = last_led(x)
-        elected_after = all_of(other.running(), led > v.epoch, led >= other.epoch)
+        elected_after = all_of(other.running(), led_after(x, v.epoch, other.epoch))
         return all_of(able, any_of(candidate, elected_after))
 
     def waited_for(x: Word, other: Broker) -> Truth:
@@ -175,6 +201,8 @@ def nothing_after(s: Replication) -> Callable[[Word], Truth]:
     There need not be one up to the newest epoch, but only up to one whose leader may commit
     and waits for nobody that has passed it: all who may be elected later wait with it.
     """
+    if endless(s):
+        return _nothing_after_of_any(s)
     last_led = _last_led(s)
 
     def last(n: Word) -> Word:
@@ -194,6 +222,31 @@ def nothing_after(s: Replication) -> Callable[[Word], Truth]:
 
     lasts = [] if isinstance(s.brokers, PerBroker) else [last(n) for n in range(len(s.brokers))]
     return until(s.leaders, needs_no_more, next_has_reason, lasts)
+
+
+def _nothing_after_of_any(s: Replication) -> Callable[[Word], Truth]:
+    """As `nothing_after`, of any number of brokers and of epochs."""
+    led_after = _led_after(s)
+
+    def has_reason(epoch: Word) -> Truth:
+        def is_reason(n: Word, b: Broker) -> Truth:
+            later = any_of(all_of(candidates(s).has(n), s.leader_epoch > epoch), led_after(n, epoch, 0))
+            return all_of(b.running(), b.epoch <= epoch, later)
+
+        return any_of(*some_records(s.brokers, is_reason))
+
+    def needs_no_more(epoch: Word, leader: Word) -> Truth:
+        b = s.broker(leader)
+        leads = all_of(leader >= 0, b.running(), b.epoch == epoch)
+        views = [*_views_of(s, leader, epoch, b, leads), _once_it_leads(s, leader, epoch, leader)]
+        return any_of(epoch >= s.leader_epoch, *(all_of(v.able, negate(v.stuck(s))) for v in views))
+
+    def reaches(epoch: Word, later: Word) -> Truth:
+        between = of_each(s.leaders, lambda e, _: implies(all_of(epoch <= e, e < later), has_reason(e)))
+        return all_of(epoch <= later, *between.values())
+
+    return lambda epoch: is_some(s.leaders, lambda later, leader: all_of(
+        needs_no_more(later, leader), reaches(epoch, later)))  # fmt: skip
 
 
 def _leaders_of(s: Replication, leader: Word) -> Sequence[Word]:

@@ -15,7 +15,7 @@ from kraftcheck.model.systems.replication.log import VACANT, Claim, Log, larger
 from kraftcheck.model.systems.replication.state import ACCEPTED, STOPPED_UNCLEAN, Broker, Replication
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.durability import untouched
-from kraftcheck.properties.replication.leaders import each_follower, each_leading
+from kraftcheck.properties.replication.leaders import each_follower, each_leading, endless
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
@@ -125,11 +125,17 @@ def _matching(s: Replication) -> Conjuncts:
 
 def _has_epoch(s: Replication) -> Conjuncts:
     """Of each epoch whose leader runs and has not passed it."""
+    if endless(s):
+        return each_record(s.brokers, lambda n, b: _has_all(s, _leader_has(partial(_leads_at, s, n), b)))
     parts: dict[str, Truth] = {}
     for name, has in _leaders_have(s):
         of_logs = _each_log(s, lambda log, _, has=has: all_of(*log.each(has)))  # type: ignore[misc]
         parts |= {f"{log}, led by {name}": truth for log, truth in of_logs.items()}
     return parts
+
+
+def _has_all(s: Replication, has: Claim) -> Truth:
+    return all_of(*_each_log(s, lambda log, _: all_of(*log.each(has))).values())
 
 
 def _leaders_have(s: Replication) -> Iterator[tuple[str, Claim]]:
@@ -147,7 +153,7 @@ def _leads_only(epoch: int, leader: Word, asked: Word) -> Truth:
     return all_of(asked == epoch, leader >= 0)
 
 
-def _leads_at(s: Replication, number: int, asked: Word) -> Truth:
+def _leads_at(s: Replication, number: Word, asked: Word) -> Truth:
     """Whether an epoch is led by a broker."""
     return s.leader_at(asked) == number
 
@@ -191,7 +197,7 @@ def _fetched_is_held(s: Replication) -> Conjuncts:
 def _known(s: Replication) -> Conjuncts:
     return each_leading(s, lambda _, epoch, b: implies(
         all_of(epoch == s.leader_epoch, negate(s.lossy)),
-        s.committed.end() <= larger(b.high_watermark, b.log.count_to(epoch)),
+        _below_mark_or_epoch(s, b, epoch, s.committed.end()),
     ))  # fmt: skip
 
 
@@ -199,13 +205,27 @@ def _caught_up(s: Replication) -> Conjuncts:
     wanted = negate(s.request.isr.is_empty())
 
     def caught_up(b: Broker, epoch: Word, f: Word) -> Truth:
-        held = b.end_of(f) >= larger(b.high_watermark, b.log.count_to(epoch))
+        held = _past_mark_and_epoch(s, b, epoch, b.end_of(f))
         return any_of(s.request.stale, all_of(held, s.request.stated.has(f), negate(b.stale.has(f))))
 
     return each_follower(s, lambda _, epoch, b, f, __: implies(
         all_of(wanted, epoch == s.leader_epoch, s.request.isr.has(f), negate(s.controller.isr.has(f))),
         caught_up(b, epoch, f),
     ))  # fmt: skip
+
+
+def _below_mark_or_epoch(s: Replication, b: Broker, epoch: Word, offset: Word) -> Truth:
+    """Whether an offset is at most a leader's high watermark, or the end of earlier epochs' records."""
+    if endless(s):
+        return any_of(offset <= b.high_watermark, b.log.counts_from(epoch, offset))
+    return offset <= larger(b.high_watermark, b.log.count_to(epoch))
+
+
+def _past_mark_and_epoch(s: Replication, b: Broker, epoch: Word, offset: Word) -> Truth:
+    """Whether an offset is neither below a leader's high watermark nor before the end of earlier epochs' records."""
+    if endless(s):
+        return all_of(offset >= b.high_watermark, b.log.counts_within(epoch, offset))
+    return offset >= larger(b.high_watermark, b.log.count_to(epoch))
 
 
 def _shown(s: Replication) -> Conjuncts:

@@ -10,14 +10,16 @@ from typing import Any
 from attrs import evolve
 
 from kraftcheck.model.language.anynumber.maps import all_records, each_record, for_any_number, same_leaves
-from kraftcheck.model.language.layout import Flag, counter, endless, ints, truth
+from kraftcheck.model.language.layout import UNBOUNDED, Flag, counter, endless, ints, truth
 from kraftcheck.model.language.system import Conjuncts, ScopeError, Setting
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, choose, negate
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
 from kraftcheck.model.systems.elections import any_number as elections
 from kraftcheck.model.systems.elections.state import layout as registration
-from kraftcheck.model.systems.replication.endless import unbounded
+from kraftcheck.model.systems.replication.endless import EndlessLog, unbounded
+from kraftcheck.model.systems.replication.history import first_kept, of_each
 from kraftcheck.model.systems.replication.log import VACANT, Log
+from kraftcheck.model.systems.replication.settle import limits_lag
 from kraftcheck.model.systems.replication.state import (
     INELIGIBLE,
     NONE,
@@ -41,17 +43,25 @@ def layout(setting: Setting, left: ReplicationBudgets, reply: Reply) -> Replicat
     Raises:
         ScopeError: for a scope that bounds how far brokers are behind, or leaves logs or epochs without bound.
     """
-    if unbounded(setting) or setting["lag"] < setting["epochs"]:
-        raise ScopeError("replication: any number of brokers takes no bound lag below epochs, nor --unbounded")
+    if limits_lag(setting):
+        raise ScopeError("replication: any number of brokers takes no bound lag below epochs")
     epochs = setting["epochs"]
     some, epoch, minimum = elections.some_set(), ints(0, epochs, cap=LAST_EPOCH), counter(1)
-    offset, log = ints(0, setting["records"]), Log((ints(VACANT, epochs + 1),) * setting["records"])
+    offset, known = ints(0, setting["records"]), ints(UNKNOWN, setting["records"])
+    log = Log((ints(VACANT, epochs + 1),) * setting["records"])
+    kept: tuple[Any, ...] = (counter(NO_LEADER), some, minimum)
+    history = [(domain,) * (epochs + 1) for domain in kept]
+    if unbounded(setting):
+        epoch, offset, known = counter(), counter(), counter(UNKNOWN)
+        log = EndlessLog(endless(VACANT, UNBOUNDED), counter())
+        left = evolve(left, records=counter())
+        history = [for_any_number(domain) if domain is some else endless(domain.lo, UNBOUNDED) for domain in kept]
     never: Any = Flag(0, 0)
     broker = Broker(
         status=ints(RUNNING, STOPPED_UNCLEAN), log=log, high_watermark=offset, epoch=epoch, current=truth(),
         unseen=truth() if setting.rules.data_plane.equal_epoch_ends_proposal else never,
         isr=some, min_isr=minimum, proposed=some, answer=ints(NONE, INELIGIBLE),
-        ends=for_any_number(ints(UNKNOWN, setting["records"])), stale=some,
+        ends=for_any_number(known), stale=some,
         empty_epoch=ints(VACANT, epochs + 1 if setting.rules.data_plane.noop_truncation_keeps_epochs else VACANT),
     )  # fmt: skip
     controller, none = registration(setting), evolve(some, members=endless(0, 0, truths=True))
@@ -63,7 +73,7 @@ def layout(setting: Setting, left: ReplicationBudgets, reply: Reply) -> Replicat
             shutting_down=controller.shutting_down if setting["clean-stops"] else none,
         ),
         leader_epoch=epoch,
-        leaders=(counter(NO_LEADER),) * (epochs + 1), isrs=(some,) * (epochs + 1), minimums=(minimum,) * (epochs + 1),
+        leaders=history[0], isrs=history[1], minimums=history[2],
         brokers=for_any_number(broker), request=Request(some, some, truth()),
         committed=log, acknowledged=offset, lossy=truth(), lag=ints(0, 0),
         left=left, reply=reply,
@@ -74,33 +84,35 @@ def new_topic(setting: Setting, state: Replication, left: ReplicationBudgets) ->
     """What holds of a topic that is new on any of the brokers that have registered; the others do not run."""
     controller = state.controller
     elr = bool(setting["elr"]) and setting.rules.partition.elr_available
-    empty, none = Log((VACANT,) * setting["records"]), controller.isr.none()
+    none = controller.isr.none()
 
     def begins(n: Word, b: Broker) -> Truth:
         leads = controller.leader == n
         led = Broker(
-            choose(controller.registered.has(n), RUNNING, STOPPED_CLEAN), empty, 0, 0, leads, False,
+            choose(controller.registered.has(n), RUNNING, STOPPED_CLEAN), b.log, 0, 0, leads, False,
             choose(leads, controller.isr, none), choose(leads, controller.effective_min_isr(), 1), none, NONE,
             b.ends, none,
         )  # fmt: skip
         sets = all_of(*(getattr(b, name).same(getattr(led, name)) for name in ("isr", "proposed", "stale")))
         unknown = all_records(b.ends, lambda _, end: end == UNKNOWN)
-        return all_of(sets, unknown, same_words(b, led))
+        return all_of(sets, unknown, b.log.end() == 0, same_words(b, led))
 
-    past = zip(state.leaders[1:], state.isrs[1:], state.minimums, strict=False)
+    # Of records any number is left where they have no bound.
+    spent = evolve(left, records=state.left.records) if unbounded(setting) else left
     return {
         **elections.new_topic(controller, 1, elr),
-        "the first epoch is the leader's": state.leaders[0] == controller.leader,
+        "the first epoch is the leader's": first_kept(state.leaders) == controller.leader,
         "nothing is kept of other epochs": all_of(
-            *(all_of(leader == NO_LEADER, isr.is_empty(), minimum == 1) for leader, isr, minimum in past),
-            state.isrs[0].is_empty(), state.minimums[-1] == 1,
+            *of_each(state.leaders, lambda epoch, leader: any_of(epoch == 0, leader == NO_LEADER)).values(),
+            *of_each(state.isrs, lambda _, isr: isr.is_empty()).values(),
+            *of_each(state.minimums, lambda _, minimum: minimum == 1).values(),
         ),
         "nothing is in flight": all_of(
             state.request.isr.is_empty(), state.request.stated.is_empty(), negate(state.request.stale)
         ),
         "nothing has happened": all_of(
             state.leader_epoch == 0, state.acknowledged == 0, negate(state.lossy),
-            *(entry == VACANT for entry in state.committed.entries), same_leaves(state.left, left),
+            state.committed.end() == 0, same_leaves(state.left, spent),
         ),
         **{f"state of {name}": truth_ for name, truth_ in each_record(state.brokers, begins).items()},
     }  # fmt: skip
@@ -108,5 +120,5 @@ def new_topic(setting: Setting, state: Replication, left: ReplicationBudgets) ->
 
 def same_words(a: Broker, b: Broker) -> Truth:
     """Whether two brokers are equal in all that is one word or truth."""
-    names = ("status", "log", "high_watermark", "epoch", "current", "unseen", "min_isr", "answer", "empty_epoch")
+    names = ("status", "high_watermark", "epoch", "current", "unseen", "min_isr", "answer", "empty_epoch")
     return same_leaves(tuple(getattr(a, name) for name in names), tuple(getattr(b, name) for name in names))

@@ -72,6 +72,14 @@ class EndlessLog(Log):
         sequence = self._sequence()
         return first_place(sequence.graph, lambda at: sequence.at(at) > entry, self.length)
 
+    def counts_from(self, entry: Word, offset: Word) -> Truth:
+        """See `Log.counts_from`; said of every offset, so that it can be asked within a claim about every broker."""
+        return all_of(offset <= self.length, *self.each(lambda at, old: implies(offset > at, old <= entry)))
+
+    def counts_within(self, entry: Word, offset: Word) -> Truth:
+        """See `Log.counts_within`; where epochs never fall, it is asked of the entry at the offset."""
+        return any_of(self.length <= offset, self.at(offset) > entry)
+
     def largest_to(self, entry: Word) -> Word:
         """The last entry before the first that is larger than the given one."""
         return self._before(self.count_to(entry))

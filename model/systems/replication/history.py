@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kraftcheck.model.language.anynumber.brokers import PerBroker
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.sequences import Sequence as Endless
 from kraftcheck.model.language.sequences import every, last_place, some
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, concrete, implies, pick
+from kraftcheck.model.language.words import all_of, any_of, choose, concrete, implies, negate, pick
 
 Kept = Any
 """A tuple by leader epoch, or a `model.language.sequences.Sequence`; of sets of brokers that has their masks."""
@@ -30,6 +31,9 @@ def kept_at(kept: Kept, epoch: Word, otherwise: Any) -> Any:
 
 def isr_kept_at(kept: Kept, epoch: Word) -> BrokerSet:
     """The ISR that is kept of an epoch."""
+    if isinstance(kept, PerBroker):
+        of_any: BrokerSet = kept.at(epoch)
+        return of_any
     if isinstance(kept, Endless):
         return BrokerSet(kept.at(epoch))
     found: BrokerSet = pick(kept, epoch, kept[0])
@@ -50,6 +54,8 @@ def rewritten(kept: Kept, rule: Rule) -> Kept:
 
 def isrs_rewritten(kept: Kept, rule: Rule) -> Kept:
     """As `rewritten`, of ISRs."""
+    if isinstance(kept, PerBroker):
+        return kept.rewritten(rule)
     if isinstance(kept, Endless):
         return Endless(kept.graph, lambda epoch: rule(epoch, BrokerSet(kept.at(epoch))).mask)
     return rewritten(kept, rule)
@@ -57,9 +63,14 @@ def isrs_rewritten(kept: Kept, rule: Rule) -> Kept:
 
 def of_each(kept: Kept, claim: Callable[[Word, Any], Truth]) -> dict[str, Truth]:
     """For each epoch, by a name of its own, whether a claim holds; one truth where they have no end."""
-    if isinstance(kept, Endless):
+    if isinstance(kept, Endless | PerBroker):
         return {"every epoch": every(kept.graph, lambda epoch: claim(epoch, kept.at(epoch)))}
     return {f"epoch {epoch}": claim(epoch, old) for epoch, old in enumerate(kept)}
+
+
+def is_some(kept: Kept, claim: Callable[[Word, Any], Truth]) -> Truth:
+    """Whether a claim holds of some epoch and what is kept of it."""
+    return negate(all_of(*of_each(kept, lambda epoch, old: negate(claim(epoch, old))).values()))
 
 
 def last_kept(kept: Kept, claim: Callable[[Any], Truth], newest: Word) -> Word:

@@ -68,6 +68,14 @@ class Log:
             total = total + word(all_of(old > VACANT, old <= entry))
         return total
 
+    def counts_from(self, entry: Word, offset: Word) -> Truth:
+        """Whether the end offset of the largest epoch that is at most the given one is at an offset, or beyond it."""
+        return offset <= self.count_to(entry)
+
+    def counts_within(self, entry: Word, offset: Word) -> Truth:
+        """Whether that end offset is at an offset, or before it."""
+        return self.count_to(entry) <= offset
+
     def largest_to(self, entry: Word) -> Word:
         """The largest entry that is at most the given one, VACANT when there is none."""
         found: Word = VACANT

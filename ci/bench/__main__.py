@@ -215,8 +215,8 @@ HEADER = (
 
 def spark(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     """Measure the Spark engine, or simulate it on clusters; its packages are there only with the extra."""
-    from kraftcheck.ci.bench import simulate as bench_simulate
     from kraftcheck.ci.bench import spark as bench_spark
+    from kraftcheck.ci.bench.clusters import simulate as bench_simulate
 
     names = sorted(bench_simulate.CASES) if options.simulate else sorted(case.name for case in bench_spark.CASES)
     if unknown := [one for one in options.cases if one not in names and not (options.simulate and Path(one).is_dir())]:

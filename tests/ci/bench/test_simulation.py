@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.bench.simulate import measure
-from kraftcheck.ci.bench.simulation import LevelTimes, Simulation, makespan, opened, spread
+from kraftcheck.ci.bench.clusters.simulate import measure
+from kraftcheck.ci.bench.clusters.simulation import LevelTimes, Simulation, makespan, opened, spread
 from kraftcheck.ci.dataset.search.levels import splits, task_sizes
 from kraftcheck.ci.dataset.store.groups import Groups, RowGroup
 from kraftcheck.ci.spark.times import QUANTILES, JobTimes, StageTimes, read_times

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.bench.standalone import HOST
+from kraftcheck.ci.bench.clusters.standalone import HOST
 from kraftcheck.ci.spark import jobs, tasks
 from kraftcheck.ci.spark.session import start_session
 from kraftcheck.ci.spark.shipping import ship_sources

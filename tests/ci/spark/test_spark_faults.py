@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.bench.standalone import standalone
+from kraftcheck.ci.bench.clusters.standalone import standalone
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.jobs import SparkCluster

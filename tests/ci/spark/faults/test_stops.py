@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.bench.standalone import Standalone
+from kraftcheck.ci.bench.clusters.standalone import Standalone
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.lease import NAME
 from tests import toys

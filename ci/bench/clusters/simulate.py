@@ -18,8 +18,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kraftcheck.ci.bench import spark as bench_spark
-from kraftcheck.ci.bench.simulation import Prediction, Simulation, levels_of, opened, spread
-from kraftcheck.ci.bench.standalone import standalone
+from kraftcheck.ci.bench.clusters.simulation import Prediction, Simulation, levels_of, opened, spread
+from kraftcheck.ci.bench.clusters.standalone import standalone
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.manifests import Commit

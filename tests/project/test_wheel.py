@@ -135,7 +135,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(wheel, python, folder / "project")
 
 
-SHIPPED = (".py", ".java", ".xml", ".txt", ".json", ".css", ".js", ".mjs", ".html", ".svg")
+SHIPPED = (
+    ".py", ".java", ".xml", ".txt", ".json", ".css", ".js", ".mjs", ".html", ".svg", ".pml", ".tla", ".rs", ".toml",
+)  # fmt: skip
 """Endings of the files of the sources that are installed."""
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.bench.clusters.standalone import HOST, standalone
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.objects import ObjectPath
-from tests.ci.spark.standalone import HOST, standalone
 from tests.ci.spark.test_spark import counts
 from tests.shared.commands import kraftcheck, start
+from tests.shared.places import ROOT
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
@@ -22,8 +23,8 @@ QUESTION = "SELECT depth, count(*) AS states FROM states GROUP BY depth ORDER BY
 def test_a_cluster_explores_into_a_store(store: ObjectPath, tmp_path: Path) -> None:
     """Executors of a standalone cluster commit to a URL; counts are native ones, and both engines answer there."""
     report, memory = tmp_path / "report.json", ("--conf", "spark.driver.memory=512m")
-    with standalone(tmp_path, workers=2) as url:
-        cluster = ("--master", url, "--conf", "spark.executor.memory=512m", "--conf", f"spark.driver.host={HOST}")
+    with standalone(tmp_path, 2, {"PYTHONPATH": str(ROOT)}) as one:
+        cluster = ("--master", one.url, "--conf", "spark.executor.memory=512m", "--conf", f"spark.driver.host={HOST}")
         words = ("explore", *SYSTEM, "--engine", "spark", "--out", store, "--handover", 20_000, *cluster, *memory)
         driver = start([*words, "--json", report, "--quiet"])
         out, err = driver.communicate(timeout=400)

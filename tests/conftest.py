@@ -102,4 +102,4 @@ def shared(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         "kraftcheck.ci.dataset.spark_engine.start_session",
         "kraftcheck.ci.logs.spark.pipeline.start_session",
     ):
-        monkeypatch.setattr(place, lambda *_: Unstoppable(session))
+        monkeypatch.setattr(place, lambda *_, **__: Unstoppable(session))

@@ -14,8 +14,8 @@ from typing import IO
 import pyspark
 from attrs import frozen
 
+from kraftcheck.ci.bench.maven import jar
 from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, program
-from tests import maven
 
 VERSION = "3.5.0"
 DIGEST = "06772d24529e59939915979b3edba204d367750ef7dc5120411f35221dd4818c"
@@ -87,5 +87,5 @@ def class_path() -> str:
     brought = Path(pyspark.__file__).parent / "jars"
     assert (brought / f"hadoop-client-api-{VERSION}.jar").exists(), "Spark brings another Hadoop: change VERSION"
     jars = [path for kind in ("hadoop-client", "slf4j-api", "log4j", "jcl-over") for path in brought.glob(f"{kind}*")]
-    jars.append(maven.jar(f"org.apache.hadoop:hadoop-client-minicluster:{VERSION}", DIGEST))
+    jars.append(jar(f"org.apache.hadoop:hadoop-client-minicluster:{VERSION}", DIGEST))
     return os.pathsep.join(map(str, jars))

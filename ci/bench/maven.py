@@ -1,12 +1,13 @@
-"""Jars that only tests need, from Maven: kept in the cache folder, checked by digest."""
+"""Jars of other programs, which the benchmark and tests run: from Maven, kept in the cache, checked by digest."""
 
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
 from pathlib import Path
 
-from kraftcheck.ci.conformance.kafka.jars import exclusive_cache, program
+from kraftcheck.ci.conformance.kafka.jars import exclusive_cache
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 
@@ -28,10 +29,12 @@ def jar(artifact: str, digest: str) -> Path:
     place = cache_folder() / "jars" / f"{name}-{version}.jar"
     with exclusive_cache():
         if not place.exists():
-            command = [program("mvn"), "--batch-mode", "--quiet", PLUGIN, f"-Dartifact={artifact}",
+            if shutil.which("mvn") is None:
+                raise Refusal(f"mvn is not installed; install Maven, which fetches {artifact}")
+            command = ["mvn", "--batch-mode", "--quiet", PLUGIN, f"-Dartifact={artifact}",
                        f"-DoutputDirectory={place.parent}"]  # fmt: skip
             ran = subprocess.run(command, capture_output=True, text=True, check=False)
             if ran.returncode:
-                raise Refusal(f"Maven cannot fetch {artifact}: {ran.stdout[-200:]}")
+                raise Refusal(f"Maven cannot fetch {artifact}: {ran.stdout[-200:].strip()}")
     assert hashlib.sha256(place.read_bytes()).hexdigest() == digest, place
     return place

@@ -59,7 +59,8 @@ class NativeEngine:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel, self._buffers, self._piece = kernel, ThreadBuffers(kernel), CandidateBuffers(kernel)
         self._stores = np.zeros(SHARDS, dtype=np.int64)
-        self._buffers.ranges[0] = 0, 1
+        self._ranges = np.zeros((SHARDS, 2), dtype=np.int64)
+        self._ranges[0] = 0, 1
 
     def __call__(self, packed: Sequence[int]) -> EngineReport:
         """See `StateEngine`."""
@@ -68,7 +69,7 @@ class NativeEngine:
         self._stores[0] = address(source)
         buffers.frame[:] = piece.counts[:] = 0
         kernel.expand(
-            address(buffers.frame), address(self._stores), address(buffers.ranges), address(piece.records),
+            address(buffers.frame), address(self._stores), address(self._ranges), address(piece.records),
             address(piece.counts), address(buffers.recent), address(buffers.scratch), 0,
         )  # fmt: skip
         transitions, size = int(buffers.frame[plan.fired : plan.pruned].sum()), kernel.geometry.record

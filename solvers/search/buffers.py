@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kraftcheck.solvers.machine_code.compile import Kernel
+from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 
 Counters: TypeAlias = npt.NDArray[np.int64]
@@ -21,6 +22,7 @@ class CandidateBuffers:
         self.counts = np.zeros(SHARDS, dtype=np.int64)
         self.peak_counts = np.zeros(SHARDS, dtype=np.int64)
         self.claims: Counters | None = None
+        self.records_place, self.counts_place = address(self.records), address(self.counts)
 
     def reset(self) -> None:
         """Forget the candidates."""
@@ -42,4 +44,4 @@ class ThreadBuffers:
         initial = np.array(kernel.program.initial[0], dtype=np.uint64)
         self.recent = np.tile(initial, geometry.filter_slots)  # a state already visited: dropping it is sound
         self.scratch = np.empty((geometry.instances + 1) * geometry.record, dtype=np.uint64)
-        self.ranges = np.zeros((SHARDS, 2), dtype=np.int64)
+        self.frame_place, self.recent_place, self.scratch_place = map(address, (self.frame, self.recent, self.scratch))

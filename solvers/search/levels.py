@@ -1,10 +1,11 @@
 """The level-synchronous search over compiled kernels.
 
 A level is expanded in chunks of a fixed number of states from each shard; a
-round is a fixed number of chunks. First the threads expand the chunks of a
-round into candidate buffers, then they insert the candidates shard by shard,
-in the order of the chunks. So discovery order, parents and counts are those
-of one thread, whatever the number of threads.
+round is a fixed number of chunks. The chunks of a round are expanded into
+candidate buffers, then the candidates are inserted shard by shard, in the
+order of the chunks, while threads that have nothing to insert expand the next
+round. So discovery order, parents and counts are those of one thread,
+whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.stop import stop_reason
 from kraftcheck.solvers.search.buffers import CandidateBuffers, Counters, ThreadBuffers
 from kraftcheck.solvers.search.orders.blocks import OrderBlocks
+from kraftcheck.solvers.search.rounds import Round, Rounds
 from kraftcheck.solvers.search.visited import NO_PARENT, VisitedSet
 
 SLICE = 64
@@ -34,8 +36,8 @@ CHUNKS = 32
 RECOMPILE_AFTER = 1 << 27
 """Generated states after which better code pays for the seconds that it takes to compile."""
 
-SMALL_BATCH = 4096
-"""Candidates that one thread inserts sooner than several threads meet."""
+AHEAD = 1
+"""Rounds that are expanded while one is inserted."""
 
 CANDIDATES = 1 << 24
 """Most candidates of a round, as far as a round of one chunk of one slice allows."""
@@ -52,8 +54,8 @@ class Limits:
     Attributes:
         memory: bytes for the visited set and the buffers.
         max_depth: levels after the initial states; states there are judged, not expanded.
-        max_states: no further round once so many distinct states are visited.
-        stop_at_first: no further round once a property is refuted.
+        max_states: once so many distinct states are visited, no further round but the one that is begun.
+        stop_at_first: the same once a property is refuted.
     """
 
     memory: int
@@ -102,6 +104,8 @@ class Search:
     _chunks: int = field(init=False)
     _idle: list[CandidateBuffers] = field(factory=list)
     _pool: ThreadPool = field(init=False)
+    _stores: Counters = field(init=False)
+    _stores_place: int = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Choose the size of a round; allocate what each thread needs."""
@@ -110,7 +114,10 @@ class Search:
         self._slice = max(1, min(SLICE, CANDIDATES // each))
         affordable = self.limits.memory // (64 * geometry.piece)
         self._chunks = max(1, min(CHUNKS, CANDIDATES // (each * self._slice), affordable))
-        self.store = VisitedSet(self.kernel)
+        buffers = min(self.limits.memory // 4, 8 * geometry.piece * self._chunks * (1 + AHEAD))
+        self.store = VisitedSet(self.kernel, self.limits.memory - buffers)
+        self._stores = self.store.addresses()
+        self._stores_place = address(self._stores)
         self.buffers = [ThreadBuffers(self.kernel) for _ in range(self.threads)]
         self._pool = ThreadPool(self.threads)
         if (plan := self.kernel.program.orders) is not None:
@@ -181,7 +188,10 @@ class Search:
                 piece.records[shard, : len(rows), :-1] = rows
                 piece.records[shard, : len(rows), -1] = mark
                 piece.counts[shard] = len(rows)
-        self._insert(pieces)
+        seeds = Round.of(pieces)
+        while (receiver := seeds.next_shard()) is not None:
+            self._insert(seeds, receiver)
+        self._end_round(seeds)
 
     def _level(self, begins: list[int], ends: list[int]) -> None:
         """Expand the states of one depth, round by round."""
@@ -190,19 +200,45 @@ class Search:
         starts, stops = np.array(begins), np.array(ends)
         if self.orders is not None:
             self.orders.begin_level(ends)
-        for first in range(0, chunks, self._chunks):
-            number = min(self._chunks, chunks - first)
-            self._round(starts + first * self._slice, stops, number, judge_only)
-            self.queue = int(np.maximum(stops - starts - (first + number) * self._slice, 0).sum())
-            self.on_round(self)
-            self._check_limits(last=first + number >= chunks)
-            if self.cut is not None:
-                return
+
+        def make(number: int) -> Round:
+            first = starts + number * self._chunks * self._slice
+            size = min(self._chunks, chunks - number * self._chunks)
+            cuts = first + self._slice * np.arange(size + 1)[:, np.newaxis]
+            bounds = np.minimum(cuts, stops)
+            return Round(number, np.stack([bounds[:-1], bounds[1:]], axis=2), size)
+
+        def expand(thread: int, one: Round, chunk: int) -> None:
+            self._expand_chunk(thread, one, chunk, judge_only=judge_only)
+
+        def end(one: Round) -> bool:
+            self._end_round(one)
+            self.queue = int(np.maximum(stops - starts - (one.number + 1) * self._chunks * self._slice, 0).sum())
+            return self._limit_reached()
+
+        rounds = Rounds(
+            -(-chunks // self._chunks), make, expand, self._gather, self._insert, end, self.stop.is_set,
+            lambda: self.on_round(self), AHEAD if self.orders is None else 0,
+        )  # fmt: skip
+        last = rounds.run(self._pool, min(self.threads, chunks))
+        self._check_limits(last=last)
+        if self.cut is not None:
+            return
         if judge_only:
             self.cut = f"depth limit {self.limits.max_depth}"
 
+    def _limit_reached(self) -> bool:
+        """Whether no further round shall begin; a memory cut was noted on insertion."""
+        limits, goals = self.limits, self.kernel.plan.goals
+        return (
+            self.cut is not None
+            or self.stop.is_set()
+            or (limits.stop_at_first and not goals.issuperset(self.claims))
+            or (limits.max_states is not None and self.distinct >= limits.max_states)
+        )
+
     def _check_limits(self, *, last: bool) -> None:
-        """Cut the search where a limit is reached; a memory cut was noted on insertion."""
+        """Cut the search where a limit is reached; `last` says that no round of the level is left."""
         limits, plan = self.limits, self.kernel.plan
         if self.cut is not None:
             return
@@ -216,36 +252,25 @@ class Search:
     def _unfinished(self, last: bool) -> bool:
         return not last or self.distinct > sum(self.levels)
 
-    def _round(self, starts: Counters, stops: Counters, chunks: int, judge_only: bool) -> None:
-        stores = self.store.addresses()
-        batches: list[list[CandidateBuffers]] = [[] for _ in range(chunks)]
+    def _expand_chunk(self, thread: int, one: Round, chunk: int, *, judge_only: bool) -> None:
+        """Expand a chunk into as many candidate buffers as it takes."""
+        frame, plan = self.buffers[thread].frame, self.kernel.plan
+        frame[plan.shard] = frame[plan.index] = 0
+        finished = False
+        while not finished:
+            piece = self._take_piece()
+            finished = self._expand(thread, one.places[chunk], piece, judge_only)
+            one.batches[chunk].append(piece)
 
-        def expand(thread: int, chunk: int) -> None:
-            own = self.buffers[thread]
-            np.minimum(starts + chunk * self._slice, stops, out=own.ranges[:, 0])
-            np.minimum(starts + (chunk + 1) * self._slice, stops, out=own.ranges[:, 1])
-            own.frame[self.kernel.plan.shard] = own.frame[self.kernel.plan.index] = 0
-            finished = False
-            while not finished:
-                piece = self._take_piece()
-                finished = self._expand(thread, stores, piece, judge_only)
-                batches[chunk].append(piece)
-
-        self._pool.run(chunks, expand, self.stop.is_set)
-        pieces = [piece for group in batches for piece in group]
-        for piece in pieces:
-            self._note_claims(piece)
-        self._insert(pieces)
-
-    def _expand(self, thread: int, stores: Counters, piece: CandidateBuffers, judge_only: bool) -> bool:
+    def _expand(self, thread: int, ranges: int, piece: CandidateBuffers, judge_only: bool) -> bool:
         plan, buffers = self.kernel.plan, self.buffers[thread]
         claims = slice(plan.claims, plan.claims + plan.claim_count)
         expand, block = self.kernel.expand, list[int]()
         if self.orders is not None:
             expand, block = self.kernel.expand_in_orders(), [self.orders.block(thread)]
         finished = expand(
-            address(buffers.frame), address(stores), address(buffers.ranges), address(piece.records),
-            address(piece.counts), address(buffers.recent), address(buffers.scratch), int(judge_only), *block,
+            buffers.frame_place, self._stores_place, ranges, piece.records_place, piece.counts_place,
+            buffers.recent_place, buffers.scratch_place, int(judge_only), *block,
         )  # fmt: skip
         if buffers.frame[plan.claim_found]:
             piece.claims = buffers.frame[claims].copy()
@@ -258,26 +283,27 @@ class Search:
             for claim in np.flatnonzero(piece.claims).tolist():
                 self.claims.setdefault(claim, int(piece.claims[claim]) - 1)
 
-    def _insert(self, pieces: list[CandidateBuffers]) -> None:
-        """Insert the candidates of pieces, in order; a full shard cuts the search."""
-        addresses = np.array([address(piece.records) for piece in pieces], dtype=np.int64)
-        counts = np.array([piece.counts for piece in pieces], dtype=np.int64)
-        buffer_bytes = min(self.limits.memory // 4, 8 * self.kernel.geometry.piece * self._chunks)
-        budget = (self.limits.memory - buffer_bytes) // SHARDS
-        full: list[int] = []
-        receiving = np.flatnonzero(counts.any(axis=0)).tolist() if pieces else []
+    def _gather(self, one: Round) -> None:
+        """Note the claims of a round that is expanded, and count its candidates."""
+        for piece in one.pieces:
+            self._note_claims(piece)
+        one.count()
 
-        def insert(_: int, job: int) -> None:
-            shard = receiving[job]
-            if not self.store.shards[shard].insert(address(addresses), address(counts), len(pieces), shard, budget):
-                full.append(shard)
+    def _insert(self, one: Round, shard: int) -> None:
+        """Insert the candidates that a round has for a shard; a full shard cuts the search."""
+        if not self.store.shards[shard].insert(*one.candidates, shard):
+            self.cut = self._memory_cut()
 
-        (self._pool if counts.sum() > SMALL_BATCH else ThreadPool(1)).run(len(receiving), insert)
-        for piece in pieces:
+    def _end_round(self, one: Round) -> None:
+        """Take back the buffers of a round that is inserted."""
+        for piece in one.pieces:
             piece.reset()
             self._idle.append(piece)
-        if full:
-            self.cut = f"{OUT_OF_MEMORY} {self.limits.memory:,} bytes"
+
+    def _memory_cut(self) -> str:
+        if self.store.room is not None:
+            return f"{OUT_OF_MEMORY}: address space for {self.store.room:,} states"
+        return f"{OUT_OF_MEMORY} {self.limits.memory:,} bytes"
 
     def _take_piece(self) -> CandidateBuffers:
         try:

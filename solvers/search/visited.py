@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,17 +26,18 @@ from kraftcheck.solvers.machine_code.visited_table import (
     STATES,
     TABLE,
 )
+from kraftcheck.solvers.search.reservation import reserve
 from kraftcheck.solvers.traces.path import PackedRun
-
-T = TypeVar("T", bound=np.generic)
 
 NO_PARENT = 0xFFFF_FFFF
 """The parent of an initial state."""
 
 _LOAD = 0.65
-_FIRST_CAPACITY = 256
+_LEAST_ROWS = 256
 _FIRST_TABLE = 512
 _MOST_STATES = NO_PARENT // SHARDS
+_PAGE_ROWS = 4096
+"""Rows are a multiple of it, so that no two shards write to the same page."""
 
 
 class Shard:
@@ -44,21 +45,27 @@ class Shard:
 
     Attributes:
         kernel: the code that works on it.
-        states, parents, actions: arrays by index; only the first `count` rows mean anything.
+        budget: most bytes that it may take.
+        states, parents, actions: arrays by index; only the first `count` rows mean anything. They never move.
         table: the open-addressing table.
         control: the block that the kernel reads and writes.
         marks: one for each state, once a backward search began.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
+    def __init__(
+        self, kernel: Kernel, budget: int, states: npt.NDArray[np.uint64], parents: npt.NDArray[np.uint32],
+        actions: npt.NDArray[np.uint16],
+    ) -> None:  # fmt: skip
+        self.kernel, self.budget = kernel, budget
         self.control = np.zeros(CONTROL_WORDS, dtype=np.int64)
-        self.states = np.empty((_FIRST_CAPACITY, kernel.geometry.words), dtype=np.uint64)
-        self.parents = np.empty(_FIRST_CAPACITY, dtype=np.uint32)
-        self.actions = np.empty(_FIRST_CAPACITY, dtype=np.uint16)
+        self.states, self.parents, self.actions = states, parents, actions
         self.table = np.zeros(_FIRST_TABLE, dtype=np.uint32)
         self.marks: npt.NDArray[Any] = np.empty(0, dtype=np.uint8)
-        self._announce()
+        arrays: dict[int, npt.NDArray[Any]] = {STATES: states, PARENTS: parents, ACTIONS: actions}
+        for entry, array in arrays.items():
+            self.control[entry] = address(array)
+        self._place = address(self.control)
+        self._announce_table()
 
     @property
     def count(self) -> int:
@@ -68,7 +75,7 @@ class Shard:
     @property
     def row(self) -> int:
         """Bytes of a state with its parent, its action, and its mark in a backward search."""
-        return 8 * self.kernel.geometry.words + 6 + self.kernel.geometry.mark
+        return row_bytes(self.kernel)
 
     def bytes_in_use(self) -> int:
         """Bytes in use."""
@@ -80,7 +87,7 @@ class Shard:
         self.control[MARKS] = address(self.marks)
         self.kernel.library.function("survey", 3)(address(self.states), address(self.marks), self.count)
 
-    def insert(self, pieces: int, counts: int, how_many: int, shard: int, budget: int) -> bool:
+    def insert(self, pieces: int, counts: int, how_many: int, shard: int) -> bool:
         """Insert what the pieces hold for this shard; false when the budget forbids to grow.
 
         Args:
@@ -88,68 +95,76 @@ class Shard:
             counts: address of the numbers of records, by piece and shard.
             how_many: number of pieces.
             shard: number of this shard.
-            budget: most bytes that this shard may take.
         """
         self.control[PIECE] = self.control[OFFSET] = 0
-        control = address(self.control)
-        while not self.kernel.insert(control, pieces, counts, how_many, shard):
-            if not self._grow(budget):
+        while not self.kernel.insert(self._place, pieces, counts, how_many, shard):
+            if not self._grow():
                 return False
         return True
 
-    def _grow(self, budget: int) -> bool:
-        need = self.count + BATCH
-        capacity, slots = len(self.states), len(self.table)
-        if need > _MOST_STATES:
-            return False
+    def _grow(self) -> bool:
+        """Make room for another batch; false when the budget forbids it."""
+        need, slots = self.count + BATCH, len(self.table)
         if need > int(_LOAD * slots):
             slots *= 2
-        if need > capacity:
-            affordable = (budget - 4 * slots) // self.row
-            capacity = min(capacity + capacity // 2, _MOST_STATES, affordable)
-        if capacity < need or capacity * self.row + 4 * slots > budget:
+        if need > self._most_states(slots):
             return False
-        if capacity != len(self.states):
-            self.states = _resized(self.states, capacity, self.count)
-            self.parents = _resized(self.parents, capacity, self.count)
-            self.actions = _resized(self.actions, capacity, self.count)
         if slots != len(self.table):
+            self.table = np.empty(0, dtype=np.uint32)  # the new table is made from the states
             self.table = np.zeros(slots, dtype=np.uint32)
-        self._announce(rehash=slots != int(self.control[MASK]) + 1)
+            self._announce_table()
+            self.kernel.rehash(self._place)
         return True
 
-    def _announce(self, *, rehash: bool = False) -> None:
-        """Tell the kernel where the arrays are now."""
-        arrays: dict[int, npt.NDArray[Any]] = {
-            STATES: self.states,
-            PARENTS: self.parents,
-            ACTIONS: self.actions,
-            TABLE: self.table,
-        }
-        for entry, array in arrays.items():
-            self.control[entry] = address(array)
-        self.control[MASK] = len(self.table) - 1
-        self.control[LIMIT] = min(len(self.states), int(_LOAD * len(self.table)))
-        if rehash:
-            self.kernel.rehash(address(self.control))
+    def _most_states(self, slots: int) -> int:
+        """States for which there is room beside a table of so many slots."""
+        return min(len(self.states), max(_LEAST_ROWS, (self.budget - 4 * slots) // self.row))
+
+    def _announce_table(self) -> None:
+        """Tell the kernel where the table is now, and how many states it takes before there must be another."""
+        self.control[TABLE], self.control[MASK] = address(self.table), len(self.table) - 1
+        self.control[LIMIT] = min(self._most_states(len(self.table)), int(_LOAD * len(self.table)))
 
 
-def _resized(array: npt.NDArray[T], length: int, used: int) -> npt.NDArray[T]:
-    resized = np.empty((length, *array.shape[1:]), dtype=array.dtype)
-    resized[:used] = array[:used]
-    return resized
+def row_bytes(kernel: Kernel) -> int:
+    """Bytes of a state with its parent, its action, and its mark in a backward search."""
+    return 8 * kernel.geometry.words + 6 + kernel.geometry.mark
+
+
+def _reserve_rows(words: int, rows: int) -> tuple[int, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    """Room for so many states of each shard, with parents and actions, or for less where address space is limited."""
+    while True:
+        shape = (SHARDS, -(-rows // _PAGE_ROWS) * _PAGE_ROWS)
+        try:
+            arrays = (reserve((*shape, words), np.uint64), reserve(shape, np.uint32), reserve(shape, np.uint16))
+        except OSError:
+            if rows <= _PAGE_ROWS:
+                raise
+            rows //= 2
+            continue
+        states, parents, actions = (array[:, :rows] for array in arrays)
+        return rows, states, parents, actions
 
 
 class VisitedSet:
     """All shards. The id of a state is its index in its shard * number of shards + the shard.
 
+    Args:
+        kernel: the code that works on it.
+        memory: most bytes that it may take.
+
     Attributes:
         shards: its parts.
         ends: for each level the states of each shard up to its end; of the last level what there is of it.
+        room: the states for which there was address space, where it is less than memory has room for; else None.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.shards = [Shard(kernel) for _ in range(SHARDS)]
+    def __init__(self, kernel: Kernel, memory: int) -> None:
+        budget = memory // SHARDS
+        wanted = min(_MOST_STATES, max(_LEAST_ROWS, budget // row_bytes(kernel)))
+        rows, states, parents, actions = _reserve_rows(kernel.geometry.words, wanted)
+        self.shards = [Shard(kernel, budget, states[n], parents[n], actions[n]) for n in range(SHARDS)]
+        self.room = rows * SHARDS if rows < wanted else None
         self.ends: list[list[int]] = []
 
     def work_with(self, kernel: Kernel) -> None:

@@ -14,6 +14,7 @@ from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.solvers.machine_code import lower
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.levels import Search
+from kraftcheck.solvers.search.rounds import Round
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.smt.z3terms import Z3Reader as Z3Reader
 from kraftcheck.solvers.traces.render import BrokenTrace
@@ -98,16 +99,16 @@ def test_a_word_of_the_language_that_is_wrong_is_caught(
 
 def test_a_state_that_the_engine_loses_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that forgets the last candidate of a round disagrees."""
-    right = Search._insert
+    right = Search._gather
 
-    def losing(self: Search, pieces: Any) -> None:
-        for piece in pieces[-1:] if self.levels else ():
+    def losing(self: Search, one: Round) -> None:
+        for piece in one.pieces[-1:] if self.levels else ():
             filled = piece.counts.nonzero()[0]
             if len(filled):
                 piece.counts[filled[-1]] -= 1
-        right(self, pieces)
+        right(self, one)
 
-    monkeypatch.setattr(Search, "_insert", losing)
+    monkeypatch.setattr(Search, "_gather", losing)
     assert first_caught(native) is not None
 
 

@@ -30,6 +30,7 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search import levels as search
 from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.search.levels import Search
+from kraftcheck.solvers.search.rounds import Round
 from kraftcheck.solvers.search.symmetry import reduced
 from tests import toys
 
@@ -221,15 +222,15 @@ def test_a_lost_deadlock_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_lost_state_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that drops candidates is complete by its own account; a successor that it did not visit is named."""
-    insert = Search._insert
+    gather = Search._gather
 
-    def losing(self: Search, pieces: Any) -> None:
+    def losing(self: Search, one: Round) -> None:
         if len(self.levels) == 3:
-            for piece in pieces:
+            for piece in one.pieces:
                 piece.counts[:16] = 0
-        insert(self, pieces)
+        gather(self, one)
 
-    monkeypatch.setattr(Search, "_insert", losing)
+    monkeypatch.setattr(Search, "_gather", losing)
     with pytest.raises(EngineDisagreement, match="leads to a state that the search did not visit"):
         explored(meter(), WHOLE)
 

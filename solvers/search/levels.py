@@ -214,43 +214,28 @@ class Search:
         def end(one: Round) -> bool:
             self._end_round(one)
             self.queue = int(np.maximum(stops - starts - (one.number + 1) * self._chunks * self._slice, 0).sum())
-            return self._limit_reached()
+            return self.cut is not None or self._limit(unfinished=True) is not None
 
         rounds = Rounds(
             -(-chunks // self._chunks), make, expand, self._gather, self._insert, end, self.stop.is_set,
             lambda: self.on_round(self), AHEAD if self.orders is None else 0,
         )  # fmt: skip
         last = rounds.run(self._pool, min(self.threads, chunks))
-        self._check_limits(last=last)
-        if self.cut is not None:
-            return
-        if judge_only:
+        if self.cut is None:
+            self.cut = self._limit(unfinished=not last or self.distinct > sum(self.levels))
+        if judge_only and self.cut is None:
             self.cut = f"depth limit {self.limits.max_depth}"
 
-    def _limit_reached(self) -> bool:
-        """Whether no further round shall begin; a memory cut was noted on insertion."""
+    def _limit(self, *, unfinished: bool) -> str | None:
+        """The limit that is reached, but that of memory; that of states matters where something is left to do."""
         limits, goals = self.limits, self.kernel.plan.goals
-        return (
-            self.cut is not None
-            or self.stop.is_set()
-            or (limits.stop_at_first and not goals.issuperset(self.claims))
-            or (limits.max_states is not None and self.distinct >= limits.max_states)
-        )
-
-    def _check_limits(self, *, last: bool) -> None:
-        """Cut the search where a limit is reached; `last` says that no round of the level is left."""
-        limits, plan = self.limits, self.kernel.plan
-        if self.cut is not None:
-            return
         if self.stop.is_set():
-            self.cut = stop_reason(self.stop)
-        elif limits.stop_at_first and not plan.goals.issuperset(self.claims):
-            self.cut = FIRST_VIOLATION
-        elif limits.max_states is not None and self.distinct >= limits.max_states and self._unfinished(last):
-            self.cut = f"state limit {limits.max_states:,}"
-
-    def _unfinished(self, last: bool) -> bool:
-        return not last or self.distinct > sum(self.levels)
+            return stop_reason(self.stop)
+        if limits.stop_at_first and not goals.issuperset(self.claims):
+            return FIRST_VIOLATION
+        if unfinished and limits.max_states is not None and self.distinct >= limits.max_states:
+            return f"state limit {limits.max_states:,}"
+        return None
 
     def _expand_chunk(self, thread: int, one: Round, chunk: int, *, judge_only: bool) -> None:
         """Expand a chunk into as many candidate buffers as it takes."""
@@ -284,9 +269,7 @@ class Search:
                 self.claims.setdefault(claim, int(piece.claims[claim]) - 1)
 
     def _gather(self, one: Round) -> None:
-        """Note the claims of a round that is expanded, and count its candidates."""
-        for piece in one.pieces:
-            self._note_claims(piece)
+        """Count the candidates of a round that is expanded."""
         one.count()
 
     def _insert(self, one: Round, shard: int) -> None:
@@ -295,8 +278,12 @@ class Search:
             self.cut = self._memory_cut()
 
     def _end_round(self, one: Round) -> None:
-        """Take back the buffers of a round that is inserted."""
+        """Note the claims of a round that is inserted, and take its buffers back.
+
+        Not sooner: whether a further round begins must not depend on how far the next one is.
+        """
         for piece in one.pieces:
+            self._note_claims(piece)
             piece.reset()
             self._idle.append(piece)
 

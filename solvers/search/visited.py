@@ -50,6 +50,7 @@ class Shard:
         table: the open-addressing table.
         control: the block that the kernel reads and writes.
         marks: one for each state, once a backward search began.
+        room: most states that it may hold; there are rows for one batch more.
     """
 
     def __init__(
@@ -61,6 +62,10 @@ class Shard:
         self.states, self.parents, self.actions = states, parents, actions
         self.table = np.zeros(_FIRST_TABLE, dtype=np.uint32)
         self.marks: npt.NDArray[Any] = np.empty(0, dtype=np.uint8)
+        self._most_slots = _FIRST_TABLE
+        while self._room(2 * self._most_slots) > int(_LOAD * self._most_slots):
+            self._most_slots *= 2
+        self.room = min(self._room(self._most_slots), int(_LOAD * self._most_slots))
         arrays: dict[int, npt.NDArray[Any]] = {STATES: states, PARENTS: parents, ACTIONS: actions}
         for entry, array in arrays.items():
             self.control[entry] = address(array)
@@ -88,7 +93,10 @@ class Shard:
         self.kernel.library.function("survey", 3)(address(self.states), address(self.marks), self.count)
 
     def insert(self, pieces: int, counts: int, how_many: int, shard: int) -> bool:
-        """Insert what the pieces hold for this shard; false when the budget forbids to grow.
+        """Insert what the pieces hold for this shard; false when there are more states than it has room for.
+
+        The first are kept then: not more, for how many there were depends on the batches, and so on what the filters
+        of the threads let through.
 
         Args:
             pieces: address of the pieces' addresses.
@@ -97,33 +105,31 @@ class Shard:
             shard: number of this shard.
         """
         self.control[PIECE] = self.control[OFFSET] = 0
-        while not self.kernel.insert(self._place, pieces, counts, how_many, shard):
-            if not self._grow():
-                return False
-        return True
+        work = (self._place, pieces, counts, how_many, shard)
+        while not self.kernel.insert(*work) and len(self.table) < self._most_slots:
+            self._make_table(2 * len(self.table))
+        if self.count <= self.room:
+            return True
+        self.control[COUNT] = self.room
+        self._make_table(len(self.table))
+        return False
 
-    def _grow(self) -> bool:
-        """Make room for another batch; false when the budget forbids it."""
-        need, slots = self.count + BATCH, len(self.table)
-        if need > int(_LOAD * slots):
-            slots *= 2
-        if need > self._most_states(slots):
-            return False
-        if slots != len(self.table):
-            self.table = np.empty(0, dtype=np.uint32)  # the new table is made from the states
-            self.table = np.zeros(slots, dtype=np.uint32)
-            self._announce_table()
-            self.kernel.rehash(self._place)
-        return True
+    def _make_table(self, slots: int) -> None:
+        """Make the table anew, from the states."""
+        self.table = np.empty(0, dtype=np.uint32)  # gives the memory of the old one back
+        self.table = np.zeros(slots, dtype=np.uint32)
+        self._announce_table()
+        self.kernel.rehash(self._place)
 
-    def _most_states(self, slots: int) -> int:
+    def _room(self, slots: int) -> int:
         """States for which there is room beside a table of so many slots."""
-        return min(len(self.states), max(_LEAST_ROWS, (self.budget - 4 * slots) // self.row))
+        return min(len(self.states) - BATCH, max(_LEAST_ROWS, (self.budget - 4 * slots) // self.row))
 
     def _announce_table(self) -> None:
-        """Tell the kernel where the table is now, and how many states it takes before there must be another."""
-        self.control[TABLE], self.control[MASK] = address(self.table), len(self.table) - 1
-        self.control[LIMIT] = min(self._most_states(len(self.table)), int(_LOAD * len(self.table)))
+        """Tell the kernel where the table is now, and how many states it takes before it has to ask."""
+        slots = len(self.table)
+        self.control[TABLE], self.control[MASK] = address(self.table), slots - 1
+        self.control[LIMIT] = int(_LOAD * slots) if slots < self._most_slots else self.room + BATCH
 
 
 def row_bytes(kernel: Kernel) -> int:
@@ -161,7 +167,7 @@ class VisitedSet:
 
     def __init__(self, kernel: Kernel, memory: int) -> None:
         budget = memory // SHARDS
-        wanted = min(_MOST_STATES, max(_LEAST_ROWS, budget // row_bytes(kernel)))
+        wanted = min(_MOST_STATES, max(_LEAST_ROWS, budget // row_bytes(kernel))) + BATCH
         rows, states, parents, actions = _reserve_rows(kernel.geometry.words, wanted)
         self.shards = [Shard(kernel, budget, states[n], parents[n], actions[n]) for n in range(SHARDS)]
         self.room = rows * SHARDS if rows < wanted else None

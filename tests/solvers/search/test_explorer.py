@@ -79,6 +79,18 @@ def test_results_do_not_depend_on_rounds_and_buffers(monkeypatch: pytest.MonkeyP
     assert usual == facts(explored(program, threads=2))
 
 
+@pytest.mark.parametrize("limit", [{"stop_at_first": True}, {"max_states": 5_000}, {"memory": 2 << 20}], ids=str)
+def test_a_cut_does_not_depend_on_threads(limit: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """In levels of many rounds each limit cuts at the same place, however far the next round is by then."""
+    program = program_of(toys.HASTY, "7")
+    monkeypatch.setattr(search, "SLICE", 2)
+    monkeypatch.setattr(search, "CHUNKS", 3)
+    alone = explored(program, **limit)
+    assert alone.cut is not None
+    for threads in (2, 3):
+        assert facts(alone) == facts(explored(program, threads=threads, **limit))
+
+
 def test_a_memory_limit_gives_incomplete_with_what_was_done() -> None:
     """A search past its budget stops, keeps its counts, and is the same for any number of threads."""
     program = program_of(toys.TWO_PHASE, "7")
@@ -89,6 +101,18 @@ def test_a_memory_limit_gives_incomplete_with_what_was_done() -> None:
     assert 1_000 < found.distinct < 296_448
     assert sum(found.levels) == found.distinct == len(set(found.states()))
     assert facts(found) == facts(explored(program, memory=4 << 20, threads=2))
+
+
+def test_a_full_shard_holds_what_it_has_room_for() -> None:
+    """Where memory cuts the search, some shard holds exactly as many states as it may, each of them findable."""
+    store = explored(program_of(toys.TWO_PHASE, "7"), memory=2 << 20).store
+    assert store is not None
+    full = [number for number, shard in enumerate(store.shards) if shard.count == shard.room]
+    assert full
+    assert all(shard.count <= shard.room for shard in store.shards)
+    for index in (0, store.shards[full[0]].room - 1):
+        identity = index * len(store.shards) + full[0]
+        assert store.identify(store.state(identity)) == identity
 
 
 def test_a_larger_budget_reaches_further() -> None:

@@ -8,12 +8,11 @@ import platform
 import resource
 import statistics
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import asdict, evolve, frozen
+from attrs import asdict, frozen
 
 from kraftcheck.ci.bench import audit as bench_audit
 from kraftcheck.ci.bench import conformance as bench_conform
@@ -27,39 +26,14 @@ from kraftcheck.ci.bench import serve as bench_serve
 from kraftcheck.ci.bench import start as bench_start
 from kraftcheck.ci.bench import walks as bench_walks
 from kraftcheck.ci.bench.beside import compare as bench_beside
-from kraftcheck.ci.bench.coffee_can import coffee_can
-from kraftcheck.ci.bench.two_phase_commit import TWO_PHASE
+from kraftcheck.ci.bench.native import processes as bench_processes
+from kraftcheck.ci.bench.native.cases import CASES, ELECTIONS_STATES, REPLICATION_STATES, Case
+from kraftcheck.ci.bench.native.clocks import Clocks
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import find
-from kraftcheck.properties.kinds import recovers
-from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Incomplete
 from kraftcheck.solvers.search.explore import Exploration, explore
-from kraftcheck.solvers.search.symmetry import reduced
 
 THREADS = (1, 2)
-ELECTIONS_STATES = 5_000_000
-REPLICATION_STATES = 2_000_000
-TWO_PHASE_7_ORBITS = 920
-
-
-@frozen
-class Case:
-    """A system to measure.
-
-    Attributes:
-        name: as on the command line.
-        program: makes the traced system.
-        distinct: the states it must have; None: not pinned.
-        max_states: where to stop; None: nowhere.
-    """
-
-    name: str
-    program: Callable[[], Program]
-    distinct: int | None = None
-    max_states: int | None = None
 
 
 @frozen
@@ -79,82 +53,8 @@ class ExploreRow:
     processor_seconds: float
 
 
-class Clocks:
-    """A wall clock that records the processor time with each reading.
-
-    On a machine with other work only the processor's tells what a search takes.
-    """
-
-    def __init__(self) -> None:
-        self.readings: list[tuple[float, float]] = []
-
-    def __call__(self) -> float:
-        """Seconds of the wall; noted."""
-        self.readings.append((time.perf_counter(), time.process_time()))
-        return self.readings[-1][0]
-
-    def processor(self, result: Exploration) -> float:
-        """Seconds of all processors in the search: those up to its end, less those between readings for compiling."""
-        wall, start = self.readings[0]
-        end = next(n for n, (at, _) in enumerate(self.readings) if at - wall - result.compile_seconds == result.seconds)
-        compiling = sum(self.readings[n + 1][1] - self.readings[n][1] for n in range(1, end, 2))
-        return self.readings[end][1] - start - compiling
-
-
 class WrongCountError(AssertionError):
     """A benchmark that counts wrong measures nothing."""
-
-
-def two_phase_commit(managers: int) -> Program:
-    """Two-phase commit."""
-    return trace(TWO_PHASE, TWO_PHASE.setting(str(managers)))
-
-
-def elections() -> Program:
-    """The default scope of `elections` under the rules of Kafka 4.0."""
-    system = find("elections")
-    return trace(system, system.setting(rules=parse("kafka-4.0")))
-
-
-def two_phase_recovers(managers: int) -> Program:
-    """Two-phase commit with a claim that holds after a long way, and one that most states never satisfy again."""
-    claims = (
-        recovers("decided", "every manager can decide", lambda s: s.committed.plus(s.aborted).size() == managers),
-        recovers("undecided", "the decision can be taken back", lambda s: s.manager == 0),
-    )
-    system = evolve(TWO_PHASE, properties=lambda _: claims)
-    return trace(system, system.setting(str(managers)))
-
-
-def directories() -> Program:
-    """`elections` with two directories for each broker, mended."""
-    system = find("elections")
-    return trace(system, system.setting("directories", rules=parse("fixed")))
-
-
-def replication(scope: str, rules: str, bounds: Mapping[str, int] | None = None) -> Program:
-    """`replication` without what asks for a backward search."""
-    system = find("replication")
-    plain = evolve(system, properties=lambda at: [p for p in system.properties(at) if p.kind != "recovers"])
-    return trace(plain, plain.setting(scope, bounds, parse(rules)))
-
-
-OF_SPECIFICATION = {"initial-isr": 2}
-"""With it, `small` has the bounds that the published TLA+ specification of KIP-966 ships with."""
-
-CASES = (
-    Case("two-phase-commit-7", lambda: two_phase_commit(7), 296_448),
-    Case("two-phase-commit-9", lambda: two_phase_commit(9), 10_340_352),
-    Case("two-phase-9-recovers", lambda: two_phase_recovers(9), 10_340_352),
-    Case("coffee-can-1000", lambda: coffee_can(1000), 501_500),
-    Case("two-phase-7-symmetry", lambda: reduced(two_phase_commit(7)), TWO_PHASE_7_ORBITS),
-    Case("elections", elections, max_states=ELECTIONS_STATES),
-    Case("elections-directories", directories, 662_616),
-    Case("replication-small", lambda: replication("small", "kip"), 124_008),
-    Case("replication-kip-966", lambda: replication("small", "kip", OF_SPECIFICATION), 253_049),
-    Case("replication-one-crash", lambda: replication("one-crash", "fixed"), max_states=REPLICATION_STATES),
-    Case("elections-dirs-symmetry", lambda: reduced(directories()), 285_184),
-)
 
 
 def measure(case: Case, threads: int, runs: int, *, quick: bool = True) -> ExploreRow:
@@ -232,6 +132,7 @@ BENCHMARKS: dict[str, tuple[Sequence[str], Callable[[Sequence[str], int], Sequen
     "audit": (tuple(bench_audit.CASES), bench_audit.measure_cases, "the audit: its share of a run's time"),
     "liveness": (bench_liveness.NAMES, bench_liveness.measure_cases, "liveness: time and bytes beside the search"),
     "disk": (tuple(bench_disk.CASES), bench_disk.measure_cases, "levels in files beside the native search"),
+    "processes": (bench_processes.NAMES, bench_processes.measure_cases, "what two processes at once leave each other"),
     "walks": (tuple(bench_walks.CASES), bench_walks.measure_cases, "random walks: steps a second"),
     "logs": (bench_logs.EVERY, bench_logs.measure_cases, "the replay of metadata logs: records a second"),
     "conform": (tuple(bench_conform.CASES), bench_conform.measure_cases, "conformance with Kafka: cases a second"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kraftcheck.ci.bench.__main__ import CASES
+from kraftcheck.ci.bench.native.cases import CASES
 from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.long_runs import BEYOND
 from kraftcheck.solvers.program import verdict

@@ -1,0 +1,89 @@
+"""The systems that the native explorer is measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import evolve, frozen
+
+from kraftcheck.ci.bench.native.coffee_can import coffee_can
+from kraftcheck.ci.bench.two_phase_commit import TWO_PHASE
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.properties.catalogue import find
+from kraftcheck.properties.kinds import recovers
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.search.symmetry import reduced
+
+ELECTIONS_STATES = 5_000_000
+REPLICATION_STATES = 2_000_000
+TWO_PHASE_7_ORBITS = 920
+
+
+@frozen
+class Case:
+    """A system to measure.
+
+    Attributes:
+        name: as on the command line.
+        program: makes the traced system.
+        distinct: the states it must have; None: not pinned.
+        max_states: where to stop; None: nowhere.
+    """
+
+    name: str
+    program: Callable[[], Program]
+    distinct: int | None = None
+    max_states: int | None = None
+
+
+def two_phase_commit(managers: int) -> Program:
+    """Two-phase commit."""
+    return trace(TWO_PHASE, TWO_PHASE.setting(str(managers)))
+
+
+def elections() -> Program:
+    """The default scope of `elections` under the rules of Kafka 4.0."""
+    system = find("elections")
+    return trace(system, system.setting(rules=parse("kafka-4.0")))
+
+
+def two_phase_recovers(managers: int) -> Program:
+    """Two-phase commit with a claim that holds after a long way, and one that most states never satisfy again."""
+    claims = (
+        recovers("decided", "every manager can decide", lambda s: s.committed.plus(s.aborted).size() == managers),
+        recovers("undecided", "the decision can be taken back", lambda s: s.manager == 0),
+    )
+    system = evolve(TWO_PHASE, properties=lambda _: claims)
+    return trace(system, system.setting(str(managers)))
+
+
+def directories() -> Program:
+    """`elections` with two directories for each broker, mended."""
+    system = find("elections")
+    return trace(system, system.setting("directories", rules=parse("fixed")))
+
+
+def replication(scope: str, rules: str, bounds: Mapping[str, int] | None = None) -> Program:
+    """`replication` without what asks for a backward search."""
+    system = find("replication")
+    plain = evolve(system, properties=lambda at: [p for p in system.properties(at) if p.kind != "recovers"])
+    return trace(plain, plain.setting(scope, bounds, parse(rules)))
+
+
+OF_SPECIFICATION = {"initial-isr": 2}
+"""With it, `small` has the bounds that the published TLA+ specification of KIP-966 ships with."""
+
+CASES = (
+    Case("two-phase-commit-7", lambda: two_phase_commit(7), 296_448),
+    Case("two-phase-commit-9", lambda: two_phase_commit(9), 10_340_352),
+    Case("two-phase-9-recovers", lambda: two_phase_recovers(9), 10_340_352),
+    Case("coffee-can-1000", lambda: coffee_can(1000), 501_500),
+    Case("two-phase-7-symmetry", lambda: reduced(two_phase_commit(7)), TWO_PHASE_7_ORBITS),
+    Case("elections", elections, max_states=ELECTIONS_STATES),
+    Case("elections-directories", directories, 662_616),
+    Case("replication-small", lambda: replication("small", "kip"), 124_008),
+    Case("replication-kip-966", lambda: replication("small", "kip", OF_SPECIFICATION), 253_049),
+    Case("replication-one-crash", lambda: replication("one-crash", "fixed"), max_states=REPLICATION_STATES),
+    Case("elections-dirs-symmetry", lambda: reduced(directories()), 285_184),
+)

@@ -3,9 +3,10 @@
 The hash of a state can be undone once all its words but the first are known. So where an entry
 stands says a part of the hash, and the entry holds the rest and the other words: some 6 bytes
 instead of 8 for a state of one word. A table is `lines` of 16 entries. An entry stands in the line
-that its hash says, or in one of the next 30 when that is full; its lowest 5 bits, the *tag*, say
-how far on, plus 1, and 0 where the entry is vacant. States are never removed: so a vacant entry
-ends a search.
+that its hash says, or in one of the next when that is full; its lowest bits, the *tag*, say how far
+on, plus 1, and 0 where the entry is vacant. States are never removed: so a vacant entry ends a search.
+A tag has at least 5 bits, for 31 lines, and more where the bytes of an entry have bits to spare, so
+that the table may be fuller.
 
 The number of lines is a *factor* of 4 to 7 times a power of two, so that a table can grow by less
 than to its double. All but the lowest `LOW_BITS` of the hash, times the factor, say the line by their
@@ -41,22 +42,21 @@ from kraftcheck.solvers.machine_code.irtools import (
 )
 from kraftcheck.solvers.machine_code.visited_table import hash_words
 
-TABLE, LINES, FACTOR, SPAN, ENTRY, FIRST, COUNT, LIMIT, TAKEN, ADDED = range(10)
+TABLE, LINES, FACTOR, SPAN, ENTRY, FIRST, TAG, COUNT, LIMIT, TAKEN, ADDED = range(11)
 """Entries of a control block.
 
 The table's address; its lines; their factor; the bits of the product below those that say the line;
-bytes of an entry, and of its first part (rest of the hash and tag); states, and most states before
-it must grow; of the last call, the records that were looked at, and those that were new.
+bytes of an entry, and of its first part (rest of the hash and tag); bits of the tag; states, and most
+states before it must grow; of the last call, the records that were looked at, and those that were new.
 """
 
-CONTROL_WORDS = 10
+CONTROL_WORDS = 11
 FACTORS = range(4, 8)
 LOW_BITS = 3
 """Bits of the hash that are not multiplied: the product has no more than 64."""
 LINE = 16
-TAG_BITS = 5
-MOST_LINES = (1 << TAG_BITS) - 1
-"""Lines in which a state may stand."""
+TAG_BITS = range(5, 9)
+"""Bits that a tag may have; of so many bits all values but 0 are lines in which a state may stand."""
 
 BATCH = 64
 PADDING = 16
@@ -80,7 +80,8 @@ class CompactSet:
         self.b, self.others = b, others
         self.table = b.inttoptr(load(b, control, TABLE), POINTER)
         self.lines, self.factor, self.span = (load(b, control, entry) for entry in (LINES, FACTOR, SPAN))
-        self.entry, self.first = load(b, control, ENTRY), load(b, control, FIRST)
+        self.entry, self.first, self.tag_bits = (load(b, control, entry) for entry in (ENTRY, FIRST, TAG))
+        self.most_lines = b.sub(b.shl(word(1), self.tag_bits), word(1))
         self.first_mask = b.lshr(word(-1), b.sub(word(64), b.shl(self.first, word(3))))
 
     def line(self, number: Any) -> Any:
@@ -118,7 +119,7 @@ class CompactSet:
         """The line that the hash of an entry says which stands in a line with a tag."""
         b = self.b
         before = b.sub(tag, word(1))
-        return b.urem(b.sub(b.add(line, b.mul(self.lines, word(MOST_LINES))), before), self.lines)
+        return b.urem(b.sub(b.add(line, b.mul(self.lines, self.most_lines)), before), self.lines)
 
     def read(self, place: Any, mask: Any) -> Any:
         """The bytes of a mask, at any address."""
@@ -151,15 +152,15 @@ def _emit_place(module: ir.Module, others: Sequence[int]) -> Any:
     function, b = begin(module, "place", [POINTER, WORD, *[WORD] * len(others)])
     control, quotient, *words = function.args
     compact = CompactSet(b, control, others)
-    rest = b.shl(compact.rest(quotient), word(TAG_BITS))
+    rest = b.shl(compact.rest(quotient), compact.tag_bits)
     line, tag = Local(b, compact.home(quotient)), Local(b, word(1))
-    with repeat(b, lambda: b.icmp_unsigned("<=", tag.get(), word(MOST_LINES))):
+    with repeat(b, lambda: b.icmp_unsigned("<=", tag.get(), compact.most_lines)):
         wanted = b.or_(rest, tag.get())
         at, left = Local(b, compact.line(line.get())), Local(b, word(LINE))
         with repeat(b, lambda: b.icmp_unsigned("!=", left.get(), word(0))):
             here = at.get()
             first = compact.read(here, compact.first_mask)
-            vacant = b.icmp_unsigned("==", b.and_(first, word(MOST_LINES)), word(0))
+            vacant = b.icmp_unsigned("==", b.and_(first, compact.most_lines), word(0))
             with b.if_then(vacant):
                 compact.write(here, wanted, compact.first_mask)
                 for (at_other, mask), value in zip(compact.other_places(here), words, strict=True):
@@ -233,10 +234,10 @@ def _emit_regrow(module: ir.Module, others: Sequence[int], place: Any) -> None:
     with count_up(b, word(0), entries) as k:
         here = element(b, compact.table, b.mul(k, compact.entry), BYTE)
         first = compact.read(here, compact.first_mask)
-        tag = b.and_(first, word(MOST_LINES))
+        tag = b.and_(first, compact.most_lines)
         with b.if_then(b.icmp_unsigned("!=", tag, word(0))):
             home = compact.home_of(b.udiv(k, word(LINE)), tag)
-            quotient = compact.quotient(home, b.lshr(first, word(TAG_BITS)))
+            quotient = compact.quotient(home, b.lshr(first, compact.tag_bits))
             other_words = [compact.read(at, mask) for at, mask in compact.other_places(here)]
             result = b.call(place, [new, quotient, *other_words])
             with b.if_then(b.icmp_unsigned("==", result, word(NO_ROOM)), likely=False):

@@ -1,7 +1,7 @@
 """The visited set of one machine: for each bucket a compact set.
 
-A table grows to its double while that is little of the memory; a large one grows by a quarter or less, so that memory
-is full of states and not half vacant.
+A table grows to its double while that is little of the memory; a large one grows by a quarter or less, and when it is
+fuller, so that memory is full of states and not half vacant.
 """
 
 from __future__ import annotations
@@ -25,14 +25,18 @@ from kraftcheck.solvers.blocks.compactset import (
     PADDING,
     SPAN,
     TABLE,
+    TAG,
     TAG_BITS,
     TAKEN,
 )
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Words
 from kraftcheck.solvers.machine_code.objectcode import address
 
-_LOAD = 0.8
-"""Share of the entries of a table that is used before it grows: above it some run of full lines is soon too long."""
+_LOADS = (0.8, 0.85, 0.9)
+"""Share of the entries of a large table that is used before it grows, by the bits that its tags have beyond the fewest.
+
+Above it some run of full lines is soon longer than a tag can say; beyond the last, lookups take too long.
+"""
 
 _FIRST = (4, 2)
 """Factor and exponent of two of the lines of the first table."""
@@ -54,16 +58,20 @@ class _Table:
         bytes, control: where it lies.
     """
 
-    def __init__(self, bucket_bits: int, factor: int, exponent: int, other_bytes: int) -> None:
+    def __init__(self, bucket_bits: int, factor: int, exponent: int, other_bytes: int, budget: int) -> None:
         self.factor, self.exponent = factor, exponent
         span = 64 - bucket_bits - LOW_BITS - exponent
-        first = -(-(span - 2 + LOW_BITS + TAG_BITS) // 8)  # divided by 4 and more, the span has two bits less
+        rest = span - 2 + LOW_BITS  # divided by 4 and more, the span has two bits less
+        first = -(-(rest + TAG_BITS[0]) // 8)
+        tag = min(TAG_BITS[-1], 8 * first - rest)
         self.entry, lines = first + other_bytes, factor << exponent
+        is_small = self.size(factor, exponent, self.entry) <= _SMALL * budget
+        load = _LOADS[0 if is_small else min(tag - TAG_BITS[0], len(_LOADS) - 1)]
         self.bytes = np.zeros(self.size(factor, exponent, self.entry), dtype=np.uint8)
         self.control = np.zeros(CONTROL_WORDS, dtype=np.int64)
         values = {
             TABLE: address(self.bytes), LINES: lines, FACTOR: factor, SPAN: span, ENTRY: self.entry, FIRST: first,
-            LIMIT: int(_LOAD * LINE * lines),
+            TAG: tag, LIMIT: int(load * LINE * lines),
         }  # fmt: skip
         for place, value in values.items():
             self.control[place] = value
@@ -85,7 +93,7 @@ class CompactBucket:
     def __init__(self, kernel: BlockKernel, budget: int) -> None:
         self.kernel, self.budget = kernel, budget
         self._others = sum(kernel.spec.other_bytes)
-        self._table = _Table(kernel.spec.bucket_bits, *_FIRST, self._others)
+        self._table = _Table(kernel.spec.bucket_bits, *_FIRST, self._others, budget)
         self._quotients = np.empty(BATCH, dtype=np.uint64)
 
     @property
@@ -124,7 +132,7 @@ class CompactBucket:
             factor, exponent = self._next(factor, exponent)
             if _Table.size(factor, exponent, old.entry) > self.budget:
                 raise OutOfMemoryError
-            new = _Table(self.kernel.spec.bucket_bits, factor, exponent, self._others)
+            new = _Table(self.kernel.spec.bucket_bits, factor, exponent, self._others, self.budget)
             if self.kernel.regrow(address(old.control), address(new.control)) != NO_ROOM:
                 break
         if int(new.control[COUNT]) != self.count:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.blocks.compactset import LINE, MOST_LINES
+from kraftcheck.solvers.blocks.compactset import LINE, TAG_BITS
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Words
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
@@ -86,13 +86,13 @@ def test_full_lines_run_over(system: System) -> None:
 
 
 @SYSTEMS
-@pytest.mark.parametrize("apart", [43, 51], ids=["one line", "far apart"])
+@pytest.mark.parametrize("apart", [43, 48], ids=["one line", "far apart"])
 def test_states_of_one_place_stay_apart(system: System, apart: int) -> None:
     """More states than all lines of one place hold are each held once, and found again after the table grew."""
     kernel = kernel_of(system)
     compact = CompactBucket(kernel, 1 << 30)
     size, alike = compact.bytes_in_use, 8 if kernel.spec.other_bytes else 1
-    numbers = range(LINE * MOST_LINES + 5)
+    numbers = range(LINE * (1 << TAG_BITS[-1]) + 5)
     states = [state_of(kernel, number // alike << apart, number % alike) for number in numbers]
     for new in (len(states), 0):
         assert len(compact.admit(records(states))) == new
@@ -133,6 +133,17 @@ def test_a_large_set_grows_by_small_steps(system: System) -> None:
     assert len(large) >= 6
     assert all(after <= 1.26 * before for before, after in itertools.pairwise(large))
     assert compact.bytes_in_use <= budget
+
+
+def test_a_set_whose_tags_are_wide_is_full_at_its_end() -> None:
+    """Where an entry has bits to spare, nine tenths of the last table are states when memory ends."""
+    kernel = kernel_of(ONE_WORD)
+    compact = CompactBucket(kernel, 600_000)
+    drawn = np.random.default_rng(13).integers(0, 1 << 61, size=100_000).tolist()
+    with pytest.raises(OutOfMemoryError):
+        compact.admit(records([state_of(kernel, quotient, 0) for quotient in dict.fromkeys(drawn)]))
+    entry = 7
+    assert 0.89 < compact.count * entry / compact.bytes_in_use < 0.91
 
 
 def test_a_set_does_not_outgrow_its_budget() -> None:

@@ -64,7 +64,7 @@ class ProcessRow:
 
 
 @frozen
-class _Run:
+class Run:
     """One search: states, seconds of the wall, seconds of processors."""
 
     distinct: int
@@ -85,7 +85,7 @@ def _prepare(name: str, cache: Path) -> None:
     _program(name, cache)
 
 
-def _search(name: str, cache: Path, threads: int) -> _Run:
+def search(name: str, cache: Path, threads: int) -> Run:
     """Explore a case.
 
     Raises:
@@ -96,7 +96,7 @@ def _search(name: str, cache: Path, threads: int) -> _Run:
                      cache_dir=cache, quick=False)  # fmt: skip
     if case.distinct is not None and result.distinct != case.distinct:
         raise WrongSpaceError(f"{name}: {result.distinct:,} states instead of {case.distinct:,}")
-    return _Run(result.distinct, result.seconds, clocks.processor(result))
+    return Run(result.distinct, result.seconds, clocks.processor(result))
 
 
 def _pin(processors: set[int]) -> None:
@@ -125,18 +125,18 @@ def _workers() -> Iterator[tuple[ProcessPoolExecutor, ProcessPoolExecutor, Proce
 def measure(name: str, runs: int) -> ProcessRow:
     """The medians of several runs: one search alone, two at the same time, one on two threads, in turn."""
     load = os.getloadavg()[0]
-    alone: list[_Run] = []
-    each: list[_Run] = []
-    threads: list[_Run] = []
+    alone: list[Run] = []
+    each: list[Run] = []
+    threads: list[Run] = []
     with tempfile.TemporaryDirectory(prefix="kraftcheck-cache-") as folder, _workers() as workers:
         cache, (first, second, both) = Path(folder), workers
         for worker in workers:
             worker.submit(_prepare, name, cache).result()
         for _ in range(runs):
-            alone.append(first.submit(_search, name, cache, 1).result())
-            pair = [worker.submit(_search, name, cache, 1) for worker in (first, second)]
-            each += [search.result() for search in pair]
-            threads.append(both.submit(_search, name, cache, 2).result())
+            alone.append(first.submit(search, name, cache, 1).result())
+            pair = [worker.submit(search, name, cache, 1) for worker in (first, second)]
+            each += [one.result() for one in pair]
+            threads.append(both.submit(search, name, cache, 2).result())
     if len({run.distinct for run in (*alone, *each, *threads)}) != 1:
         raise WrongSpaceError(f"{name}: {alone}, {each}, {threads}")
     walls = (statistics.median(run.wall for run in of) for of in (alone, each, threads))

@@ -12,6 +12,8 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.bench import __main__ as bench
+from kraftcheck.ci.bench.native import processes
+from kraftcheck.ci.bench.wrong_space import WrongSpaceError
 from kraftcheck.ci.prove.broken_proofs import BrokenProof
 from kraftcheck.model.rules.ruleset import parse
 
@@ -27,6 +29,35 @@ def test_the_benchmark_measures_with_one_and_two_threads(tmp_path: Path, capsys:
     assert all(row["bytes_per_state"] <= 48 for row in rows)
     assert all(0 < row["processor_seconds"] <= 2.1 * row["seconds"] for row in rows)
     assert capsys.readouterr().out.count("two-phase-commit-7") == 2
+
+
+def test_two_processes_are_measured_beside_two_threads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One search, two at the same time and one on two threads find the pinned count and take processor time."""
+    target = tmp_path / "rows.json"
+    assert bench.main(["--processes", "two-phase-commit-7", "--runs", "1", "--json", str(target)]) == 0
+    (row,) = json.loads(target.read_text())
+    assert row["distinct"] == 296_448
+    for of in ("alone", "each", "threads"):
+        assert 0 < row[f"{of}_processor"] <= (2.1 if of == "threads" else 1.1) * row[of]
+    head, line, *_ = capsys.readouterr().out.splitlines()
+    told = dict(zip(head.split()[-3:], line.split()[-3:], strict=True))
+    assert abs(float(told["most"]) - 2 * row["alone_processor"] / row["each_processor"]) < 0.01
+    assert abs(float(told["ratio"]) - row["alone"] / row["threads"]) < 0.01
+
+
+def test_two_processes_need_two_processors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """On one processor nothing is measured of two searches at the same time, and the command says why."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    assert bench.main(["--processes", "two-phase-commit-7", "--runs", "1"]) == 2
+    assert "two processors" in capsys.readouterr().err
+
+
+def test_a_process_with_another_count_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that finds another number of states than it must measures nothing."""
+    (case,) = (case for case in processes.CASES if case.name == "two-phase-commit-7")
+    monkeypatch.setattr(processes, "CASES", [evolve(case, distinct=1)])
+    with pytest.raises(WrongSpaceError, match="296,448 states instead of 1"):
+        processes.search("two-phase-commit-7", tmp_path, 1)
 
 
 @pytest.mark.slow

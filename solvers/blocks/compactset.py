@@ -8,7 +8,7 @@ on, plus 1, and 0 where the entry is vacant. States are never removed: so a vaca
 A tag has at least 5 bits, for 31 lines, and more where the bytes of an entry have bits to spare, so
 that the table may be fuller.
 
-The number of lines is a *factor* of 4 to 7 times a power of two, so that a table can grow by less
+The number of lines is a *factor* of 8 to 15 times a power of two, so that a table can grow by less
 than to its double. All but the lowest `LOW_BITS` of the hash, times the factor, say the line by their
 upper bits; divided by the factor, the lower bits of that product are the rest. With the line they say
 the product, since it is a multiple of the factor.
@@ -51,8 +51,8 @@ states before it must grow; of the last call, the records that were looked at, a
 """
 
 CONTROL_WORDS = 11
-FACTORS = range(4, 8)
-LOW_BITS = 3
+FACTORS = range(8, 16)
+LOW_BITS = 4
 """Bits of the hash that are not multiplied: the product has no more than 64."""
 LINE = 16
 TAG_BITS = range(5, 9)

@@ -1,12 +1,13 @@
 """The visited set of one machine: for each bucket a compact set.
 
-A table grows to its double while that is little of the memory; a large one grows by a quarter or less, and when it is
-fuller, so that memory is full of states and not half vacant.
+A table grows to its double while that is little of the memory, then by a quarter or less, at last by an eighth or less;
+and a large one grows when it is fuller. So memory is full of states and not half vacant.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from attrs import frozen
 
 from kraftcheck.solvers.blocks.compactset import (
     ADDED,
@@ -38,48 +39,85 @@ _LOADS = (0.8, 0.85, 0.9)
 Above it some run of full lines is soon longer than a tag can say; beyond the last, lookups take too long.
 """
 
-_FIRST = (4, 2)
+_FIRST = (8, 1)
 """Factor and exponent of two of the lines of the first table."""
 
 _SMALL = 1 / 8
 """Share of the budget up to which a table is doubled: a small step costs as much work for less room."""
+
+_LARGE = 1 / 2
+"""Share of the budget from which on a table grows by the smallest steps."""
 
 
 class OutOfMemoryError(RuntimeError):
     """A set that may not grow."""
 
 
+@frozen
+class _Form:
+    """What a table of some lines looks like.
+
+    Attributes:
+        factor, exponent: it has `factor << exponent` lines.
+        span: bits of the product below those that say the line.
+        first, tag: bytes of the first part of an entry, bits of its tag.
+        entry: bytes of an entry.
+        load: share of the entries that is used before the table grows.
+    """
+
+    factor: int
+    exponent: int
+    span: int
+    first: int
+    tag: int
+    entry: int
+    load: float
+
+    @classmethod
+    def of(cls, bucket_bits: int, other_bytes: int, budget: int, factor: int, exponent: int) -> _Form:
+        """The form of a table; large ones are those that take much of the budget."""
+        span = 64 - bucket_bits - LOW_BITS - exponent
+        rest = span - (FACTORS[0].bit_length() - 1) + LOW_BITS  # divided by 8 and more, the span has three bits less
+        first = -(-(rest + TAG_BITS[0]) // 8)
+        tag, entry = min(TAG_BITS[-1], 8 * first - rest), first + other_bytes
+        is_small = LINE * (factor << exponent) * entry <= _SMALL * budget
+        load = _LOADS[0 if is_small else min(tag - TAG_BITS[0], len(_LOADS) - 1)]
+        return cls(factor, exponent, span, first, tag, entry, load)
+
+    @property
+    def lines(self) -> int:
+        """Lines."""
+        return self.factor << self.exponent
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return LINE * self.lines * self.entry + PADDING
+
+    @property
+    def limit(self) -> int:
+        """States beyond which it must grow."""
+        return int(self.load * LINE * self.lines)
+
+
 class _Table:
     """One table of a compact set, and its control block.
 
     Attributes:
-        factor, exponent: it has `factor << exponent` lines.
-        entry: bytes of an entry.
+        form: what it looks like.
         bytes, control: where it lies.
     """
 
-    def __init__(self, bucket_bits: int, factor: int, exponent: int, other_bytes: int, budget: int) -> None:
-        self.factor, self.exponent = factor, exponent
-        span = 64 - bucket_bits - LOW_BITS - exponent
-        rest = span - 2 + LOW_BITS  # divided by 4 and more, the span has two bits less
-        first = -(-(rest + TAG_BITS[0]) // 8)
-        tag = min(TAG_BITS[-1], 8 * first - rest)
-        self.entry, lines = first + other_bytes, factor << exponent
-        is_small = self.size(factor, exponent, self.entry) <= _SMALL * budget
-        load = _LOADS[0 if is_small else min(tag - TAG_BITS[0], len(_LOADS) - 1)]
-        self.bytes = np.zeros(self.size(factor, exponent, self.entry), dtype=np.uint8)
+    def __init__(self, form: _Form) -> None:
+        self.form = form
+        self.bytes = np.zeros(form.size, dtype=np.uint8)
         self.control = np.zeros(CONTROL_WORDS, dtype=np.int64)
         values = {
-            TABLE: address(self.bytes), LINES: lines, FACTOR: factor, SPAN: span, ENTRY: self.entry, FIRST: first,
-            TAG: tag, LIMIT: int(load * LINE * lines),
+            TABLE: address(self.bytes), LINES: form.lines, FACTOR: form.factor, SPAN: form.span, ENTRY: form.entry,
+            FIRST: form.first, TAG: form.tag, LIMIT: form.limit,
         }  # fmt: skip
         for place, value in values.items():
             self.control[place] = value
-
-    @staticmethod
-    def size(factor: int, exponent: int, entry: int) -> int:
-        """Bytes of a table."""
-        return (LINE * factor << exponent) * entry + PADDING
 
 
 class CompactBucket:
@@ -92,8 +130,7 @@ class CompactBucket:
 
     def __init__(self, kernel: BlockKernel, budget: int) -> None:
         self.kernel, self.budget = kernel, budget
-        self._others = sum(kernel.spec.other_bytes)
-        self._table = _Table(kernel.spec.bucket_bits, *_FIRST, self._others, budget)
+        self._table = _Table(self._form(*_FIRST))
         self._quotients = np.empty(BATCH, dtype=np.uint64)
 
     @property
@@ -127,20 +164,35 @@ class CompactBucket:
 
     def _grow(self) -> None:
         """Go over to a table with more lines; where states stand too close for that one too, with still more."""
-        old, factor, exponent = self._table, self._table.factor, self._table.exponent
+        old, form = self._table, self._table.form
         while True:
-            factor, exponent = self._next(factor, exponent)
-            if _Table.size(factor, exponent, old.entry) > self.budget:
+            form = self._next(form)
+            if form.size > self.budget:
                 raise OutOfMemoryError
-            new = _Table(self.kernel.spec.bucket_bits, factor, exponent, self._others, self.budget)
+            new = _Table(form)
             if self.kernel.regrow(address(old.control), address(new.control)) != NO_ROOM:
                 break
         if int(new.control[COUNT]) != self.count:
             raise RuntimeError(f"a set of {self.count} states grew to {int(new.control[COUNT])}")
         self._table = new
 
-    def _next(self, factor: int, exponent: int) -> tuple[int, int]:
-        """The lines of the next larger table."""
-        if _Table.size(factor, exponent + 1, self._table.entry) <= _SMALL * self.budget:
-            return factor, exponent + 1
-        return (factor + 1, exponent) if factor < FACTORS[-1] else (FACTORS[0], exponent + 1)
+    def _next(self, form: _Form) -> _Form:
+        """The next larger form that has room, or one with still more lines that takes no more bytes."""
+        following = self._after(form)
+        while following.limit < self.count + BATCH:
+            following = self._after(following)
+        while (other := self._after(following)).size <= following.size:
+            following = other
+        return following
+
+    def _after(self, form: _Form) -> _Form:
+        """The form whose factor is a step further, or with twice the lines."""
+        if 2 * form.size <= _SMALL * self.budget:
+            return self._form(form.factor, form.exponent + 1)
+        step = 1 if form.size > _LARGE * self.budget else 2
+        factor = form.factor + step - form.factor % step
+        return self._form(factor, form.exponent) if factor in FACTORS else self._form(FACTORS[0], form.exponent + 1)
+
+    def _form(self, factor: int, exponent: int) -> _Form:
+        spec = self.kernel.spec
+        return _Form.of(spec.bucket_bits, sum(spec.other_bytes), self.budget, factor, exponent)

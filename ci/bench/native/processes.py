@@ -139,9 +139,13 @@ def measure(name: str, runs: int) -> ProcessRow:
             threads.append(both.submit(search, name, cache, 2).result())
     if len({run.distinct for run in (*alone, *each, *threads)}) != 1:
         raise WrongSpaceError(f"{name}: {alone}, {each}, {threads}")
-    walls = (statistics.median(run.wall for run in of) for of in (alone, each, threads))
-    processors = (statistics.median(run.processor for run in of) for of in (alone, each, threads))
-    return ProcessRow(name, alone[0].distinct, *walls, *processors, load)
+    one, two, shared = _medians(alone), _medians(each), _medians(threads)
+    return ProcessRow(name, alone[0].distinct, one[0], two[0], shared[0], one[1], two[1], shared[1], load)
+
+
+def _medians(runs: Sequence[Run]) -> tuple[float, float]:
+    """Seconds of the wall, and of processors."""
+    return statistics.median(run.wall for run in runs), statistics.median(run.processor for run in runs)
 
 
 HEADER = (

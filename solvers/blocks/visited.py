@@ -178,11 +178,14 @@ class CompactBucket:
 
     def _next(self, form: _Form) -> _Form:
         """The next larger form that has room, or one with still more lines that takes no more bytes."""
-        following = self._after(form)
-        while following.limit < self.count + BATCH:
+        wanted, following = self.count + BATCH, self._after(form)
+        while following.limit < wanted:
             following = self._after(following)
-        while (other := self._after(following)).size <= following.size:
-            following = other
+        other = following
+        for _ in FACTORS:
+            other = self._after(other)
+            if other.size <= following.size and other.limit >= wanted:
+                following = other
         return following
 
     def _after(self, form: _Form) -> _Form:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.blocks.compactset import LINE, TAG_BITS
+from kraftcheck.solvers.blocks.compactset import LINE, PADDING, TAG_BITS
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Words
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
@@ -144,6 +144,21 @@ def test_a_set_whose_tags_are_wide_is_full_at_its_end() -> None:
         compact.admit(records([state_of(kernel, quotient, 0) for quotient in dict.fromkeys(drawn)]))
     entry = 7
     assert 0.89 < compact.count * entry / compact.bytes_in_use < 0.91
+
+
+def test_no_table_is_taken_that_a_larger_one_beats() -> None:
+    """Entries are a byte shorter from so many lines on: a table with fewer lines that takes more bytes is skipped."""
+    kernel = kernel_of(ONE_WORD)
+    compact, sizes = CompactBucket(kernel, 150_000), [0]
+    drawn = dict.fromkeys(np.random.default_rng(17).integers(0, 1 << 61, size=14_500).tolist())
+    states = records([state_of(kernel, quotient, 0) for quotient in drawn])
+    for at in range(0, len(states), 100):
+        compact.admit(states[at : at + 100])
+        if compact.bytes_in_use != sizes[-1]:
+            sizes.append(compact.bytes_in_use)
+    forms = ((13 << 6, 8), (8 << 7, 7), (9 << 7, 7))
+    assert sizes[-3:] == [LINE * lines * entry + PADDING for lines, entry in forms]
+    assert compact.count == len(states)
 
 
 def test_a_set_does_not_outgrow_its_budget() -> None:

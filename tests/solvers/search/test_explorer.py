@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from attrs import evolve
 
@@ -19,6 +21,7 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Incomplete, Refuted
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
 from kraftcheck.solvers.search import levels as search
+from kraftcheck.solvers.search import visited
 from kraftcheck.solvers.search.explore import Exploration, SearchProgress, explore
 from kraftcheck.solvers.search.visited import VisitedSet
 from tests import toys
@@ -113,6 +116,23 @@ def test_a_full_shard_holds_what_it_has_room_for() -> None:
     for index in (0, store.shards[full[0]].room - 1):
         identity = index * len(store.shards) + full[0]
         assert store.identify(store.state(identity)) == identity
+
+
+def test_little_address_space_gives_incomplete(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where less can be reserved than memory has room for, the search ends there, says so, and is not complete."""
+
+    def reserve(shape: tuple[int, ...], dtype: Any) -> Any:
+        if shape[1] > 4096:
+            raise OSError
+        return np.zeros(shape, dtype=dtype)
+
+    monkeypatch.setattr(visited, "reserve", reserve)
+    found = explored(program_of(toys.TWO_PHASE, "7"))
+    assert found.cut is not None
+    assert re.search(r"^memory limit: address space for [\d,]+ states", found.cut)
+    assert 32 * 2048 <= found.distinct <= 32 * 4096
+    assert isinstance(found.verdict("consistent").verdict, Incomplete)
+    assert explored(program_of(toys.TWO_PHASE, "5")).cut is None
 
 
 def test_a_larger_budget_reaches_further() -> None:

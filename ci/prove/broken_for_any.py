@@ -14,17 +14,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import evolve
 
 from kraftcheck.ci.explore.native import SearchBudget, run_to_end
-from kraftcheck.ci.prove.broken_proofs import BrokenProof, BrokenProofRow
+from kraftcheck.ci.prove.broken_proofs import BrokenClaim, BrokenProof, is_answered
+from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.options import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.matrix import BUGS
-from kraftcheck.properties.expected.proofs import PROOF_SCOPES
+from kraftcheck.properties.expected.proofs import ANY_PLACES
 from kraftcheck.solvers.program.verdict import Refuted, Trace
-from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, ObligationAnswer, Questions
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory
 
@@ -43,39 +43,42 @@ def attempt_any(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
     Raises:
         Interrupted: when a signal stopped it.
     """
-    actions: dict[str, str] = {}
-    for scope, bounds in places(row):
-        open_claims = [claim for claim in row.claims if claim not in actions]
+    broken: list[BrokenClaim] = []
+    refused: dict[str, str] = {}
+    for place in places(row):
+        open_claims = [claim for claim in row.claims if claim not in {one.claim for one in broken}]
         if open_claims:
-            few = ProofRequest(row.system, scope, bounds, f"fixed+{row.variant}")
-            actions |= dict(_broken(few, open_claims, SearchBudget(workers, default_memory()), quiet))
-    return BrokenProof(row, actions)
+            few = ProofRequest(row.system, place.scope, place.bounds, row.rules)
+            traces = _refutations(few, open_claims, SearchBudget(workers, default_memory()), quiet)
+            try:
+                broken += _broken(few, place, traces)
+            except Refusal as refusal:
+                refused = dict.fromkeys(traces, f"{refusal} (refuted in {place.words()})") | refused
+    asked = {one.claim for one in broken}
+    return BrokenProof(row, tuple(broken), {claim: why for claim, why in refused.items() if claim not in asked})
 
 
-def places(row: BrokenProofRow) -> list[tuple[str, Mapping[str, int]]]:
-    """The scopes of the proofs, and then where the matrix shows the variant, which may take other bounds."""
-    shown = [(bug.scope, bug.bounds) for bug in BUGS if (bug.system, bug.variant) == (row.system, row.variant)]
-    return [*((scope, {}) for scope in PROOF_SCOPES[row.system]), *shown]
+def places(row: BrokenProofRow) -> list[Place]:
+    """Where runs are looked for: where the proofs are made with few brokers, and then where the matrix shows it."""
+    few = [Place(scope, bounds) for scope, bounds in ANY_PLACES[row.system]]
+    return few + [place for place in row.shown if place not in few]
 
 
-def _broken(
-    few: ProofRequest, claims: Sequence[str], budget: SearchBudget, quiet: bool
-) -> Iterator[tuple[str, str]]:
-    """The claims that are refuted with few brokers and not proven for any number, with the steps that break them."""
-    traces, scope = _refutations(few, claims, budget, quiet), few.scope
+def _broken(few: ProofRequest, place: Place, traces: Mapping[str, Trace]) -> Iterator[BrokenClaim]:
+    """The claims that are refuted with few brokers and not proven for any number, with the steps that break them.
+
+    Raises:
+        Refusal: for a system that provers do not take with any number of brokers there.
+    """
     if not traces:
         return
-    request = evolve(few, bounds={**few.bounds, **any_bounds(str(few.name))})
-    try:
-        of = request.build()
-    except Refusal as refusal:
-        for claim in traces:
-            yield claim, f"{refusal} (refuted in {scope})"
-        return
+    of = evolve(few, bounds={**few.bounds, **any_bounds(str(few.name))}).build()
     for claim, trace in traces.items():
         last = trace.steps[-1].action if trace.steps else INITIATION
-        if not proven_there(of, claim, last, held_before(of, trace)):
-            yield claim, f"{last} for any number, and by {len(trace.steps)} steps in {scope}"
+        answer = answer_there(of, claim, last, held_before(of, trace))
+        if answer.result != PROVEN:
+            by = f"{last} for any number, and by {len(trace.steps)} steps in {place.words()}"
+            yield BrokenClaim(claim, by, is_answered(answer))
 
 
 def _refutations(
@@ -102,8 +105,8 @@ def _holds(value: object) -> bool:
     return all(value.values()) if isinstance(value, Mapping) else bool(value)
 
 
-def proven_there(of: Theory, claim: str, action: str, assumed: Sequence[str]) -> bool:
+def answer_there(of: Theory, claim: str, action: str, assumed: Sequence[str]) -> ObligationAnswer:
     """Whether an action is proven to keep a claim, for any number of brokers, where some invariants hold."""
     questions = Questions(of)
     session = SolverSession(questions, questions.premises(action, assumed), EFFORT, time.monotonic)
-    return session.ask(Obligation(claim, action)).result == PROVEN
+    return session.ask(Obligation(claim, action))

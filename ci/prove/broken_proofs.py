@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kraftcheck.ci.prove.command import run_proof
+from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place, chosen, every_row, rows
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.nearest import nearest
-from kraftcheck.model.rules.ruleset import PRESETS
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.expected.proofs import BEYOND, PROOF_SCOPES, unproven
+from kraftcheck.properties.expected.proofs import NOT_FOR_ANY, PROOF_SCOPES
 from kraftcheck.solvers.program.verdict import EXIT_VACUOUS
 from kraftcheck.solvers.smt.induction import Proof
-from kraftcheck.solvers.smt.queries import Effort
+from kraftcheck.solvers.smt.queries import UNDECIDED, Effort, ObligationAnswer
+from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN
 
 EFFORT = Effort(timeout=120)
 
 
 @frozen
-class BrokenProofRow:
-    """A variant of a system and the proven properties that it must refute."""
+class BrokenClaim:
+    """How the proof of a claim breaks.
 
-    system: str
-    variant: str
-    claims: tuple[str, ...]
+    Attributes:
+        claim: its id.
+        by: the actions that break it, and where.
+        answered: whether a solver had an answer, that nothing refutes the step; without, its time was up.
+    """
+
+    claim: str
+    by: str
+    answered: bool = True
 
 
 @frozen
@@ -39,74 +45,92 @@ class BrokenProof:
 
     Attributes:
         row: the variant.
-        actions: for each property whose proof broke, the actions that break it and the scope.
+        broken: the properties whose proofs broke.
+        refused: for each property about which provers cannot be asked, why.
     """
 
     row: BrokenProofRow
-    actions: Mapping[str, str]
+    broken: tuple[BrokenClaim, ...]
+    refused: dict[str, str] = field(factory=dict)
+
+    @property
+    def actions(self) -> dict[str, str]:
+        """For each property whose proof broke, the actions that break it and where."""
+        return {one.claim: one.by for one in self.broken}
 
     @property
     def proven(self) -> list[str]:
         """Properties that are still proven everywhere: their proofs prove nothing."""
-        return [claim for claim in self.row.claims if claim not in self.actions]
+        return [claim for claim in self.row.claims if claim not in {*self.actions, *self.refused}]
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Properties whose proofs broke only because the solver's time was up."""
+        return [one.claim for one in self.broken if not one.answered]
+
+    @property
+    def faults(self) -> list[str]:
+        """What must not be: properties that are proven all the same, or refused though `NOT_FOR_ANY` has no reason."""
+        reviewed = (self.row.system, self.row.variant) in NOT_FOR_ANY
+        return self.proven + ([] if reviewed else list(self.refused))
 
 
 Attempt = Callable[[BrokenProofRow, int, bool], BrokenProof]
 """Tries to prove what a variant must refute, with so many workers, quietly or not."""
 
 
-def rows() -> list[BrokenProofRow]:
-    """Every variant that some proven property names, but those that refute nothing at the scopes of the proofs."""
-    by_variant: dict[tuple[str, str], list[str]] = {}
-    for name, scopes in PROOF_SCOPES.items():
-        system = SYSTEMS[name]
-        for scope in scopes:
-            for claim in system.properties(system.setting(scope, rules=PRESETS["kip"])):
-                safe = claim.kind in ("always", "step") and claim.id not in unproven(name)
-                for variant in claim.refuted_by if safe else ():
-                    claim_ids = by_variant.setdefault((name, variant), [])
-                    claim_ids += [claim.id] if claim.id not in claim_ids else []
-    refuting = sorted((key, claims) for key, claims in by_variant.items() if key not in BEYOND)
-    return [BrokenProofRow(system, variant, tuple(claims)) for (system, variant), claims in refuting]
-
-
-def chosen(names: Sequence[str]) -> list[BrokenProofRow]:
-    """The rows of these variants, all of them for none.
-
-    Raises:
-        Refusal: for an unknown name, with the nearest ones.
-    """
-    every = rows()
-    for name in names:
-        if name not in {row.variant for row in every}:
-            raise Refusal(f"no proven property names {name!r}; {nearest(name, [row.variant for row in every])}")
-    return [row for row in every if not names or row.variant in names]
-
-
 def attempt(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
-    """Try to prove, under a variant, what it must refute: in one scope after the other, until every proof broke.
+    """Try to prove, under a variant, what it must refute: in one place after the other, until every proof broke.
+
+    In a place of the matrix only a proof that stands with the right rules can break.
 
     Raises:
         Interrupted: when a signal stopped it.
     """
-    actions: dict[str, str] = {}
-    for scope in PROOF_SCOPES[row.system]:
-        request = ProofRequest(row.system, scope, {}, f"fixed+{row.variant}")
+    broken: list[BrokenClaim] = []
+    for place in row.places():
+        request = ProofRequest(row.system, place.scope, place.bounds, row.rules)
         claim_ids = {claim.id for claim in request.build().claims}
-        remaining = [claim for claim in row.claims if claim not in actions and claim in claim_ids]
+        remaining = [c for c in row.claims if c in claim_ids and c not in {one.claim for one in broken}]
         if remaining:
-            proof = run_proof(request, EFFORT, remaining, workers, quiet)
-            if proof.stopped:  # what was not asked any more is not broken
-                raise Interrupted(f"stopped in the proofs of {row.system} {row.variant}")
-            actions |= dict(_failures(proof, remaining, scope))
-    return BrokenProof(row, actions)
+            failures = _failures(_proof(request, remaining, workers, quiet, row), remaining, place)
+            if failures and not (row.base == "fixed" and place in of_proofs(row.system)):
+                right = ProofRequest(row.system, place.scope, place.bounds, row.base)
+                standing = _proof(right, [one.claim for one in failures], workers, quiet, row)
+                failures = [one for one in failures if standing.proven(one.claim)]
+            broken += failures
+    return BrokenProof(row, tuple(broken))
 
 
-def _failures(proof: Proof, claims: Sequence[str], scope: str) -> Iterator[tuple[str, str]]:
+def of_proofs(system: str) -> list[Place]:
+    """The scopes of the proofs, where the right rules have every claim proven."""
+    return [Place(scope) for scope in PROOF_SCOPES[system]]
+
+
+def _proof(
+    request: ProofRequest, claims: Sequence[str], workers: int, quiet: bool, row: BrokenProofRow
+) -> Proof:
+    proof = run_proof(request, EFFORT, claims, workers, quiet)
+    if proof.stopped:  # what was not asked any more is not broken
+        raise Interrupted(f"stopped in the proofs of {row.system} {row.variant}")
+    return proof
+
+
+def _failures(proof: Proof, claims: Sequence[str], place: Place) -> list[BrokenClaim]:
+    """The claims that are not inductive, with the actions that break them."""
+    broken = []
     for claim in claims:
         if not proof.inductive(claim):
-            by = sorted({answer.obligation.action for answer in proof.failures(claim)})
-            yield claim, f"{', '.join(by) or 'what it rests on'} in {scope}"
+            answers = proof.failures(claim)
+            by = sorted({answer.obligation.action for answer in answers})
+            answered = not answers or any(map(is_answered, answers))
+            broken.append(BrokenClaim(claim, f"{', '.join(by) or 'what it rests on'} in {place.words()}", answered))
+    return broken
+
+
+def is_answered(answer: ObligationAnswer) -> bool:
+    """Whether the solver came to an end: for any number the end may be that the instances refute nothing."""
+    return answer.result != UNDECIDED or answer.reason == NOT_SHOWN
 
 
 def of_any_number(name: str) -> bool:
@@ -128,26 +152,41 @@ def broken_proofs(
     Raises:
         Refusal: for an unknown name, or one of systems without proofs for any number.
     """
-    selected = [row for row in chosen(names) if method is None or of_any_number(row.system)]
-    if not selected:
-        raise Refusal(f"no property that {', '.join(names)} refutes is proven for any number; leave out --brokers")
+    every = rows() if method is None else [row for row in every_row() if of_any_number(row.system)]
+    selected = chosen(names, every)
     if target is not None:
         check_writable(target)
     screen, results = console(to_stderr=target == "-"), []
     for row in selected:
         results.append((method or attempt)(row, workers, quiet))
-        screen.plain(f"{row.system} {row.variant}")
-        for claim, by in results[-1].actions.items():
-            screen.plain(f"    {claim}: proof broken by {by}")
-        for claim in results[-1].proven:
-            also = ", or no run with few brokers refutes it" if method is not None else ""
-            screen.plain(f"    UNEXPECTED {claim} is proven all the same{also}")
-    proven_count = sum(len(result.proven) for result in results)
-    code = EXIT_VACUOUS if proven_count else 0
+        _print(screen, results[-1], method is not None)
+    code = EXIT_VACUOUS if any(result.faults for result in results) else 0
     if target is not None:
         write_json(target, document(results, code) | ({} if method is None else {"brokers": "any"}))
-    screen.plain(f"{len(results)} variants, {proven_count} proofs that do not break (exit {code})")
+    screen.plain(closing(results, code))
     return code
+
+
+def _print(screen: Screen, result: BrokenProof, of_any: bool) -> None:
+    screen.plain(f"{result.row.system} {result.row.variant}")
+    for one in result.broken:
+        screen.plain(f"    {one.claim}: proof broken by {one.by}{'' if one.answered else '; no answer in time'}")
+    for claim, reason in result.refused.items():
+        screen.plain(f"    {'UNEXPECTED ' if claim in result.faults else ''}{claim} cannot be asked: {reason}")
+    for claim in result.proven:
+        also = ", or no run with few brokers refutes it" if of_any else ""
+        screen.plain(f"    UNEXPECTED {claim} is proven all the same{also}")
+
+
+def closing(results: Sequence[BrokenProof], code: int) -> str:
+    """How many proofs were to break, and how many did not."""
+    count = sum(len(result.row.claims) for result in results)
+    kinds = (
+        (sum(len(result.proven) for result in results), "do not break"),
+        (sum(len(result.unanswered) for result in results), "break without an answer"),
+        (sum(len(result.refused) for result in results), "cannot be asked"),
+    )
+    return f"{len(results)} variants, {count} proofs: " + ", ".join(f"{n} {what}" for n, what in kinds) + f" (exit {code})"
 
 
 def document(results: Sequence[BrokenProof], code: int) -> dict[str, object]:
@@ -159,7 +198,7 @@ def document(results: Sequence[BrokenProof], code: int) -> dict[str, object]:
         "exit_code": code,
         "bugs": [
             {"system": result.row.system, "variant": result.row.variant, "broken": dict(result.actions),
-             "unbroken": result.proven}
+             "unbroken": result.proven, "unanswered": result.unanswered, "refused": dict(result.refused)}
             for result in results
         ],
         "versions": report.versions(),

@@ -78,6 +78,14 @@ PROOF_SCOPES: Mapping[str, tuple[str, ...]] = {
 }
 """For each system that is proven, the scopes in one of which each refuting variant must break its proofs."""
 
+ANY_PLACES: Mapping[str, tuple[tuple[str, Mapping[str, int]], ...]] = {
+    "elections": (("tiny", {}), ("small", {}), ("directories", {})),
+    "directories": (("tiny", {}), ("small", {})),
+    "replication": (("tiny", {"epochs": 1}), ("tiny", {"epochs": 1, "brokers": 3, "replication": 3}),
+                    ("tiny", {"epochs": 2}), ("tiny", {}), ("small", {})),
+}  # fmt: skip
+"""For each system that is proven for any number, where runs with few brokers are looked for: scopes and bounds."""
+
 BEYOND: Mapping[tuple[str, str], str] = {
     ("directories", "catch-up-as-coded+added-replica-unreported"): "refutes where replicas are reassigned",
     **{("replication", name): "refutes where min.insync.replicas is changed"
@@ -90,6 +98,11 @@ BEYOND: Mapping[tuple[str, str], str] = {
         "search-reads-every-topic", "sweep-trusts-first-read", "fresh-unless-ambiguous", "ambiguous-takes-first")},
 }
 """Variants (system, variant) that refute a proven property only outside `PROOF_SCOPES`, and why."""
+
+
+NOT_FOR_ANY: Mapping[tuple[str, str], str] = {
+}  # fmt: skip
+"""Variants (system, variant) that provers do not take with any number of brokers where they refute, and why."""
 
 
 def unproven(system: str) -> frozenset[str]:

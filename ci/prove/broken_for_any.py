@@ -81,9 +81,7 @@ def _broken(few: ProofRequest, place: Place, traces: Mapping[str, Trace]) -> Ite
             yield BrokenClaim(claim, by, is_answered(answer))
 
 
-def _refutations(
-    few: ProofRequest, claims: Sequence[str], budget: SearchBudget, quiet: bool
-) -> Mapping[str, Trace]:
+def _refutations(few: ProofRequest, claims: Sequence[str], budget: SearchBudget, quiet: bool) -> Mapping[str, Trace]:
     """The shortest traces of the claims that a variant refutes with few brokers."""
     chosen = few.subject(proof=False)
     offered = [claim.id for claim in chosen.system.properties(chosen.setting) if claim.id in claims]

@@ -23,6 +23,8 @@ from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN
 
 EFFORT = Effort(timeout=120)
 
+TIME_UP = "; the solver's time was up"
+
 
 @frozen
 class BrokenClaim:
@@ -107,9 +109,7 @@ def of_proofs(system: str) -> list[Place]:
     return [Place(scope) for scope in PROOF_SCOPES[system]]
 
 
-def _proof(
-    request: ProofRequest, claims: Sequence[str], workers: int, quiet: bool, row: BrokenProofRow
-) -> Proof:
+def _proof(request: ProofRequest, claims: Sequence[str], workers: int, quiet: bool, row: BrokenProofRow) -> Proof:
     proof = run_proof(request, EFFORT, claims, workers, quiet)
     if proof.stopped:  # what was not asked any more is not broken
         raise Interrupted(f"stopped in the proofs of {row.system} {row.variant}")
@@ -152,8 +152,10 @@ def broken_proofs(
     Raises:
         Refusal: for an unknown name, or one of systems without proofs for any number.
     """
-    every = rows() if method is None else [row for row in every_row() if of_any_number(row.system)]
-    selected = chosen(names, every)
+    every = rows() if method is None else every_row()
+    selected = [row for row in chosen(names, every) if method is None or of_any_number(row.system)]
+    if not selected:
+        raise Refusal(f"no property that {', '.join(names)} refutes is proven for any number; leave out --brokers")
     if target is not None:
         check_writable(target)
     screen, results = console(to_stderr=target == "-"), []
@@ -170,7 +172,7 @@ def broken_proofs(
 def _print(screen: Screen, result: BrokenProof, of_any: bool) -> None:
     screen.plain(f"{result.row.system} {result.row.variant}")
     for one in result.broken:
-        screen.plain(f"    {one.claim}: proof broken by {one.by}{'' if one.answered else '; no answer in time'}")
+        screen.plain(f"    {one.claim}: proof broken by {one.by}{'' if one.answered else TIME_UP}")
     for claim, reason in result.refused.items():
         screen.plain(f"    {'UNEXPECTED ' if claim in result.faults else ''}{claim} cannot be asked: {reason}")
     for claim in result.proven:
@@ -186,7 +188,9 @@ def closing(results: Sequence[BrokenProof], code: int) -> str:
         (sum(len(result.unanswered) for result in results), "break without an answer"),
         (sum(len(result.refused) for result in results), "cannot be asked"),
     )
-    return f"{len(results)} variants, {count} proofs: " + ", ".join(f"{n} {what}" for n, what in kinds) + f" (exit {code})"
+    return (
+        f"{len(results)} variants, {count} proofs: " + ", ".join(f"{n} {what}" for n, what in kinds) + f" (exit {code})"
+    )
 
 
 def document(results: Sequence[BrokenProof], code: int) -> dict[str, object]:

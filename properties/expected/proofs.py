@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from attrs import frozen
+
 NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
     ("elections", "default", "fixed"): (),
     ("elections", "directories", "fixed"): (),
@@ -86,19 +88,50 @@ ANY_PLACES: Mapping[str, tuple[tuple[str, Mapping[str, int]], ...]] = {
 }  # fmt: skip
 """For each system that is proven for any number, where runs with few brokers are looked for: scopes and bounds."""
 
-BEYOND: Mapping[tuple[str, str], str] = {
-    ("directories", "catch-up-as-coded+added-replica-unreported"): "refutes where replicas are reassigned",
-    **{("replication", name): "refutes where min.insync.replicas is changed"
-       for name in ("min-isr-raise-is-silent", "elr-winner-keeps-elr")},
-    ("unclean-recovery", "designated-election-without-broker-epoch"): "refutes where a broker gets an empty disk",
-    **{("zk-controller", name): "refutes where replicas are reassigned" for name in (
-        "backlog-revives-replica+reassignment-skips-leader", "leavers-rejoin", "reassignment-keeps-leader")},
-    ("zk-jbod", "restart-order-outlives-return"): "refutes where a stop, a controller and two disks fail",
-    **{("broker-ids", name): "refutes where brokers find their ids as well" for name in (
-        "search-reads-every-topic", "sweep-trusts-first-read", "fresh-unless-ambiguous", "ambiguous-takes-first")},
-}
-"""Variants (system, variant) that refute a proven property only outside `PROOF_SCOPES`, and why."""
 
+@frozen
+class OutsideProofs:
+    """Why no proof breaks by properties that a variant refutes.
+
+    Attributes:
+        reason: where it refutes them; there the right rules are not proven either.
+        claims: ids of the properties.
+    """
+
+    reason: str
+    claims: tuple[str, ...]
+
+
+_REASSIGNED = "refutes where replicas are reassigned"
+_MIN_ISR = "refutes where min.insync.replicas is changed"
+_SEARCH = "refutes where brokers find their ids as well"
+_UPGRADE = "refutes where brokers have registered before"
+
+BEYOND: Mapping[tuple[str, str], OutsideProofs] = {
+    ("directories", "catch-up-as-coded+added-replica-unreported"):
+        OutsideProofs(_REASSIGNED, ("failure-leads-away", "assignment-settles")),
+    ("directories", "catch-up-as-coded"): OutsideProofs(_UPGRADE, ("failure-leads-away", "assignment-settles")),
+    ("directories", "reported-until-acknowledged"): OutsideProofs(_UPGRADE, ("failure-leads-away",)),
+    ("directories", "reserved-ids-drawn"):
+        OutsideProofs("refutes where directories get their ids", ("told-is-told", "moves-go-forward")),
+    ("replication", "removed-replicas-stay-in-elr"): OutsideProofs(_REASSIGNED, ("quorum-superset",)),
+    ("replication", "min-isr-change-keeps-elr"):
+        OutsideProofs(_MIN_ISR, ("leader-complete", "candidates-complete", "quorum-superset", "acknowledged-survives")),
+    ("replication", "min-isr-raise-is-silent"): OutsideProofs(_MIN_ISR, ("candidates-complete", "quorum-superset")),
+    ("replication", "elr-winner-keeps-elr"): OutsideProofs(_MIN_ISR, ("candidates-complete", "quorum-superset")),
+    ("zk-controller", "backlog-revives-replica+reassignment-skips-leader"):
+        OutsideProofs(_REASSIGNED, ("isr-complete",)),
+    ("zk-controller", "leavers-rejoin"): OutsideProofs(_REASSIGNED, ("isr-complete",)),
+    ("zk-controller", "reassignment-ignores-isr"): OutsideProofs(_REASSIGNED, ("isr-complete",)),
+    ("zk-controller", "reassignment-keeps-leader"): OutsideProofs(_REASSIGNED, ("leader-in-isr",)),
+    ("zk-jbod", "restart-order-outlives-return"):
+        OutsideProofs("refutes where a stop, a controller and two disks fail", ("new-leader-has-records",)),
+    ("broker-ids", "search-reads-every-topic"): OutsideProofs(_SEARCH, ("search-reads-few",)),
+    ("broker-ids", "sweep-trusts-first-read"): OutsideProofs(_SEARCH, ("live-host-recorded",)),
+    ("broker-ids", "fresh-unless-ambiguous"): OutsideProofs(_SEARCH, ("no-fresh-id-beside-a-missing-one",)),
+    ("broker-ids", "ambiguous-takes-first"): OutsideProofs(_SEARCH, ("ambiguity-stops",)),
+}  # fmt: skip
+"""By variant (system, variant) what it refutes only where the right rules are not proven: `bugs --engine z3` asks the rest."""
 
 NOT_FOR_ANY: Mapping[tuple[str, str], str] = {
 }  # fmt: skip

@@ -108,9 +108,7 @@ class BrokerMove:
     after: Callable[[], FaultState]
 
 
-def distances(
-    controller: Controller, faults: int, rules: RuleSet, holders: Holders = NO_HISTORY
-) -> Iterator[Distance]:
+def distances(controller: Controller, faults: int, rules: RuleSet, holders: Holders = NO_HISTORY) -> Iterator[Distance]:
     """The distance of every partition.
 
     Args:
@@ -132,9 +130,7 @@ def distances(
         yield Distance(topic, place.index, offline, loss, holders.losses.get(name))
 
 
-def isolate(
-    controller: Controller, place: Place, rules: RuleSet, holders: frozenset[int] | None = None
-) -> FaultState:
+def isolate(controller: Controller, place: Place, rules: RuleSet, holders: frozenset[int] | None = None) -> FaultState:
     """A partition with the brokers of its replicas, and with the configuration that counts for it.
 
     Args:

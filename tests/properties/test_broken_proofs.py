@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.prove import broken_for_any
 from kraftcheck.ci.prove import broken_proofs as bugs_z3
-from kraftcheck.ci.prove.broken_for_any import attempt_any, places
-from kraftcheck.ci.prove.broken_proofs import BrokenProofRow, attempt, rows
+from kraftcheck.ci.prove import proof_rows
+from kraftcheck.ci.prove.broken_proofs import attempt
+from kraftcheck.ci.prove.command import run_proof
+from kraftcheck.ci.prove.proof_rows import BrokenProofRow, every_row, rows
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.model.rules.ruleset import PRESETS, RuleSet, parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.expected.proofs import BEYOND, NOT_PROVEN, PROOF_SCOPES, unproven
@@ -27,28 +26,91 @@ from tests.shared.samples import one_in
 SAMPLE = (
     "completion-keeps-removing", "leader-epoch-rises-twice", "unclean-cancel-is-silent",
     "unfence-ignores-assignments", "leader-change-keeps-epoch", "registration-overwrites",
-    "checkpoints-kept",
+    "checkpoints-kept", "designated-election-without-broker-epoch",
 )  # fmt: skip
+
+
+def row_of(variant: str, system: str) -> BrokenProofRow:
+    """The row of a variant, whatever it refutes."""
+    (row,) = (row for row in every_row() if (row.variant, row.system) == (variant, system))
+    return row
 
 
 @pytest.mark.parametrize("row", one_in(6, (r for r in rows() if r.variant in SAMPLE)), ids=lambda r: r.variant)
 def test_a_variant_breaks_the_proofs_of_what_it_refutes(row: BrokenProofRow) -> None:
-    """Under each variant of a sample, no property that names it is proven; `bugs --engine z3` does all."""
+    """Under each variant of a sample, no property that it refutes is proven; `bugs --engine z3` does all."""
     assert attempt(row, 1, quiet=True).proven == []
 
 
-def test_every_proven_property_has_a_row() -> None:
-    """The column has every variant of every proven property, and the matrix' defects of those systems among them."""
-    column = {(row.system, row.variant) for row in rows()}
-    known = {variant for _, variant in column}
-    assert {bug.rules.removeprefix("fixed").lstrip("+") for bug in BUGS if bug.system == "elections"} <= known
+def asked() -> set[tuple[str, RuleSet, str]]:
+    """What `bugs --engine z3` asks: systems, rule sets and claims."""
+    return {(row.system, parse(row.rules), claim) for row in rows() for claim in row.claims}
+
+
+def outside() -> set[tuple[str, RuleSet, str]]:
+    """What it leaves out for a reason: systems, rule sets and claims."""
+    return {
+        (system, parse(row_of(variant, system).rules), claim)
+        for (system, variant), why in BEYOND.items() for claim in why.claims
+    }  # fmt: skip
+
+
+def test_every_row_of_the_matrix_is_asked_or_has_a_reason() -> None:
+    """Each proven property that the matrix refutes, or that names a variant, is asked or else in `BEYOND`."""
     assert {row[0] for row in NOT_PROVEN} == set(PROOF_SCOPES)
-    for name, scopes in PROOF_SCOPES.items():
-        for scope in scopes:
-            for claim in SYSTEMS[name].properties(SYSTEMS[name].setting(scope, rules=bugs_z3.PRESETS["fixed"])):
-                safe = claim.kind in ("always", "step") and claim.id not in unproven(name)
-                for variant in claim.refuted_by if safe else ():
-                    assert ((name, variant) in column) != ((name, variant) in BEYOND)
+    assert asked() & outside() == set()
+    matrix = {(bug.system, parse(bug.rules), claim) for bug in BUGS for claim in bug.refutes}
+    refuting = set[tuple[str, RuleSet, str]]()
+    for name, scope, preset in (
+        (name, s, r) for name, of in PROOF_SCOPES.items() for s in of for r in ("fixed", "kip")
+    ):
+        for claim in SYSTEMS[name].properties(SYSTEMS[name].setting(scope, rules=PRESETS[preset])):
+            if claim.kind in ("always", "step") and claim.id not in unproven(name):
+                named = {(name, parse(f"fixed+{variant}"), claim.id) for variant in claim.refuted_by}
+                refuting |= named | {row for row in matrix if (row[0], row[2]) == (name, claim.id)}
+    assert refuting == asked() | outside()
+
+
+def test_a_row_asks_where_the_matrix_shows_it() -> None:
+    """Beside the scopes of the proofs a row has the scope and the bounds of the matrix, and its right rules."""
+    assert row_of("abandoned-assignments-accepted", "directories").places() == [
+        *bugs_z3.of_proofs("directories"), proof_rows.Place("tiny", {"copies": 1}),
+    ]  # fmt: skip
+    neglected = row_of("switched-off-elr-is-neglected", "elections")
+    assert (neglected.base, neglected.rules) == (
+        "fixed+elr-downgrade", "fixed+elr-downgrade+switched-off-elr-is-neglected",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("variant", "system", "scopes", "broken"),
+    [
+        ("designated-election-without-broker-epoch", "unclean-recovery", ("tiny",), ["loses-least"]),
+        ("reassignment-ignores-isr", "zk-controller", ("tiny",), []),
+    ],
+)
+def test_only_a_proof_that_stands_can_break(
+    variant: str, system: str, scopes: tuple[str, ...], broken: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the matrix shows a variant, a claim counts as broken if the right rules prove it there, and not otherwise."""
+    monkeypatch.setitem(PROOF_SCOPES, system, scopes)  # type: ignore[index]
+    row = row_of(variant, system)
+    assert list(attempt(row, 1, quiet=True).actions) == broken
+    place = row.shown[0]
+    wrong = run_proof(ProofRequest(system, place.scope, place.bounds, row.rules), bugs_z3.EFFORT, row.claims, 1, True)
+    assert not any(map(wrong.proven, row.claims))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("system", "variant"), [key for key in BEYOND if row_of(key[1], key[0]).shown])
+def test_what_has_a_reason_has_no_proof_to_break(system: str, variant: str) -> None:
+    """Where the matrix shows a variant of `BEYOND`, what it refutes is not proven with the right rules either."""
+    row = row_of(variant, system)
+    assert {*BEYOND[system, variant].claims} <= {*row.claims}
+    for place in row.shown:
+        request = ProofRequest(system, place.scope, place.bounds, row.base)
+        proof = run_proof(request, bugs_z3.EFFORT, BEYOND[system, variant].claims, 1, True)
+        assert not any(map(proof.proven, BEYOND[system, variant].claims))
 
 
 @pytest.mark.slow
@@ -57,11 +119,10 @@ def test_every_proven_property_has_a_row() -> None:
     [(*row, scope) for row in BEYOND for scope in PROOF_SCOPES[row[0]] if scope != "large"],
 )
 def test_what_refutes_elsewhere_refutes_nothing_here(system: str, variant: str, scope: str) -> None:
-    """A variant that is left out breaks no proven property at a scope of the proofs that can be explored whole."""
-    setting = SYSTEMS[system].setting(scope, rules=parse(f"fixed+{variant}"))
-    found = explore(trace(SYSTEMS[system], setting), clock=time.perf_counter, threads=2)
-    claims = {claim.id for claim in SYSTEMS[system].properties(setting) if claim.kind in ("always", "step")}
-    judged = {one.claim: one.verdict for one in found.verdicts if one.claim in claims - unproven(system)}
+    """What is left out of a variant is refuted at no scope of the proofs that can be explored whole."""
+    setting = SYSTEMS[system].setting(scope, rules=parse(row_of(variant, system).rules))
+    result = explore(trace(SYSTEMS[system], setting), clock=time.perf_counter, threads=2)
+    judged = {one.claim: one.verdict for one in result.verdicts if one.claim in BEYOND[system, variant].claims}
     assert judged
     assert [name for name, verdict in judged.items() if not isinstance(verdict, Holds)] == []
 
@@ -69,66 +130,14 @@ def test_what_refutes_elsewhere_refutes_nothing_here(system: str, variant: str, 
 def test_a_proof_that_does_not_break_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A property that is proven although the variant must refute it fails the command with exit 21."""
     row = next(one for one in rows() if one.system == "elections")
-    wrong = evolve(row, claims=("adding-removing-disjoint",), variant="fenced-leader-acceptable")
+    wrong = evolve(row, claims=("adding-removing-disjoint",), variant="fenced-leader-acceptable", shown=())
     monkeypatch.setattr(bugs_z3, "rows", lambda: [wrong])
-    monkeypatch.setattr(bugs_z3, "PROOF_SCOPES", {"elections": ("tiny",)})
+    monkeypatch.setitem(PROOF_SCOPES, "elections", ("tiny",))  # type: ignore[index]
     ran = kraftcheck("bugs", "--engine", "z3", "--quiet", "--workers", "1", "--json", "-")
     assert ran.code == 21
     assert ran.document()["bugs"][0]["unbroken"] == ["adding-removing-disjoint"]
     assert "UNEXPECTED adding-removing-disjoint is proven all the same" in ran.err
-
-
-ANY_SAMPLE = ("completion-keeps-removing", "fenced-leader-acceptable", "unregister-keeps-elr",
-              "reassignment-repeats-replicas")  # fmt: skip
-
-
-def of_any(variants: Sequence[str]) -> list[BrokenProofRow]:
-    """The rows of systems that are proven for any number."""
-    return [row for row in rows() if bugs_z3.of_any_number(row.system) and row.variant in variants]
-
-
-@pytest.mark.parametrize("row", one_in(8, of_any(ANY_SAMPLE)), ids=lambda r: r.variant)
-def test_a_variant_breaks_the_proofs_for_any_number(row: BrokenProofRow) -> None:
-    """What a variant refutes with few brokers is not proven for any number, by the very step that ends the run."""
-    broken = attempt_any(row, 1, quiet=True)
-    assert broken.proven == []
-    assert all(" in tiny" in by for by in broken.actions.values())
-
-
-def test_runs_are_looked_for_where_the_matrix_shows_a_variant() -> None:
-    """A variant that refutes nothing at the scopes of the proofs is explored with the bounds of its defect as well."""
-    (row,) = (one for one in of_any(["alter-partition-ignores-directories"]) if one.system == "directories")
-    *proofs, (scope, bounds) = places(row)
-    assert proofs == [(proven, {}) for proven in PROOF_SCOPES["directories"]]
-    assert (scope, bounds["moves"]) == ("small", 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("row", of_any([row.variant for row in rows()]), ids=lambda r: f"{r.system}-{r.variant}")
-def test_every_variant_breaks_the_proofs_for_any_number(row: BrokenProofRow) -> None:
-    """All variants of the matrix whose properties are proven for any number, as `bugs --brokers any` does."""
-    assert attempt_any(row, 1, quiet=True).proven == []
-
-
-def test_a_step_that_breaks_nothing_is_proven_for_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same step with the right rules is proven, so the check can fail; the command then ends with exit 21."""
-    row = next(one for one in rows() if one.variant == "fenced-leader-acceptable" and one.system == "elections")
-    right = ProofRequest("elections", "tiny", {"brokers": ANY}, "fixed").build()
-    monkeypatch.setattr(ProofRequest, "build", lambda _: right)
-    monkeypatch.setattr(bugs_z3, "PROOF_SCOPES", {"elections": ("tiny",)})
-    monkeypatch.setattr(broken_for_any, "PROOF_SCOPES", {"elections": ("tiny",)})
-    monkeypatch.setattr(bugs_z3, "rows", lambda: [row])
-    ran = kraftcheck("bugs", "--engine", "z3", "--brokers", "any", "--quiet", "--workers", "1", "--json", "-")
-    assert ran.code == 21
-    assert (ran.document()["brokers"], ran.document()["bugs"][0]["unbroken"]) == ("any", ["leader-active"])
-    assert "UNEXPECTED leader-active is proven all the same, or no run with few brokers refutes it" in ran.err
-
-
-def test_any_is_refused_where_nothing_is_proven_for_any_number() -> None:
-    """A variant of a system that needs a number is refused, and so is `--brokers` without the prover."""
-    refusal = kraftcheck("bugs", "--engine", "z3", "--brokers", "any", "registration-overwrites").refusal()
-    assert refusal == ("no property that registration-overwrites refutes is proven for any number; leave out --brokers")
-    assert kraftcheck("bugs", "--brokers", "any").refusal() == "--brokers is of --engine z3; leave it out"
+    assert ran.err.splitlines()[-1].startswith("1 variants, 1 proofs: 1 do not break, 0 break without an answer")
 
 
 def test_an_unknown_variant_is_refused() -> None:

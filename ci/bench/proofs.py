@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import frozen
 
 from kraftcheck.ci.prove.broken_for_any import attempt_any
-from kraftcheck.ci.prove.broken_proofs import rows
+from kraftcheck.ci.prove.proof_rows import every_row
 from kraftcheck.ci.prove.command import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.model.language.bound import ANY
@@ -60,9 +60,9 @@ def broken(system: str, most: int | None = None) -> int:
     Raises:
         UnprovenError: where a variant breaks no proof that it must break.
     """
-    variants = [row for row in rows() if row.system == system][:most]
+    variants = [row for row in every_row() if row.system == system][:most]
     for row in variants:
-        if standing := attempt_any(row, WORKERS, quiet=True).proven:
+        if standing := attempt_any(row, WORKERS, quiet=True).faults:
             raise UnprovenError(f"{system}+{row.variant}: {', '.join(standing)} proven all the same")
     return len(variants)
 

@@ -131,7 +131,10 @@ BEYOND: Mapping[tuple[str, str], OutsideProofs] = {
     ("broker-ids", "fresh-unless-ambiguous"): OutsideProofs(_SEARCH, ("no-fresh-id-beside-a-missing-one",)),
     ("broker-ids", "ambiguous-takes-first"): OutsideProofs(_SEARCH, ("ambiguity-stops",)),
 }  # fmt: skip
-"""By variant (system, variant) what it refutes only where the right rules are not proven: `bugs --engine z3` asks the rest."""
+"""By variant (system, variant) what it refutes only where the right rules are not proven.
+
+`kraftcheck bugs --engine z3` asks the rest.
+"""
 
 NOT_FOR_ANY: Mapping[tuple[str, str], str] = {
 }  # fmt: skip

@@ -92,7 +92,7 @@ def test_a_row_asks_where_the_matrix_shows_it() -> None:
 def test_only_a_proof_that_stands_can_break(
     variant: str, system: str, scopes: tuple[str, ...], broken: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the matrix shows a variant, a claim counts as broken if the right rules prove it there, and not otherwise."""
+    """Where the matrix shows a variant, a claim counts as broken just if the right rules prove it there."""
     monkeypatch.setitem(PROOF_SCOPES, system, scopes)  # type: ignore[index]
     row = row_of(variant, system)
     assert list(attempt(row, 1, quiet=True).actions) == broken

@@ -159,7 +159,7 @@ def test_proofs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (row,) = json.loads(target.read_text())
     assert (row["case"], row["count"], row["budget"]) == ("elections-bugs", 1, 300)
     assert 0 < row["processor"] <= 3 * row["seconds"]
-    monkeypatch.setattr(bugs, "attempt_any", lambda row, *_, **__: BrokenProof(row, {}))
+    monkeypatch.setattr(bugs, "attempt_any", lambda row, *_, **__: BrokenProof(row, ()))
     with pytest.raises(bugs.UnprovenError, match=r"elections\+.* proven all the same"):
         bench.main(["--proofs", "--runs", "1"])
 

@@ -15,7 +15,8 @@ import pytest
 from attrs import frozen
 
 from kraftcheck.ci.explore.native import SearchBudget
-from kraftcheck.ci.prove.broken_proofs import attempt, rows
+from kraftcheck.ci.prove.broken_proofs import attempt
+from kraftcheck.ci.prove.proof_rows import rows
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED, LINE, Interrupted, descendants
 from kraftcheck.ci.verdicts.defects import explore_defect
 from kraftcheck.properties.defects.matrix import BUGS

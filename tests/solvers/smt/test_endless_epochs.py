@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.ci.prove.broken_proofs import BrokenProofRow, rows
+from kraftcheck.ci.prove.proof_rows import BrokenProofRow, rows
 from kraftcheck.ci.prove.command import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.model.language.initially import filled
@@ -237,7 +237,7 @@ def test_what_breaks_a_proof_breaks_it_without_bounds(row: BrokenProofRow) -> No
 
 
 def _broken(row: BrokenProofRow, bounds: dict[str, int]) -> set[str]:
-    asked = ProofRequest("replication", "tiny", bounds, f"fixed+{row.variant}")
+    asked = ProofRequest("replication", "tiny", bounds, row.rules)
     known = {claim.id for claim in asked.build().claims}
     claims = [claim for claim in row.claims if claim in known]
     found = run_proof(asked, Effort(timeout=20), claims, 2, True)

@@ -137,6 +137,7 @@ BEYOND: Mapping[tuple[str, str], OutsideProofs] = {
 """
 
 NOT_FOR_ANY: Mapping[tuple[str, str], str] = {
+    ("elections", "reassignment-repeats-replicas"): "a list that repeats replicas needs slots",
 }  # fmt: skip
 """Variants (system, variant) that provers do not take with any number of brokers where they refute, and why."""
 

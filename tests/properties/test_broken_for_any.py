@@ -61,7 +61,7 @@ def test_every_system_with_any_number_has_its_places() -> None:
 def test_every_variant_breaks_the_proofs_for_any_number(row: BrokenProofRow) -> None:
     """All variants of the matrix whose properties are proven for any number, as `bugs --brokers any` does."""
     result = attempt_any(row, 1, quiet=True)
-    assert (result.faults, result.unanswered) == ([], [])
+    assert result.faults == []
     assert bool(result.refused) == ((row.system, row.variant) in NOT_FOR_ANY)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.engine_mutants.auditing import AUDIT, PRUNING
 from tests.engine_mutants.backward import BACKWARD
+from tests.engine_mutants.breaking import BREAKING
 from tests.engine_mutants.checking import CACHES, RECOVERY, ROWS, SYMMETRY, WALKS, WITNESSES
 from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
 from tests.engine_mutants.distributed import BLOCKS, COMMITS, COMPACT, MANIFESTS, TASKS
@@ -56,6 +57,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Proofs by induction": INDUCTION,
     "Bounded runs and k-induction": UNROLLING,
     "Counterexamples with few participants": FEW_PARTICIPANTS,
+    "Proofs that must break": BREAKING,
 }
 
 MUTANTS = tuple(mutant for group in GROUPS.values() for mutant in group)

@@ -32,9 +32,11 @@ EFFORT = Effort(timeout=10)
 """No answer in this time is no proof."""
 
 
-def any_bounds(system: str) -> dict[str, int]:
-    """The bounds of a system that may be any."""
-    return {bound.name: ANY for bound in SYSTEMS[system].bounds if bound.takes_any}
+def freed(system: str, bounds: Mapping[str, int]) -> dict[str, int]:
+    """The bounds with any number where a bound takes any, and without those that this frees."""
+    free = {bound.name: ANY for bound in SYSTEMS[system].bounds if bound.takes_any}
+    without = {bound.name for bound in SYSTEMS[system].bounds if bound.freed_by in free}
+    return {name: number for name, number in bounds.items() if name not in without} | free
 
 
 def attempt_any(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
@@ -72,7 +74,7 @@ def _broken(few: ProofRequest, place: Place, traces: Mapping[str, Trace]) -> Ite
     """
     if not traces:
         return
-    of = evolve(few, bounds={**few.bounds, **any_bounds(str(few.name))}).build()
+    of = evolve(few, bounds=freed(str(few.name), few.bounds)).build()
     for claim, trace in traces.items():
         last = trace.steps[-1].action if trace.steps else INITIATION
         answer = answer_there(of, claim, last, held_before(of, trace))

@@ -138,6 +138,9 @@ BEYOND: Mapping[tuple[str, str], OutsideProofs] = {
 
 NOT_FOR_ANY: Mapping[tuple[str, str], str] = {
     ("elections", "reassignment-repeats-replicas"): "a list that repeats replicas needs slots",
+    **{("directories", name): "begins with brokers that have registered before" for name in (
+        "catch-up-as-coded", "one-directory-awaits-nothing", "reported-until-acknowledged", "reregistration-fences",
+        "reserved-ids-drawn")},
 }  # fmt: skip
 """Variants (system, variant) that provers do not take with any number of brokers where they refute, and why."""
 

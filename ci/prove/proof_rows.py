@@ -103,7 +103,7 @@ def proven_claims(system: str) -> dict[str, tuple[str, ...]]:
     """The properties that are proven in some scope of the proofs, with the variants that each names."""
     claims: dict[str, tuple[str, ...]] = {}
     for scope in PROOF_SCOPES[system]:
-        for claim in SYSTEMS[system].properties(SYSTEMS[system].setting(scope, rules=PRESETS["kip"])):
+        for claim in SYSTEMS[system].properties(SYSTEMS[system].setting(scope, rules=PRESETS["fixed"])):
             if claim.kind in ("always", "step") and claim.id not in unproven(system):
                 claims[claim.id] = tuple(dict.fromkeys((*claims.get(claim.id, ()), *claim.refuted_by)))
     return claims

@@ -96,7 +96,7 @@ def failing_properties(result: Exploration) -> dict[str, str]:
 @click.command("bugs")
 @click.argument("variants", nargs=-1)
 @click.option("--engine", type=click.Choice([NATIVE, "z3"]), default=NATIVE, show_default=True,
-              help="z3: each variant that a proven property names must break its proof.")  # fmt: skip
+              help="z3: each variant that refutes a proven property must break its proof.")  # fmt: skip
 @click.option("--brokers", type=click.Choice(["any"]),
               help="With z3: it must break the proofs for any number of brokers, and be refuted with few.")  # fmt: skip
 @click.option(

@@ -104,7 +104,7 @@ class OutsideProofs:
 
 _REASSIGNED = "refutes where replicas are reassigned"
 _MIN_ISR = "refutes where min.insync.replicas is changed"
-_SEARCH = "refutes where brokers find their ids as well"
+_SEARCH = "refutes where brokers search for their ids"
 _UPGRADE = "refutes where brokers have registered before"
 
 BEYOND: Mapping[tuple[str, str], OutsideProofs] = {
@@ -127,9 +127,7 @@ BEYOND: Mapping[tuple[str, str], OutsideProofs] = {
     ("zk-jbod", "restart-order-outlives-return"):
         OutsideProofs("refutes where a stop, a controller and two disks fail", ("new-leader-has-records",)),
     ("broker-ids", "search-reads-every-topic"): OutsideProofs(_SEARCH, ("search-reads-few",)),
-    ("broker-ids", "sweep-trusts-first-read"): OutsideProofs(_SEARCH, ("live-host-recorded",)),
-    ("broker-ids", "fresh-unless-ambiguous"): OutsideProofs(_SEARCH, ("no-fresh-id-beside-a-missing-one",)),
-    ("broker-ids", "ambiguous-takes-first"): OutsideProofs(_SEARCH, ("ambiguity-stops",)),
+    ("broker-ids", "zookeeper-before-disk"): OutsideProofs(_SEARCH, ("disk-keeps-its-id",)),
 }  # fmt: skip
 """By variant (system, variant) what it refutes only where the right rules are not proven.
 

@@ -80,6 +80,21 @@ def test_a_row_asks_where_the_matrix_shows_it() -> None:
     )  # fmt: skip
 
 
+UNCHECKED = [
+    pytest.param(system, scope, marks=pytest.mark.slow) if scope == "large" else (system, scope)
+    for system, scopes in PROOF_SCOPES.items() for scope in scopes if (system, scope, "fixed") not in NOT_PROVEN
+]  # fmt: skip
+"""Scopes of the proofs that `kraftcheck check` does not prove."""
+
+
+@pytest.mark.parametrize(("system", "scope"), UNCHECKED)
+def test_the_right_rules_are_proven_where_proofs_must_break(system: str, scope: str) -> None:
+    """Every claim is proven with the right rules at each scope of the proofs, so that what breaks there did stand."""
+    proof = run_proof(ProofRequest(system, scope, {}, "fixed"), bugs_z3.EFFORT, (), 1, True)
+    assert {claim for claim in proof.targets if not proof.proven(claim)} == set(unproven(system))
+    assert len(proof.targets) > 10
+
+
 @pytest.mark.parametrize(
     ("variant", "system", "scopes", "broken"),
     [

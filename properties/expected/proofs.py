@@ -104,6 +104,7 @@ class OutsideProofs:
 
 _REASSIGNED = "refutes where replicas are reassigned"
 _MIN_ISR = "refutes where min.insync.replicas is changed"
+_LATE = "refutes where replies come late, which provers do not take"
 _SEARCH = "refutes where brokers search for their ids"
 _UPGRADE = "refutes where brokers have registered before"
 
@@ -119,6 +120,13 @@ BEYOND: Mapping[tuple[str, str], OutsideProofs] = {
         OutsideProofs(_MIN_ISR, ("leader-complete", "candidates-complete", "quorum-superset", "acknowledged-survives")),
     ("replication", "min-isr-raise-is-silent"): OutsideProofs(_MIN_ISR, ("candidates-complete", "quorum-superset")),
     ("replication", "elr-winner-keeps-elr"): OutsideProofs(_MIN_ISR, ("candidates-complete", "quorum-superset")),
+    ("replication", "stale-reregistration-keeps-isr"): OutsideProofs(
+        "refutes where ELR is off", ("leader-complete", "candidates-complete", "acknowledged-survives")),
+    ("replication", "append-beyond-fetch-epoch"):
+        OutsideProofs(_LATE, ("candidates-complete", "consistent-reads", "logs-match")),
+    ("replication", "earlier-reply-applied"): OutsideProofs(_LATE, ("candidates-complete",)),
+    ("replication", "stale-truncation-applied"): OutsideProofs(
+        _LATE, ("leader-complete", "candidates-complete", "consistent-reads", "logs-match", "acknowledged-survives")),
     ("zk-controller", "backlog-revives-replica+reassignment-skips-leader"):
         OutsideProofs(_REASSIGNED, ("isr-complete",)),
     ("zk-controller", "leavers-rejoin"): OutsideProofs(_REASSIGNED, ("isr-complete",)),
@@ -139,6 +147,8 @@ NOT_FOR_ANY: Mapping[tuple[str, str], str] = {
     **{("directories", name): "begins with brokers that have registered before" for name in (
         "catch-up-as-coded", "one-directory-awaits-nothing", "reported-until-acknowledged", "reregistration-fences",
         "reserved-ids-drawn")},
+    **{("replication", name): "replies come late, which provers do not take" for name in (
+        "append-beyond-fetch-epoch", "earlier-reply-applied", "stale-truncation-applied")},
 }  # fmt: skip
 """Variants (system, variant) that provers do not take with any number of brokers where they refute, and why."""
 

@@ -115,6 +115,8 @@ BEYOND: Mapping[tuple[str, str], OutsideProofs] = {
     ("directories", "reported-until-acknowledged"): OutsideProofs(_UPGRADE, ("failure-leads-away",)),
     ("directories", "reserved-ids-drawn"):
         OutsideProofs("refutes where directories get their ids", ("told-is-told", "moves-go-forward")),
+    ("elections", "switched-off-elr-is-neglected"):
+        OutsideProofs("refutes where ELR is switched off and on", ("last-known-while-leaderless",)),
     ("replication", "removed-replicas-stay-in-elr"): OutsideProofs(_REASSIGNED, ("quorum-superset",)),
     ("replication", "min-isr-change-keeps-elr"):
         OutsideProofs(_MIN_ISR, ("leader-complete", "candidates-complete", "quorum-superset", "acknowledged-survives")),

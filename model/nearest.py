@@ -25,3 +25,4 @@ def nearest(name: str, choices: Iterable[str], listing: str = "kraftcheck list")
         return f"did you mean {', '.join(close or names)}?"
     some = f"there are {len(names)}, such as {', '.join(names[: FEW // 2])}"
     return f"{some}; `{listing}` shows all" if listing else some
+

@@ -66,6 +66,7 @@ ELECTIONS = evolve(ELECTIONS_SYSTEM, properties=elections_properties, lemmas=ele
 """`elections` with its properties."""
 
 
+
 def replication_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `replication`, validated."""
     claims = [*durability.properties(setting), *replication_healing.properties(setting)]
@@ -75,7 +76,6 @@ def replication_properties(setting: Setting) -> tuple[Property, ...]:
 REPLICATION = evolve(REPLICATION_SYSTEM, properties=replication_properties, lemmas=replication_lemmas.lemmas)
 """`replication` with its properties."""
 
-
 def broker_id_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `broker-ids`, validated."""
     return validate(broker_ids_promises.properties(setting), variants())
@@ -83,7 +83,6 @@ def broker_id_properties(setting: Setting) -> tuple[Property, ...]:
 
 BROKER_IDS = evolve(BROKER_IDS_SYSTEM, properties=broker_id_properties, lemmas=broker_ids_lemmas.lemmas)
 """`broker-ids` with its properties."""
-
 
 def directories_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `directories`, validated."""
@@ -94,7 +93,6 @@ def directories_properties(setting: Setting) -> tuple[Property, ...]:
 DIRECTORIES = evolve(DIRECTORIES_SYSTEM, properties=directories_properties, lemmas=directories_lemmas.lemmas)
 """`directories` with its properties."""
 
-
 def kraft_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `kraft`, validated."""
     return validate(composed.properties(setting), variants())
@@ -103,15 +101,15 @@ def kraft_properties(setting: Setting) -> tuple[Property, ...]:
 KRAFT = evolve(KRAFT_SYSTEM, properties=kraft_properties)
 """`kraft` with its properties."""
 
-
 def zk_controller_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `zk-controller`, validated."""
     return validate(zk_controller_promises.properties(setting), variants())
 
 
-ZK_CONTROLLER = evolve(ZK_CONTROLLER_SYSTEM, properties=zk_controller_properties, lemmas=zk_controller_lemmas.lemmas)
+ZK_CONTROLLER = evolve(
+    ZK_CONTROLLER_SYSTEM, properties=zk_controller_properties, lemmas=zk_controller_lemmas.lemmas
+)
 """`zk-controller` with its properties."""
-
 
 def unclean_recovery_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `unclean-recovery`, validated."""
@@ -122,7 +120,6 @@ UNCLEAN_RECOVERY = evolve(
     UNCLEAN_RECOVERY_SYSTEM, properties=unclean_recovery_properties, lemmas=unclean_recovery_lemmas.lemmas
 )
 """`unclean-recovery` with its properties."""
-
 
 def zk_jbod_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `zk-jbod`, validated."""
@@ -156,6 +153,8 @@ _ALL = (
 )  # fmt: skip
 SYSTEMS: dict[str, System] = {system.name: system for system in _ALL}
 """Shipped systems by name."""
+
+
 
 
 def _checked(system: System) -> System:

@@ -147,37 +147,18 @@ def _json_text(value: Any) -> str:
 @click.option("--vectors", "first", multiple=True, metavar="PATH...", help="Files or folders of vectors; repeatable.")
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--kafka", metavar="VERSION|all", help="Ask the classes of this release, as in 4.1.0.")
-@click.option(
-    "--exhaustive",
-    type=click.IntRange(0, MOST_EXHAUSTIVE),
-    default=2,
-    show_default=True,
-    help="--kafka: all cases to this many replicas.",
-)
-@click.option(
-    "--samples",
-    type=click.IntRange(0, MOST_DRAWN),
-    default=100_000,
-    show_default=True,
-    help="--kafka: cases drawn of others, to 5.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="--kafka: seed of the drawn cases."
-)
+@click.option("--exhaustive", type=click.IntRange(0, MOST_EXHAUSTIVE), default=2, show_default=True,
+              help="--kafka: all cases to this many replicas.")
+@click.option("--samples", type=click.IntRange(0, MOST_DRAWN), default=100_000, show_default=True,
+              help="--kafka: cases drawn of others, to 5.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True,
+              help="--kafka: seed of the drawn cases.")
 @click.option("--tour", type=click.Choice(sorted(SYSTEMS)), help="--kafka: take a system's steps on its managers.")
 @click.option("--scope", default="tiny", show_default=True, help="--tour: scope of the system.")
-@click.option(
-    "--sample",
-    type=click.IntRange(0, MOST_DRAWN),
-    default=0,
-    help="--tour: how many transitions are drawn; 0: every one.",
-)
-@click.option(
-    "--fuzz",
-    type=click.IntRange(1, MOST_DRAWN),
-    metavar="STEPS",
-    help="--kafka: put drawn sequences of requests to its managers.",
-)
+@click.option("--sample", type=click.IntRange(0, MOST_DRAWN), default=0,
+              help="--tour: how many transitions are drawn; 0: every one.")
+@click.option("--fuzz", type=click.IntRange(1, MOST_DRAWN), metavar="STEPS",
+              help="--kafka: put drawn sequences of requests to its managers.")
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; kafka-4.0, or with --kafka that of the version.")
 @click.option("--json", "target", metavar="FILE|-", help="Write one row per vector, or per check, as JSON.")
 @click.option("--allow-unsupported", is_flag=True, help="Exit 0 although some vectors could not be run.")

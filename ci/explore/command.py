@@ -126,7 +126,9 @@ def check_out(out: AnyPath | None, engine: str, *others: str | Path | None) -> N
         folder(out)
 
 
-def keep_traces(out: AnyPath, engine: str, chosen: Subject, result: Exploration, goals: bool = False) -> list[AnyPath]:
+def keep_traces(
+    out: AnyPath, engine: str, chosen: Subject, result: Exploration, goals: bool = False
+) -> list[AnyPath]:
     """Write the traces of this run, and none of an earlier one, into its folder; returns the files."""
     if engine == "native" and isinstance(out, Path):
         with results("--out", out) as place:
@@ -140,7 +142,9 @@ def keep_traces(out: AnyPath, engine: str, chosen: Subject, result: Exploration,
     return [out / name for name in names]
 
 
-@click.command("explore", context_settings={"ignore_unknown_options": True})
+@click.command(
+    "explore", context_settings={"ignore_unknown_options": True}
+)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
@@ -159,12 +163,8 @@ def keep_traces(out: AnyPath, engine: str, chosen: Subject, result: Exploration,
 @options.audit
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--show-goals", is_flag=True, help="Print the shortest way to each goal; --out writes them too.")
-@click.option(
-    "--out",
-    type=DatasetPlace(),
-    metavar="DIR",
-    help="Write every counterexample there as ITF JSON, and the report; disk, spark: the dataset.",
-)
+@click.option("--out", type=DatasetPlace(), metavar="DIR",
+              help="Write every counterexample there as ITF JSON, and the report; disk, spark: the dataset.")
 @options.verbose
 @options.document
 @report_options

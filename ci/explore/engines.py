@@ -20,12 +20,7 @@ OF_DISK = {"--handover", "--buckets", "--resume", "--repair"}
 
 
 def explore_with_engine(
-    chosen: Subject,
-    traced: Program,
-    budget: SearchBudget,
-    engine: str,
-    cluster: ClusterOptions,
-    out: AnyPath | None,
+    chosen: Subject, traced: Program, budget: SearchBudget, engine: str, cluster: ClusterOptions, out: AnyPath | None,
     quiet: bool,
 ) -> tuple[Exploration, DatasetPart | None]:
     """Explore with the chosen engine.

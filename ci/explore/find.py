@@ -76,3 +76,5 @@ def last_line(result: Exploration, code: int) -> str:
     (verdict,) = result.verdicts
     words = {Holds: f"found in {report.steps_text(verdict.depth or 0)}", Vacuous: "not reachable"}
     return f"{words.get(type(verdict.verdict), 'incomplete')} (exit {code})"
+
+

@@ -115,7 +115,9 @@ def walk(traced: Program, plan: WalkPlan, quiet: bool) -> Walks:
             raise Refusal(f"{traced.system.name}: {error}") from error
 
 
-def write_findings(out: Path, chosen: Subject, walks: Walks, findings: Sequence[WalkFinding | Suspect]) -> list[Path]:
+def write_findings(
+    out: Path, chosen: Subject, walks: Walks, findings: Sequence[WalkFinding | Suspect]
+) -> list[Path]:
     """Write counterexamples, suspected lassos and witnesses as ITF; returns the files."""
     paths = []
     with results("--out", out) as place:
@@ -138,7 +140,9 @@ def _files(
     return paths
 
 
-@click.command("simulate", context_settings={"ignore_unknown_options": True})
+@click.command(
+    "simulate", context_settings={"ignore_unknown_options": True}
+)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
@@ -147,37 +151,18 @@ def _files(
 @click.option("--runs", type=click.IntRange(1), default=1000, show_default=True, help="How many walks.")
 @click.option("--steps", type=click.IntRange(1, 1_000_000), default=1000, show_default=True, help="Longest walk.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Decides everything drawn.")
-@click.option(
-    "--schedule",
-    type=click.Choice(list(SCHEDULES)),
-    default="both",
-    show_default=True,
-    help="Draw steps by weight, by changing priorities, or both in turn.",
-)
+@click.option("--schedule", type=click.Choice(list(SCHEDULES)), default="both", show_default=True,
+              help="Draw steps by weight, by changing priorities, or both in turn.")
 @click.option("--weight", "weights", multiple=True, metavar="ACTION=N", help="Prefer an action; repeatable.")
-@click.option(
-    "--from",
-    "files",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Start in the last state of this trace (ITF JSON); repeatable.",
-)
+@click.option("--from", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+              help="Start in the last state of this trace (ITF JSON); repeatable.")
 @options.workers
 @options.strict
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write every counterexample, suspected lasso and goal's witness there as ITF JSON.",
-)
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Plot states and goals over steps, as FILE.png or FILE.svg.",
-)
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="Write every counterexample, suspected lasso and goal's witness there as ITF JSON.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE",
+              help="Plot states and goals over steps, as FILE.png or FILE.svg.")
 @options.document
 @report_options
 @time_limit

@@ -111,7 +111,9 @@ class SyntheticLog:
 
     def _topic(self, name: str) -> list[ModelRecord]:
         brokers = range(self._size.brokers)
-        lists = tuple((index, tuple(self._random.sample(brokers, REPLICAS))) for index in range(self._size.partitions))
+        lists = tuple(
+            (index, tuple(self._random.sample(brokers, REPLICAS))) for index in range(self._size.partitions)
+        )
         topic = NewTopic(name, assignments=lists, config={"min.insync.replicas": "2"})
         topic_id = self._uuid()
         records = create_topics(self._state().controller, CreateTopicsRequest((topic,)), self._rules).records

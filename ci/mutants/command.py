@@ -133,7 +133,9 @@ def with_judgements(parts: Sequence[TablePart]) -> list[TablePart]:
     return [evolve(part, rows=tuple(next(every) for _ in part.rows)) for part in parts]
 
 
-@click.command("explain", context_settings={"ignore_unknown_options": True})
+@click.command(
+    "explain", context_settings={"ignore_unknown_options": True}
+)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SYSTEM [--BOUND N]...]")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {RULES}.")

@@ -116,7 +116,9 @@ def _row(system: Mapping[str, Any], number: int, values: Mapping[str, Any]) -> M
         values["line"] or 0,
     )  # fmt: skip
     outcome = _outcome(values)
-    row = MutantRow(system["system"], values["scope"], mutant, outcome, system["properties"], tuple(values["actions"]))
+    row = MutantRow(
+        system["system"], values["scope"], mutant, outcome, system["properties"], tuple(values["actions"])
+    )
     return evolve(row, judgement=(values["judgement"], values["why"])) if isinstance(outcome, Survived) else row
 
 

@@ -89,7 +89,9 @@ def check_only(name: str, subject_: Theory, only: Sequence[str], invariants: Seq
     return with_added(only, [text.strip() for text in invariants])
 
 
-@click.command("prove", context_settings={"ignore_unknown_options": True})
+@click.command(
+    "prove", context_settings={"ignore_unknown_options": True}
+)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")

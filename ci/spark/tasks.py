@@ -134,7 +134,9 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
                     yield result_row("frame", item)
                     continue
                 candidates += item.size
-                visited = (states for part in level.visited for _, states in part.blocks(item.lo, item.hi, spec.words))
+                visited = (
+                    states for part in level.visited for _, states in part.blocks(item.lo, item.hi, spec.words)
+                )
                 records, counts = sift(kernel, item.size, item.blocks, visited)
                 bits = kernel.claims(records)
                 ends = np.cumsum(counts)

@@ -198,8 +198,7 @@ def document(
         "bounds": dict(subject.setting.bounds),
         "rules": subject.rules,
         "exit_code": worst_exit_code(v.verdict for v in result.verdicts),
-        "symmetry": symmetries(result),
-        "orders": None if result.orders is None else result.orders.document(),
+        "symmetry": symmetries(result), "orders": None if result.orders is None else result.orders.document(),
         "complete": result.cut is None,
         "cut": result.cut,
         "states": {

@@ -46,12 +46,10 @@ COMMANDS = {
     "explain": ("ci.mutants.command:explain_command", "Which check carries which property."),
     "prove": ("ci.prove.command:prove_command", "Properties for any number of steps, in Z3."),
     "conform": (
-        "ci.conformance.command:conform_command",
-        "The model against Kafka's own tests, or its released classes.",
+        "ci.conformance.command:conform_command", "The model against Kafka's own tests, or its released classes."
     ),
     "findings": (
-        "ci.conformance.findings.command:findings_command",
-        "What is wrong with released controllers, with evidence.",
+        "ci.conformance.findings.command:findings_command", "What is wrong with released controllers, with evidence."
     ),
     "replay": ("ci.logs.command:replay_command", "Explain a real cluster's metadata log with the model."),
     "whatif": ("ci.logs.whatif:whatif_command", "How many faults a real cluster's partitions survive."),

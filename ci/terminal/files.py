@@ -42,7 +42,9 @@ def write(path: Path, text: str) -> None:
         _refuse(path, error.strerror or str(error), error)
 
 
-def replace(path: Path, text: str, *, durable: bool = False, check: Callable[[], None] = lambda: None) -> None:
+def replace(
+    path: Path, text: str, *, durable: bool = False, check: Callable[[], None] = lambda: None
+) -> None:
     """Write a file beside its place, and rename it; after an error the old file is there, or none.
 
     Args:

@@ -74,6 +74,8 @@ def _is_count(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10 and text == str(int(text))
 
 
+
+
 def _of_cores(text: str) -> Decorator:
     return click.option(
         "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default="the cores", help=text
@@ -84,10 +86,7 @@ workers = _of_cores("Threads.")
 processes = _of_cores("Processes.")
 rows = _of_cores("Rows at once, each in a process; large ones one by one, with as many threads.")
 timeout: Decorator = click.option(
-    "--timeout",
-    type=click.FloatRange(0.001, 1_000_000),
-    default=600.0,
-    show_default=True,
+    "--timeout", type=click.FloatRange(0.001, 1_000_000), default=600.0, show_default=True,
     help="Seconds for each query.",
 )
 seed: Decorator = click.option(

@@ -187,11 +187,7 @@ def _with_expected(judgement: PropertyJudgement, expected: str | None) -> Proper
 def _judge_exploration(request: JudgementRequest, worker: str, place: Path) -> list[PropertyJudgement]:
     traced = reduced_program(request.chosen, request.symmetry, request.reduce, argument)
     result = explore(
-        traced,
-        clock=time.monotonic,
-        threads=request.threads,
-        cache_dir=cache_folder(),
-        keep=False,
+        traced, clock=time.monotonic, threads=request.threads, cache_dir=cache_folder(), keep=False,
         strict=request.strict,
     )
     options = ["--strict"] * request.strict

@@ -56,22 +56,14 @@ def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) ->
 @click.argument("systems", nargs=-1)
 @click.option("--scope", "scopes", multiple=True, help="Only this scope; repeatable.")
 @click.option("--rules", multiple=True, help="Only this rule set; repeatable.")
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The table of runs to execute; by default the nearest kraftcheck.toml or pyproject.toml with one.",
-)
+@click.option("--config", type=click.Path(path_type=Path), metavar="FILE",
+              help="The table of runs to execute; by default the nearest kraftcheck.toml or pyproject.toml with one.")
 @click.option("--built-in", is_flag=True, help="The systems that come with kraftcheck, also where there is a table.")
 @click.option("--vectors", multiple=True, type=click.Path(path_type=Path), help="Also run these vectors; repeatable.")
 @options.rows
 @options.memory
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write every counterexample there, a folder for each row.",
-)
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="Write every counterexample there, a folder for each row.")
 @options.verbose
 @options.document
 @report_options

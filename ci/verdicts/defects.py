@@ -99,12 +99,8 @@ def failing_properties(result: Exploration) -> dict[str, str]:
               help="z3: each variant that refutes a proven property must break its proof.")  # fmt: skip
 @click.option("--brokers", type=click.Choice(["any"]),
               help="With z3: it must break the proofs for any number of brokers, and be refuted with few.")  # fmt: skip
-@click.option(
-    "--kafka",
-    "release",
-    metavar="VERSION",
-    help="Instead each finding (or those named) with the rules of this release, and with its mend.",
-)
+@click.option("--kafka", "release", metavar="VERSION",
+              help="Instead each finding (or those named) with the rules of this release, and with its mend.")
 @options.workers
 @options.memory
 @options.document

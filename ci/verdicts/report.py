@@ -17,7 +17,9 @@ from kraftcheck.properties.expected.verdicts import Row
 from kraftcheck.solvers.program.verdict import PropertyVerdict, exit_code
 
 
-def table(explored: Sequence[ExploredRow], unexpected: Sequence[UnexpectedVerdict], verbose: bool) -> tuple[Table, int]:
+def table(
+    explored: Sequence[ExploredRow], unexpected: Sequence[UnexpectedVerdict], verbose: bool
+) -> tuple[Table, int]:
     """A row for each property, a column for each rule set; the shortest refutation over all scopes.
 
     Returns:
@@ -56,7 +58,9 @@ def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Sequence[
     return Text(words, style=report.STYLES[words.split()[0]])
 
 
-def print_summary(screen: Screen, checked: CheckedRows, conformance: VectorReport | None, verbose: bool) -> None:
+def print_summary(
+    screen: Screen, checked: CheckedRows, conformance: VectorReport | None, verbose: bool
+) -> None:
     """Print the vectors, a table for each system, what is unexpected, and what the verdicts rest on."""
     for line in [] if conformance is None else conform_lines(conformance):
         screen.plain(line)

@@ -21,7 +21,9 @@ from kraftcheck.model.triggers.reassignment import targets_registered
 @rule("assignment-by-hand.registered-and-distinct",
       source="semantics 8; ReplicationControlManager.validateManualPartitionAssignment",
       says="A replica list given by hand names registered brokers, each once.")  # fmt: skip
-def check_assignment(controller: Controller, replicas: Ids, rules: ControllerRules, factor: int | None = None) -> None:
+def check_assignment(
+    controller: Controller, replicas: Ids, rules: ControllerRules, factor: int | None = None
+) -> None:
     """Refuse a replica list that cannot be.
 
     Args:

@@ -125,7 +125,9 @@ def _elect(
     return (unavailable, None) if record is None else (NONE, record)
 
 
-def _checks(controller: Controller, place: Place, kind: int, ballot: Ballot, rules: RuleSet) -> tuple[bool, bool]:
+def _checks(
+    controller: Controller, place: Place, kind: int, ballot: Ballot, rules: RuleSet
+) -> tuple[bool, bool]:
     """Whether an election is needed, and whether the leader that is designated may be elected."""
     p, designated = place.partition, ballot.designated
     if designated is None:

@@ -170,7 +170,9 @@ def _check_level(feature: Feature, finalized: Mapping[str, int]) -> None:
         raise RequestError("UNSUPPORTED_VERSION", feature=feature.name, finalized=level, accepted_range=accepted)
 
 
-def _ended(controller: Controller, known: Registration | None, request: RegistrationRequest, rules: RuleSet) -> Records:
+def _ended(
+    controller: Controller, known: Registration | None, request: RegistrationRequest, rules: RuleSet
+) -> Records:
     """What a new incarnation ends: membership of ISRs, and of ELRs after an unclean stop.
 
     The code takes every stop for unclean (KAFKA-18635), and does nothing below

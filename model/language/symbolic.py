@@ -103,3 +103,4 @@ def described(value: Any) -> str:
     if names is None:
         return repr(value)
     return f"{type(value).__name__}({', '.join(f'{name}={described(getattr(value, name))}' for name in names)})"
+

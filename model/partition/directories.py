@@ -143,7 +143,9 @@ class DirectoryMap:
 
     def for_replicas(self, replicas: Brokers, wanted: Callable[[Word], Word]) -> DirectoryMap:
         """See `Directories.for_replicas`."""
-        return DirectoryMap(tuple(choose(replicas.has(b), wanted(b), UNASSIGNED) for b in range(len(self.slots))))
+        return DirectoryMap(
+            tuple(choose(replicas.has(b), wanted(b), UNASSIGNED) for b in range(len(self.slots)))
+        )
 
     def moved(self, broker: Word, directory: Word) -> DirectoryMap:
         """The same with one replica in another directory."""

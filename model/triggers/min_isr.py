@@ -32,7 +32,9 @@ def effective_min_isr(configured: Word, factor: Word) -> Word:
 @rule("min-isr.raise-bumps-partition-epoch", source="B3; catalogue 9", switches=("min-isr-raise-is-silent",),
       says="A raised min ISR raises the partition epoch, so that the leader learns of it before its "
            "next commit.")  # fmt: skip
-def announced(p: Partition, differs: Truth, minimum: Word, before: Word, elr: Truth, rules: RuleSet) -> PartitionChange:
+def announced(
+    p: Partition, differs: Truth, minimum: Word, before: Word, elr: Truth, rules: RuleSet
+) -> PartitionChange:
     """The record that a change of min.insync.replicas writes: an ELR is dropped where the ISR can commit without it.
 
     While the ISR is below the minimum, nothing is committed, and whoever is in the

@@ -67,7 +67,9 @@ def _filled(t: Step) -> Conjuncts:
 
 
 def _told_is_told(s: Placement) -> Conjuncts:
-    return each_record(s.hosts, lambda b, h: implies(h.up, h.ids(h.told).keep(s.controller.dirs_of(b)).is_empty()))
+    return each_record(
+        s.hosts, lambda b, h: implies(h.up, h.ids(h.told).keep(s.controller.dirs_of(b)).is_empty())
+    )
 
 
 def _keeps(t: Step) -> Conjuncts:
@@ -111,4 +113,6 @@ def _incarnations(t: Step) -> Conjuncts:
     before: Placement = t.before
     after: Placement = t.after
     same = before.controller.directories.same(after.controller.directories)
-    return each_record(before.hosts, lambda b, host: implies(all_of(t.arguments["broker"] == b, host.late_stale), same))
+    return each_record(
+        before.hosts, lambda b, host: implies(all_of(t.arguments["broker"] == b, host.late_stale), same)
+    )

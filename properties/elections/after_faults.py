@@ -154,6 +154,7 @@ def _as_asked(s: HealingElections) -> Truth:
     return all_of(negate(in_progress(s.removing, s.adding)), asked)
 
 
+
 _ENDING = with_ending_faults(ELECTIONS, HealingElections, healing, "operator")
 
 HEALING_ELECTIONS = evolve(

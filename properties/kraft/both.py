@@ -44,7 +44,9 @@ def properties(setting: Setting) -> list[Property]:
     data = {claim.id: claim for claim in durability.properties(setting)}
     placed = {claim.id: claim for part in (placement, disks) for claim in part.properties(setting)}
     listed = [
-        _lifted(data[name], "data", refuted, OF_BOTH.get(name, ())) for name, refuted in OF_DATA.items() if name in data
+        _lifted(data[name], "data", refuted, OF_BOTH.get(name, ()))
+        for name, refuted in OF_DATA.items()
+        if name in data
     ]
     listed += [_lifted(placed[name], "placement", refuted) for name, refuted in OF_DISKS.items() if name in placed]
     listed += [

@@ -14,6 +14,7 @@ from kraftcheck.properties.mutants.survivors_directories import DIRECTORY_JUDGEM
 __all__ = ["ANY", "JUDGEMENTS", "KINDS", "Judgement"]
 
 
+
 _CONTROLLER = (
     *about(
         MISSING,
@@ -83,54 +84,46 @@ _CONTROL = "kraftcheck.model.systems.replication.control:Control."
 
 _REPLICATION = (
     *about(
-        SCOPE,
-        ANY,
+        SCOPE, ANY,
         "`replication` refutes candidates-complete in 14 steps in `small`",
         ("fetch", "leader epochs are the same", "dropped"),
         (_DATA + "_propose", "leader.current", "dropped"),
     ),
     *about(
-        SCOPE,
-        ANY,
+        SCOPE, ANY,
         "`replication` refutes candidates-complete in 10 steps in `small`",
         (_DATA + "may_fetch", "f.running()", "dropped"),
         ("fetch", "follower runs and follows the leader", "dropped"),
     ),
     *about(
-        SCOPE,
-        ANY,
+        SCOPE, ANY,
         "`replication` refutes watermark-reaches-end in 7 steps in `small`",
         (_CONTROL + "may_fence", "negate(live)", "dropped"),
     ),
     *about(
-        SCOPE,
-        ANY,
+        SCOPE, ANY,
         "`replication` does not reach the goal shows-elr in `small`",
         (_CONTROL + "may_fence", "state.left.fences > 0", "dropped"),
     ),
     *about(
-        SCOPE,
-        ANY,
+        SCOPE, ANY,
         "with one record there is none that it could conflict with; not tried with more",
         ("produce_acks_1", "broker believes it leads", "dropped"),
         (_DATA + "fetch", "apart", "never"),
     ),
     *about(
-        SCOPE,
-        "kraft",
+        SCOPE, "kraft",
         "`replication` refutes candidates-complete where the broker epoch is not asked for, with an unclean stop",
         ("kraftcheck.model.systems.kraft.system:request_in_flight", "request.stale", "dropped"),
     ),
     *about(
-        SCOPE,
-        ANY,
+        SCOPE, ANY,
         "the model has one request and one reply in flight, and a newer replaces the older",
         ("propose_expand", "no change is pending", "dropped"),
         ("propose_expand", "follower is outside the ISR", "dropped"),
     ),
     *about(
-        REDUNDANT,
-        ANY,
+        REDUNDANT, ANY,
         "it errs on the safe side: a watermark rises later, or a follower counts later",
         (_DATA + "advance", "quorum.has(b)", "dropped"),
         (_METADATA + "take", "changes", "dropped"),
@@ -139,28 +132,24 @@ _REPLICATION = (
         (_METADATA + "take", "state.leader_at(epoch) == broker", "never"),
     ),
     *about(
-        REDUNDANT,
-        ANY,
+        REDUNDANT, ANY,
         "a reply without records brings only the watermark, which a later one brings too",
         (_DATA + "fetch", "received > 0", "always"),
     ),
     *about(
-        REDUNDANT,
-        ANY,
+        REDUNDANT, ANY,
         "to drop a member that keeps up costs availability, and no record",
         (_DATA + "may_shrink", "leader.isr.has(follower)", "dropped"),
         ("propose_shrink", "follower lags", "dropped"),
     ),
     *about(
-        REDUNDANT,
-        ANY,
+        REDUNDANT, ANY,
         "it errs on the safe side: a broker applies metadata later, or asks again",
         (_METADATA + "may_take", "newer", "dropped"),
         (_METADATA + "may_take", "epoch == state.leader_epoch", "dropped"),
     ),
     *about(
-        REDUNDANT,
-        ANY,
+        REDUNDANT, ANY,
         "an answer may be lost at any time, and what it changed comes with the metadata",
         (_CONTROL + "alter", "kept", "never"),
         (_DATA + "may_take_answer", "leader.answer > NONE", "dropped"),
@@ -170,14 +159,12 @@ _REPLICATION = (
         ("kraftcheck.model.systems.replication.state:outdated", "broker.answer == ACCEPTED", "always"),
     ),
     *about(
-        SCOPE,
-        ANY,
+        SCOPE, ANY,
         "two brokers leave no earlier ISR that differs from the present one and matters",
         ("kraftcheck.model.systems.replication.state:Replication.isr_at", "epoch == self.leader_epoch", "always"),
     ),
     *about(
-        REDUNDANT,
-        ANY,
+        REDUNDANT, ANY,
         "a record that repeats what is there only raises epochs, and is applied once more",
         ("kraftcheck.model.partition.change:bump_on_removal", "negate(p.replicas.within(replicas))", "dropped"),
         ("kraftcheck.model.partition.change:_assignment", "negate(directories.same(p.directories))", "dropped"),

@@ -108,7 +108,9 @@ def _candidates_complete(s: Replication) -> Conjuncts:
     end, candidates = s.committed.end(), s.controller.isr.plus(s.controller.elr)
     return each_record(
         s.brokers,
-        lambda n, b: implies(all_of(candidates.has(n), b.running(), negate(s.lossy)), b.log.agrees(s.committed, end)),
+        lambda n, b: implies(
+            all_of(candidates.has(n), b.running(), negate(s.lossy)), b.log.agrees(s.committed, end)
+        ),
     )
 
 
@@ -181,7 +183,9 @@ def _recovery_quorum(s: Replication, setting: Setting) -> Truth:
 
 def untouched(s: Replication, setting: Setting) -> Truth:
     """Whether the effective min ISR is that of the start: nobody has configured or reassigned."""
-    return all_of(s.left.config_changes == setting["config-changes"], s.left.reassignments == setting["reassignments"])
+    return all_of(
+        s.left.config_changes == setting["config-changes"], s.left.reassignments == setting["reassignments"]
+    )
 
 
 def _epochs(t: Step) -> Conjuncts:
@@ -220,3 +224,5 @@ def _lost(s: Replication) -> Truth:
 def _log_shrinks(t: Step) -> Truth:
     pairs = zip(t.before.brokers, t.after.brokers, strict=True)
     return any_of(*(b.log.end() < a.log.end() for a, b in pairs))
+
+

@@ -104,7 +104,9 @@ def _sorted(s: Replication) -> Conjuncts:
 def _no_future(s: Replication) -> Conjuncts:
     return {"committed": all_of(*s.committed.each(lambda _, entry: entry <= s.leader_epoch + 1))} | each_record(
         s.brokers,
-        lambda _, b: all_of(b.log.last() <= s.leader_epoch + 1, implies(b.running(), b.log.last() <= b.epoch + 1)),
+        lambda _, b: all_of(
+            b.log.last() <= s.leader_epoch + 1, implies(b.running(), b.log.last() <= b.epoch + 1)
+        ),
     )
 
 
@@ -227,7 +229,9 @@ def _past_mark_and_epoch(s: Replication, b: Broker, epoch: Word, offset: Word) -
 
 
 def _shown(s: Replication) -> Conjuncts:
-    return each_record(s.brokers, lambda _, b: implies(negate(s.lossy), b.log.agrees(s.committed, b.high_watermark)))
+    return each_record(
+        s.brokers, lambda _, b: implies(negate(s.lossy), b.log.agrees(s.committed, b.high_watermark))
+    )
 
 
 def dead(s: Replication) -> BrokerSet:

@@ -25,7 +25,9 @@ class NeededFacts:
         effort: limits of each query.
     """
 
-    def __init__(self, premises: Premises, asserted: Mapping[str, Any], read: Z3Reader, effort: Effort) -> None:
+    def __init__(
+        self, premises: Premises, asserted: Mapping[str, Any], read: Z3Reader, effort: Effort
+    ) -> None:
         self._read, self._facts = read, dict[str, Any]()
         self._instances = Instances(premises.names[0].graph)
         self._instances.require(premises.terms.values())

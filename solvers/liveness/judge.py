@@ -222,7 +222,9 @@ def bits_of(rows: Any, column: int) -> Truths:
     return bits
 
 
-def liveness_verdicts(program: Program, liveness: Liveness, bound: str, cut: str | None) -> Iterator[PropertyVerdict]:
+def liveness_verdicts(
+    program: Program, liveness: Liveness, bound: str, cut: str | None
+) -> Iterator[PropertyVerdict]:
     """The verdicts on the liveness properties.
 
     Args:

@@ -88,7 +88,9 @@ def first_holders(p: Partition) -> frozenset[int]:
     return frozenset(ids(p.isr)) | frozenset(ids(p.elr.keep(p.replicas).minus(p.adding)))
 
 
-def next_holders(holders: frozenset[int], before: Partition, p: Partition, minimum: int) -> tuple[frozenset[int], bool]:
+def next_holders(
+    holders: frozenset[int], before: Partition, p: Partition, minimum: int
+) -> tuple[frozenset[int], bool]:
     """The holders after a change of a partition, and whether a replica leads that was none.
 
     From such a loss on, the records of the new leader are all there is.

@@ -108,7 +108,9 @@ class BrokerMove:
     after: Callable[[], FaultState]
 
 
-def distances(controller: Controller, faults: int, rules: RuleSet, holders: Holders = NO_HISTORY) -> Iterator[Distance]:
+def distances(
+    controller: Controller, faults: int, rules: RuleSet, holders: Holders = NO_HISTORY
+) -> Iterator[Distance]:
     """The distance of every partition.
 
     Args:
@@ -130,7 +132,9 @@ def distances(controller: Controller, faults: int, rules: RuleSet, holders: Hold
         yield Distance(topic, place.index, offline, loss, holders.losses.get(name))
 
 
-def isolate(controller: Controller, place: Place, rules: RuleSet, holders: frozenset[int] | None = None) -> FaultState:
+def isolate(
+    controller: Controller, place: Place, rules: RuleSet, holders: frozenset[int] | None = None
+) -> FaultState:
     """A partition with the brokers of its replicas, and with the configuration that counts for it.
 
     Args:

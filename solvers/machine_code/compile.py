@@ -136,7 +136,9 @@ def load_kernel(
 ) -> Kernel:  # fmt: skip
     """The kernel of a program, from the cache if it is there; `quick` and `on_compile` as in `load_library`."""
     cache = ObjectCache(cache_dir)
-    library, cached = load_library(program, emit_kernel, cache_key(program), cache, quick=quick, on_compile=on_compile)
+    library, cached = load_library(
+        program, emit_kernel, cache_key(program), cache, quick=quick, on_compile=on_compile
+    )
     return Kernel(
         program, FramePlan(program), Geometry.of(program), library,
         library.function("expand", 8), library.function("insert", 5), library.function("rehash", 1),

@@ -264,3 +264,4 @@ def trace_of(initial: Any, transitions: Sequence[Transition], broken: Broken) ->
     """A run as a trace of what it breaks."""
     steps = tuple(transition.trace_step() for transition in transitions)
     return Trace(initial, steps, broken.claim, broken.kind, broken.failing)
+

@@ -33,7 +33,6 @@ from kraftcheck.solvers.search.witness import start_witness, witness
 
 DEFAULT_MEMORY = 4 << 30
 
-
 @frozen
 class SearchProgress:
     """How far an exploration is.
@@ -238,7 +237,9 @@ def _bound_text(search: SearchResult[Mark], kernel: Kernel, pruned: Sequence[Pru
     return "; ".join([text, *(pruning.text() for pruning in pruned)])
 
 
-def _judged(search: SearchResult[Mark], kernel: Kernel, bound: str, reason: str | None) -> list[PropertyVerdict]:
+def _judged(
+    search: SearchResult[Mark], kernel: Kernel, bound: str, reason: str | None
+) -> list[PropertyVerdict]:
     """What was found of each claim about states or steps, hidden goals among them."""
     program, plan = kernel.program, kernel.plan
     claims = list(enumerate((*program.always, *program.sometimes)))

@@ -141,3 +141,5 @@ def _instance(program: Program, step: TraceStep) -> int:
                 if dict(arguments) == dict(step.arguments):
                     return kind.first + position
     raise EngineDisagreement(f"{step.action}({step.arguments}) is no action instance of the explored scope")
+
+

@@ -196,12 +196,8 @@ class Questions:
             if not any(isinstance(leaf, Filled) for leaf in leaves):
                 continue
             (leaf,) = leaves
-            holds = every(
-                graph,
-                lambda at, term=term, leaf=leaf: (  # type: ignore[misc]
-                    word_at(term, at) == choose(at == 0, leaf.first, leaf.rest)
-                ),
-            )
+            holds = every(graph, lambda at, term=term, leaf=leaf: (  # type: ignore[misc]
+                word_at(term, at) == choose(at == 0, leaf.first, leaf.rest)))
             sequences[f"initial: {slot.path}"] = graph.lift(holds)
         return sequences
 

@@ -99,16 +99,13 @@ class Horn:
             domains = [self._read.within(t, t.lo, t.hi) for t in program.state]
             return [bit_blast(conjunction([*domains, *map(self._read.expression, program.initially.values())]))]
         return [
-            conjunction(
-                [
-                    bit == z3.BoolVal(bool(v >> i & 1))
-                    for bit, (v, i) in zip(
-                        self.bits,
-                        [(v, i) for t, v in zip(program.state, state, strict=True) for i in range(_size(t))],
-                        strict=True,
-                    )
-                ]
-            )
+            conjunction([
+                bit == z3.BoolVal(bool(v >> i & 1))
+                for bit, (v, i) in zip(
+                    self.bits, [(v, i) for t, v in zip(program.state, state, strict=True) for i in range(_size(t))],
+                    strict=True,
+                )
+            ])
             for state in program.initial
         ]
 

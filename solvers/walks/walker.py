@@ -88,7 +88,9 @@ class Walker:
     ) -> None:  # fmt: skip
         cache = ObjectCache(cache_dir)
         self.library: Library
-        self.library, self.cached = load_library(program, emit_walks, walks_key(program), cache, on_compile=on_compile)
+        self.library, self.cached = load_library(
+            program, emit_walks, walks_key(program), cache, on_compile=on_compile
+        )
         self.warnings = tuple(cache.warnings)
         self.program, self.plan, self.steps, self.seed = program, FramePlan(program), steps, seed
         self.schedules, self.starts = SCHEDULES[schedule], tuple(starts) or program.initial

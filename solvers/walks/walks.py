@@ -248,7 +248,9 @@ def _cut_text(stop: threading.Event, done: int, runs: int) -> str:
     return f"{'stopped' if reason == STOPPED else reason + ','} after {done:,} of {runs:,} runs"
 
 
-def _result(totals: _Totals, seed: int, seconds: float, compile_seconds: float, cut: str | None, strict: bool) -> Walks:
+def _result(
+    totals: _Totals, seed: int, seconds: float, compile_seconds: float, cut: str | None, strict: bool
+) -> Walks:
     walker, plan, program = totals.walker, totals.walker.plan, totals.walker.program
     steps_by_action: dict[str, int] = {}
     for kind in program.kinds:

@@ -24,6 +24,7 @@ COMMIT = Killer(test_toys.test_two_phase_commit_has_its_known_number_of_states, 
 DIGEST = Killer(test_program.test_the_digest_follows_every_part)
 
 
+
 def interval(position: int) -> Killer:
     """The test of the interval of an operator."""
     return Killer(test_terms_small.test_intervals_hold_every_value, (position,))

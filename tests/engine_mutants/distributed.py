@@ -48,7 +48,6 @@ def missing(position: int) -> Killer:
     """The test that results which are missing or twice end the run."""
     return Killer(test_block_edges.test_results_that_are_missing_or_twice_end_the_run, (position,))
 
-
 RUNS = {"whole": test_spark_damage.explored}
 COUNTED = Killer(test_spark_damage.test_completeness_is_read_off_the_levels, (), RUNS)
 UNLEASED = Killer(test_spark_lease.test_a_driver_without_its_lease_commits_nothing, (0,))

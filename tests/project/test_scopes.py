@@ -28,7 +28,9 @@ def test_every_scope_is_on_the_page() -> None:
 
 
 @pytest.mark.parametrize(("name", "scope", "distinct", "generated", "depth"), CASES)
-def test_counts_are_those_of_an_exploration(name: str, scope: str, distinct: str, generated: str, depth: str) -> None:
+def test_counts_are_those_of_an_exploration(
+    name: str, scope: str, distinct: str, generated: str, depth: str
+) -> None:
     """A scope of less than a million states has the counts that the page gives."""
     system = SYSTEMS[name]
     found = explore(trace(system, system.setting(scope, rules=parse("fixed"))), clock=time.perf_counter, keep=False,

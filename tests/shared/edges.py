@@ -49,12 +49,8 @@ def grid(x_first: bool) -> System:
         return all_of(state.x + dx >= 0, state.x + dx < SIDE, state.y + dy >= 0, state.y + dy < SIDE)
 
     def step(name: str, dx: int, dy: int) -> Action:
-        return Action(
-            name,
-            lambda s, d: moved(s, d.x, d.y),
-            lambda s, d: inside(s, d.x, d.y),
-            {"d": [Leap(dx * by, dy * by) for by in LEAPS]},
-        )
+        return Action(name, lambda s, d: moved(s, d.x, d.y), lambda s, d: inside(s, d.x, d.y),
+                      {"d": [Leap(dx * by, dy * by) for by in LEAPS]})
 
     ways = [step("east", 1, 0), step("west", -1, 0), step("south", 0, 1), step("north", 0, -1)]
     return System(
@@ -113,18 +109,10 @@ LIFT = System(
         Action("switch", lambda s: evolve(s, lit=negate(s.lit))),
     ],
     properties=lambda setting: [
-        Property(
-            "above-bottom",
-            "always",
-            "It is never at the bottom.",
-            lambda s: {"above": s.height > -2, "below the roof": s.height < 9 - choose(s.lit, 1, 0)},
-        ),
-        Property(
-            "dark",
-            "always",
-            "It is never lit.",
-            lambda s: {"below the roof": s.height < 9 - choose(s.lit, 1, 0), "dark": negate(s.lit)},
-        ),
+        Property("above-bottom", "always", "It is never at the bottom.",
+                 lambda s: {"above": s.height > -2, "below the roof": s.height < 9 - choose(s.lit, 1, 0)}),
+        Property("dark", "always", "It is never lit.",
+                 lambda s: {"below the roof": s.height < 9 - choose(s.lit, 1, 0), "dark": negate(s.lit)}),
         Property("rises", "step", "It does not fall.", lambda t: t.before.height <= t.after.height),
         Property("switches", "step", "The lamp stays.", lambda t: t.before.lit == t.after.lit),
         Property("goes-out", "happens", "The lamp goes out.", lambda t: all_of(t.before.lit, negate(t.after.lit))),

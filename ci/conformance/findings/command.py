@@ -43,19 +43,11 @@ OTHERWISE_THAN_RECORDED = 23
 
 @click.command("findings")
 @click.argument("names", nargs=-1, metavar="[FINDING]...")
-@click.option(
-    "--kafka",
-    "version",
-    metavar="VERSION|all",
-    help="The release in question; default the newest of each line, with --run the newest.",
-)
+@click.option("--kafka", "version", metavar="VERSION|all",
+              help="The release in question; default the newest of each line, with --run the newest.")
 @click.option("--run", "is_run", is_flag=True, help="Search again, and ask the classes of the release again.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="--run: write each trace as ITF JSON, and as a JUnit test, there.",
-)
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="--run: write each trace as ITF JSON, and as a JUnit test, there.")
 @options.workers
 @options.memory
 @options.document

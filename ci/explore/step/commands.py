@@ -190,7 +190,9 @@ def _quit(stepper: Stepper, session: Session, rest: str) -> Answer:
 COMMANDS: dict[str, Command] = {
     "take": Command("N", "take the step of this number; the number alone does so too", _take),
     "enabled": Command("", "the steps that can be taken", _enabled),
-    "disabled": Command("[TEXT]", "the others, and the conjuncts that fail; with TEXT some of them", _disabled),
+    "disabled": Command(
+        "[TEXT]", "the others, and the conjuncts that fail; with TEXT some of them", _disabled
+    ),
     "why": Command("N", "which conjuncts disable the step of this number", _why),
     "undo": Command("[N]", "take back the last step, or N steps", _undo),
     "back": Command("STEP", "go back to the state after a step; 0 is the initial state", _back),

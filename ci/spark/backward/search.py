@@ -192,7 +192,9 @@ class SparkBackward:
             first, last = numbering.states_of(number)
             yield first, marks_of(self._kept.folder, part, last - first)
 
-    def _round(self, progress: Progress, numbering: Numbering, stop: threading.Event) -> tuple[Progress, int] | None:
+    def _round(
+        self, progress: Progress, numbering: Numbering, stop: threading.Event
+    ) -> tuple[Progress, int] | None:
         """One round by a job, and how many marks rose; None when stopped."""
         is_first, parts = progress.rounds == 0, dict(enumerate(progress.parts))
         flowing = [n for n, part in parts.items() if (part.risen if not is_first else part.marks or part.leaves)]

@@ -205,3 +205,5 @@ def _walked(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> Ex
 def folder_name(prepared: PreparedRun) -> str:
     """The folder of a run's counterexamples: its title in characters that every file system takes."""
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in prepared.configured.title).strip(".") or "run"
+
+

@@ -122,7 +122,9 @@ def by_normalized_name(controller: Controller) -> dict[str, list[str]]:
 
 @rule("topic.creation.rows-are-independent", source="semantics 8; ReplicationControlManager.createTopics",
       says="Each topic of a request is created or refused for itself.")  # fmt: skip
-def create_topics(controller: Controller, request: CreateTopicsRequest, rules: RuleSet) -> Outcome[tuple[Created, ...]]:
+def create_topics(
+    controller: Controller, request: CreateTopicsRequest, rules: RuleSet
+) -> Outcome[tuple[Created, ...]]:
     """Each topic succeeds or fails for itself; those that succeed are written together.
 
     A placement spends random draws even if its topic fails or nothing is to be written.

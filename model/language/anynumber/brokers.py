@@ -136,7 +136,9 @@ class AnyReplicas(_Members):
         """See `Brokers.plus`; of lists only."""
         more = self._list(other)
         both = AnySet(self.members).plus(other)
-        ranks = Sequence(self.graph, lambda at: choose(self.has(at), self.ranks.at(at), self.top + more.ranks.at(at)))
+        ranks = Sequence(
+            self.graph, lambda at: choose(self.has(at), self.ranks.at(at), self.top + more.ranks.at(at))
+        )
         return AnyReplicas(both.members, ranks, self.top + more.top)
 
     def just(self, broker: Word) -> AnyReplicas:

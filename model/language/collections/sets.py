@@ -17,6 +17,7 @@ _BITS = MASK_BITS - 1
 """Members in one mask; the bit above them is set by a value that is no member, and is outside the domain."""
 
 
+
 @frozen
 class SetOf:
     """A set of declared values: subclass it and name `members`, all values that it may have.

@@ -41,18 +41,7 @@ class Progress:
 def start(state: Elections) -> Progress:
     """No pass yet."""
     event = ElectionsEvent(
-        0,
-        0,
-        0,
-        False,
-        False,
-        False,
-        False,
-        False,
-        False,
-        False,
-        False,
-        state.isr.none(),
+        0, 0, 0, False, False, False, False, False, False, False, False, state.isr.none(),
         state.effective_min_isr(),
     )
     return Progress(state.partition(), event)

@@ -216,13 +216,8 @@ def actions(setting: Setting) -> list[Action]:
         failures = {**each, "failed": dir_sets}
         listed += [
             Action("directories_offline", do.directories_offline, has_dirs, failures, "handleDirectoriesOffline"),
-            Action(
-                "heartbeat",
-                do.heartbeat,
-                partial(unfence_has_dirs, rules=rules.directories),
-                failures,
-                "processBrokerHeartbeat",
-            ),
+            Action("heartbeat", do.heartbeat, partial(unfence_has_dirs, rules=rules.directories), failures,
+                   "processBrokerHeartbeat"),
         ]
     if rules.partition.fences_share_one_base:
         pair = {**each, "other": each["broker"]}
@@ -235,9 +230,8 @@ def actions(setting: Setting) -> list[Action]:
         targets = replica_lists(brokers, setting["replication"])
         listed += [
             Action("reassign", do.reassign, targets_registered, {"target": targets}, "changePartitionReassignment"),
-            Action(
-                "cancel", do.cancel, lambda state: may_cancel(state, rules.partition), {}, "cancelPartitionReassignment"
-            ),
+            Action("cancel", do.cancel, lambda state: may_cancel(state, rules.partition), {},
+                   "cancelPartitionReassignment"),
         ]
     return listed
 

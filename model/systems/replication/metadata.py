@@ -88,6 +88,7 @@ class Metadata:
             "metadata is newer": any_of(epoch > b.epoch, all_of(epoch == b.epoch, newer)),
         }
 
+
     def may_take_equal(self, state: Replication, broker: Word) -> dict[str, Truth]:
         """The metadata of a partition epoch that the leader knows from an answer is still to come."""
         b = state.broker(broker)
@@ -113,3 +114,4 @@ def forget_incarnation(state: Replication, broker: Word) -> Replication:
         brokers=rewritten_records(state.brokers, outdated),
         request=evolve(request, stale=any_of(request.stale, request.stated.has(broker))),
     )
+

@@ -35,13 +35,8 @@ BOUNDS = (
     Bound("min-isr", 1, 5, "min.insync.replicas at the start", freed_by="brokers"),
     Bound("elr", 0, 1, "whether ELR is on"),
     Bound("epochs", 1, 14, "largest leader epoch", freed_by="unbounded"),
-    Bound(
-        "lag",
-        1,
-        14,
-        "leader epochs that a running broker may be behind; from the bound epochs on, any number",
-        freed_by="unbounded",
-    ),
+    Bound("lag", 1, 14, "leader epochs that a running broker may be behind; from the bound epochs on, any number",
+          freed_by="unbounded"),
     Bound("loss", 0, 4, "records that an unclean stop may lose", freed_by="unbounded"),
     Bound("records", 1, 4, "budget: records produced", freed_by="unbounded"),
     Bound("unclean-stops", 0, 3, "budget: processes that die"),
@@ -51,17 +46,11 @@ BOUNDS = (
     Bound("reassignments", 0, 4, "budget: reassignments and cancellations"),
     Bound("unclean-elections", 0, 2, "budget: unclean elections on request"),
     Bound("config-changes", 0, 2, "budget: changes of min.insync.replicas"),
-    Bound(
-        "initial-isr", 0, 5, "members of the ISR at the start, the first replicas; 0: every replica", freed_by="brokers"
-    ),
+    Bound("initial-isr", 0, 5, "members of the ISR at the start, the first replicas; 0: every replica",
+          freed_by="brokers"),
     Bound("late-replies", 0, 1, "budget: replies to fetches that arrive late", proven_to=0),
-    Bound(
-        "unbounded",
-        0,
-        0,
-        "`prove` only: 1 for any number of leader epochs, of records, and of records lost",
-        proven_to=1,
-    ),
+    Bound("unbounded", 0, 0, "`prove` only: 1 for any number of leader epochs, of records, and of records lost",
+          proven_to=1),
     # These give `elections`, which serves as the controller, its own bounds.
     Bound("directories", 1, 1, "log directories of each broker"),
     Bound("reassignment", 0, 1, "whether the controller starts with any replication factor"),

@@ -85,7 +85,7 @@ class Tool:
         left = evolve(state.left, runs=state.left.runs - 1)
         return Outcome(
             evolve(state, partitions=begun, phase=ASKING, clock=self.ticks, tries=self.retries + 1, left=left),
-            UncleanRecoveryEvent(),
+            UncleanRecoveryEvent()
         )
 
     def may_answer(self, state: Recovery, broker: Word) -> dict[str, Truth]:
@@ -194,7 +194,7 @@ class Tool:
         )
         return Outcome(
             evolve(state, partitions=ended, phase=ELECTING, finished=BrokerSet(), clock=0, interrupted=True),
-            UncleanRecoveryEvent(),
+            UncleanRecoveryEvent()
         )
 
     def may_fail(self, state: Recovery) -> dict[str, Truth]:
@@ -204,7 +204,9 @@ class Tool:
     def fail(self, state: Recovery) -> Outcome:
         """It is gone, with all that it knew; nobody sees an exit status."""
         gone = tuple(p.forgotten() for p in state.partitions)
-        after = evolve(state, partitions=gone, phase=IDLE, finished=BrokerSet(), clock=0, tries=0, interrupted=False)
+        after = evolve(
+            state, partitions=gone, phase=IDLE, finished=BrokerSet(), clock=0, tries=0, interrupted=False
+        )
         return Outcome(after, UncleanRecoveryEvent())
 
     def may_finish(self, state: Recovery) -> dict[str, Truth]:

@@ -44,7 +44,6 @@ def only(value: Any) -> Any:
 
     return rebuild(value, alone)
 
-
 BUDGETS = (
     "stops", "session_losses", "controller_failures", "replica_failures", "isr_changes", "depositions",
     "reassignments", "deletions",

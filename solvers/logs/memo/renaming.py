@@ -242,7 +242,9 @@ class ShapeNames:
 
     def canonical(self) -> ShapeNames:
         """The names of the shape itself: each canonical name stands for itself."""
-        directories = tuple(tuple(canonical_directory(k, j) for j in range(len(own))) for k, own in self._own.items())
+        directories = tuple(
+            tuple(canonical_directory(k, j) for j in range(len(own))) for k, own in self._own.items()
+        )
         return ShapeNames(self.numbers, directories, self.renamed, self.numbers)
 
 

@@ -48,10 +48,7 @@ class Sized:
 
 
 def answer(
-    query: Instances,
-    solver: z3.Solver,
-    read: Z3Reader,
-    say: Callable[[Sequence[Term]], Any],
+    query: Instances, solver: z3.Solver, read: Z3Reader, say: Callable[[Sequence[Term]], Any],
     literals: Callable[[], Sequence[Any]],
 ) -> Any:
     """The solver's answer to a query, once no axiom contradicts its model.
@@ -237,8 +234,7 @@ def _covered(instances: Instances, sized: list[Sized], _: Value) -> None:
             place = instances.outsider("uncovered", one.term, other.term, third.term)
             if place is None:
                 continue
-            inside = all_of(
-                _is_in(instances, place, one), *(negate(_is_in(instances, place, s)) for s in (other, third))
-            )
+            inside = all_of(_is_in(instances, place, one),
+                            *(negate(_is_in(instances, place, s)) for s in (other, third)))
             fact = any_of(one.term <= other.term + third.term, inside)
             instances.say(fact, one.term, other.term, third.term, place=place)

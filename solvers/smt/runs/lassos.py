@@ -133,7 +133,9 @@ class Lassos:
             return conjunction(never_again)
         if live.claim.kind == "eventually":
             return conjunction(bad)
-        waits = [conjunction([reader.expression(live.premise), *bad[number:]]) for number, reader in enumerate(readers)]
+        waits = [
+            conjunction([reader.expression(live.premise), *bad[number:]]) for number, reader in enumerate(readers)
+        ]
         return conjunction([*never_again, disjunction(waits)])
 
     def _fair(self, number: int, within: Sequence[Any]) -> Any:

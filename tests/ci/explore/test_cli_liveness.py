@@ -127,7 +127,9 @@ def test_reports_have_the_cycle(tmp_path: Path) -> None:
     assert last.endswith("fair: WF(ring): not enabled in states 0, 1, 3")
 
 
-@pytest.mark.parametrize("words", [("prove",), ("prove", "--k", "2"), ("prove", "--pdr"), ("explain",)])
+@pytest.mark.parametrize(
+    "words", [("prove",), ("prove", "--k", "2"), ("prove", "--pdr"), ("explain",)]
+)
 def test_proofs_and_mutants_refuse_liveness(words: tuple[str, ...]) -> None:
     """Induction, Spacer and `explain` name the properties that they do not judge, and who does."""
     told = kraftcheck(words[0], NAME, *words[1:]).refusal()

@@ -10,7 +10,7 @@ import pytest
 from tests.ci.verdicts.reports.reading import cases, read_junit
 from tests.shared.commands import Ran, kraftcheck
 
-LAMP = """
+LAMP = '''
 import kraftcheck as kc
 from attrs import frozen
 
@@ -27,7 +27,7 @@ LAMP = kc.System(
         kc.sometimes("shows-three", "three is shown", lambda s: s.colour == 3),
     ],
 )
-"""
+'''
 
 TABLE = """
 [[runs]]
@@ -153,7 +153,7 @@ def test_the_reports_of_a_table(repository: Path) -> None:
         ('expect = {known = "unknown"}', "expect.known: 'unknown' is never a pass, and cannot be expected"),
         ('expect = {known = "incomplete"}', "expect.known: 'incomplete' is never a pass, and cannot be expected"),
         ('expect = {known = "refutd"}', "expect.known: no verdict 'refutd'; did you mean refuted"),
-        ("expect = {known = 3}", "expect.known: no verdict 3; "),
+        ('expect = {known = 3}', "expect.known: no verdict 3; "),
         ('properties = ["knwon"]', "properties: lamps/lamp.py:LAMP has no property 'knwon' at this setting; did you"),
         ('properties = ["known", "known"]', "properties: a property is named twice; name it once"),
         ("seed = 3", "seed: it is of the engine simulate, not of explore; leave it out"),

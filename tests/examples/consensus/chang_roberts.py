@@ -63,7 +63,6 @@ def _is(status: Status) -> kc.Truth:
 
 def ring(modest: bool = True) -> kc.System:
     """The election; nodes that are not modest stay candidates when a smaller number comes by."""
-
     def receive(s: Ring, node: kc.Word, number: kc.Word) -> Ring:
         mine, status = kc.get(s.inbox, node), kc.get(s.status, node)
         rest = kc.put(s.inbox, node, mine.minus(mine.just(number)))

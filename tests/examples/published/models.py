@@ -55,6 +55,7 @@ def system_at(place: str) -> System:
     return found
 
 
+
 MODELS = [
     Model("consensus.consensus:CONSENSUS", "PaxosHowToWinATuringAward/MCConsensus", 4, 2, 1, 4),
     Model("consensus.consensus:INDUCTIVE_CONSENSUS", "Paxos/MCConsensus", 4, 1, 1, 7),

@@ -312,7 +312,6 @@ class ControllerMachine(RuleBasedStateMachine):
 UNREACHED = ("UNKNOWN_SERVER_ERROR",)
 """Codes that a mended controller does not answer with: it meets no exception of its own."""
 
-
 def demanded() -> Tally:
     """What the examples of a run must show: every kind of event, every error code, every goal."""
     kinds = (

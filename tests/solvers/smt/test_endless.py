@@ -197,8 +197,7 @@ def test_equal_claims_are_one_term() -> None:
 
     def sorted_() -> Any:
         return every(
-            graph,
-            lambda a: every(graph, lambda b: (sequence.at(a) <= sequence.at(b)) | (b < a)),  # type: ignore[operator]
+            graph, lambda a: every(graph, lambda b: (sequence.at(a) <= sequence.at(b)) | (b < a))  # type: ignore[operator]
         )
 
     made = sorted_()
@@ -212,14 +211,10 @@ def test_equal_claims_are_one_term() -> None:
         (("explore", "replication", "--unbounded", "1"), "replication: unbounded = 1 is out of range 0..0"),
         (("prove", "replication", "--unbounded", "2"), "replication: unbounded = 2 is out of range 0..1"),
         (("prove", "elections", "--unbounded", "1"), "unknown option --unbounded"),
-        (
-            ("prove", "replication", "--unbounded", "1", "--records", "2"),
-            "replication: records bounds nothing with unbounded = 1; leave out --records",
-        ),
-        (
-            ("prove", "replication", "--unbounded", "1", "--bmc", "3"),
-            "--bmc, --k and --pdr need a number for every bound; leave out --unbounded",
-        ),
+        (("prove", "replication", "--unbounded", "1", "--records", "2"),
+         "replication: records bounds nothing with unbounded = 1; leave out --records"),
+        (("prove", "replication", "--unbounded", "1", "--bmc", "3"),
+         "--bmc, --k and --pdr need a number for every bound; leave out --unbounded"),
     ],
 )
 def test_what_cannot_be_asked_without_bound_is_refused(words: tuple[str, ...], refusal: str) -> None:

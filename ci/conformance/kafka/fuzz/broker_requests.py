@@ -131,7 +131,9 @@ def unregistered(world: ModelController, brokers: Brokers, draws: Draws) -> Requ
 def waited(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     """Time passes; seldom so much that all sessions end."""
     milliseconds = 9001 if draws.percent(15) else 500 * (1 + draws.below(8))
-    return Request(f"wait {milliseconds}", changed=lambda known, _: evolve(known, soft=known.soft.after(milliseconds)))
+    return Request(
+        f"wait {milliseconds}", changed=lambda known, _: evolve(known, soft=known.soft.after(milliseconds))
+    )
 
 
 def session_check(world: ModelController, brokers: Brokers, draws: Draws) -> Request:

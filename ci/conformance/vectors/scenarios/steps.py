@@ -218,3 +218,4 @@ STEPS: Mapping[str, tuple[tuple[str, ...], Step]] = {
     ),
 }  # fmt: skip
 """The keys and the run of each step, by name; requests with rows are in `requests` beside this file."""
+

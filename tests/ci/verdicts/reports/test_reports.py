@@ -119,7 +119,7 @@ def test_text_that_xml_cannot_hold_is_spelled_out() -> None:
     assert list(sarif.values()) == ["refuted 0"]
 
 
-ODD = """
+ODD = '''
 import kraftcheck as kc
 from attrs import frozen
 
@@ -132,7 +132,7 @@ ODD = kc.System(
     actions=[kc.Action("stay", lambda s: s)],
     properties=[kc.always("a < b & \\x07", "]]> \\ud800 <b>", lambda s: s.colour != 0)],
 )
-"""
+'''
 
 
 @pytest.mark.parametrize(

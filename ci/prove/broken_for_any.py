@@ -9,7 +9,7 @@ proven to keep the property from those, no induction proves the property.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import evolve
 
@@ -42,22 +42,24 @@ def freed(system: str, bounds: Mapping[str, int]) -> dict[str, int]:
 def attempt_any(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
     """Look for runs with few brokers in which a variant refutes properties, and try to prove their last steps.
 
+    The first place decides that has a run of a property and can be asked: a step that is proven there is false.
+
     Raises:
         Interrupted: when a signal stopped it.
     """
-    broken: list[BrokenClaim] = []
+    broken: dict[str, BrokenClaim | None] = {}
     refused: dict[str, str] = {}
     for place in places(row):
-        open_claims = [claim for claim in row.claims if claim not in {one.claim for one in broken}]
+        open_claims = [claim for claim in row.claims if claim not in broken]
         if open_claims:
             few = ProofRequest(row.system, place.scope, place.bounds, row.rules)
             traces = _refutations(few, open_claims, SearchBudget(workers, default_memory()), quiet)
             try:
-                broken += _broken(few, place, traces)
+                broken |= _broken(few, place, traces)
             except Refusal as refusal:
                 refused = dict.fromkeys(traces, f"{refusal} (refuted in {place.words()})") | refused
-    asked = {one.claim for one in broken}
-    return BrokenProof(row, tuple(broken), {claim: why for claim, why in refused.items() if claim not in asked})
+    shown = tuple(one for one in broken.values() if one is not None)
+    return BrokenProof(row, shown, {claim: why for claim, why in refused.items() if claim not in broken})
 
 
 def places(row: BrokenProofRow) -> list[Place]:
@@ -66,21 +68,22 @@ def places(row: BrokenProofRow) -> list[Place]:
     return few + [place for place in row.shown if place not in few]
 
 
-def _broken(few: ProofRequest, place: Place, traces: Mapping[str, Trace]) -> Iterator[BrokenClaim]:
-    """The claims that are refuted with few brokers and not proven for any number, with the steps that break them.
+def _broken(few: ProofRequest, place: Place, traces: Mapping[str, Trace]) -> dict[str, BrokenClaim | None]:
+    """The claims that are refuted with few brokers, with the steps that break them; None for one that is proven.
 
     Raises:
         Refusal: for a system that provers do not take with any number of brokers there.
     """
     if not traces:
-        return
+        return {}
     of = evolve(few, bounds=freed(str(few.name), few.bounds)).build()
+    broken: dict[str, BrokenClaim | None] = {}
     for claim, trace in traces.items():
         last = trace.steps[-1].action if trace.steps else INITIATION
         answer = answer_there(of, claim, last, held_before(of, trace))
-        if answer.result != PROVEN:
-            by = f"{last} for any number, and by {len(trace.steps)} steps in {place.words()}"
-            yield BrokenClaim(claim, by, is_answered(answer))
+        by = f"{last} for any number, and by {len(trace.steps)} steps in {place.words()}"
+        broken[claim] = None if answer.result == PROVEN else BrokenClaim(claim, by, is_answered(answer))
+    return broken
 
 
 def _refutations(few: ProofRequest, claims: Sequence[str], budget: SearchBudget, quiet: bool) -> Mapping[str, Trace]:

@@ -16,7 +16,7 @@ BREAKING = (
            "ci.prove.broken_proofs:attempt", "if standing.proven(one.claim)]", "]",
            Killer(test_broken_proofs.test_only_a_proof_that_stands_can_break, (1,))),
     Mutant("last-step-unasked", "What a run with few brokers refutes is not proven for any number, unasked.",
-           "ci.prove.broken_for_any:_broken", "if answer.result != PROVEN:", "if True:",
+           "ci.prove.broken_for_any:_broken", "None if answer.result == PROVEN else", "",
            Killer(test_broken_for_any.test_a_step_that_breaks_nothing_is_proven_for_any_number)),
     Mutant("refused-passes", "A claim that cannot be asked for any number needs no reason.",
            "ci.prove.broken_proofs:BrokenProof.faults", "list(self.refused)", "[]",

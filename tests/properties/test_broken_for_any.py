@@ -9,13 +9,13 @@ from attrs import evolve
 
 from kraftcheck.ci.prove import broken_for_any
 from kraftcheck.ci.prove import broken_proofs as bugs_z3
-from kraftcheck.ci.prove.broken_for_any import attempt_any, places
+from kraftcheck.ci.prove.broken_for_any import answer_there, attempt_any, places
 from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place, every_row
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.properties.expected.proofs import ANY_PLACES, NOT_FOR_ANY, PROOF_SCOPES
-from kraftcheck.solvers.smt.queries import Effort
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, ObligationAnswer
 from kraftcheck.solvers.smt.theory import Theory
 from tests.shared.commands import Ran, kraftcheck
 from tests.shared.samples import one_in
@@ -86,6 +86,21 @@ def test_a_step_that_breaks_nothing_is_proven_for_any_number(monkeypatch: pytest
     assert ran.code == 21
     assert (ran.document()["brokers"], ran.document()["bugs"][0]["unbroken"]) == ("any", ["leader-active"])
     assert "UNEXPECTED leader-active is proven all the same, or no run with few brokers refutes it" in ran.err
+
+
+def test_a_step_that_is_proven_somewhere_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim that a run refutes, and that is proven of its last step, counts as proven, whatever breaks elsewhere."""
+    row = evolve(one_row("fenced-leader-acceptable", "elections"), claims=("leader-active",))
+    monkeypatch.setitem(ANY_PLACES, "elections", (("tiny", {}), ("small", {})))  # type: ignore[index]
+    whole = answer_there
+
+    def proven_once(of: Theory, claim: str, action: str, assumed: Sequence[str]) -> ObligationAnswer:
+        monkeypatch.setattr(broken_for_any, "answer_there", whole)
+        return evolve(whole(of, claim, action, assumed), result=PROVEN)
+
+    monkeypatch.setattr(broken_for_any, "answer_there", proven_once)
+    assert attempt_any(row, 1, quiet=True).proven == ["leader-active"]
+    assert attempt_any(row, 1, quiet=True).proven == []
 
 
 def test_a_claim_that_cannot_be_asked_needs_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,8 @@ ANY_PLACES: Mapping[str, tuple[tuple[str, Mapping[str, int]], ...]] = {
     "elections": (("tiny", {}), ("small", {}), ("directories", {})),
     "directories": (("tiny", {}), ("small", {})),
     "replication": (("tiny", {"epochs": 1}), ("tiny", {"epochs": 1, "brokers": 3, "replication": 3}),
-                    ("tiny", {"epochs": 2}), ("tiny", {}), ("small", {})),
+                    ("tiny", {"epochs": 2}), ("tiny", {"epochs": 2, "brokers": 3, "replication": 3}),
+                    ("tiny", {}), ("small", {})),
 }  # fmt: skip
 """For each system that is proven for any number, where runs with few brokers are looked for: scopes and bounds."""
 

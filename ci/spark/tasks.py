@@ -34,6 +34,7 @@ from kraftcheck.ci.spark.exchange import (
     from_files,
     from_rows,
 )
+from kraftcheck.ci.spark.memos import memo_of
 from kraftcheck.solvers.blocks.claims import first_claims
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Expansion, Sorted, load_block_kernel, sift
 
@@ -97,7 +98,7 @@ class _Split:
 
     def __init__(self, kernel: BlockKernel, level: LevelJob, source: int) -> None:
         self._groups, self._frontier, self._words = level.splits[source], level.frontier, kernel.spec.words
-        self._expansion = Expansion(kernel)
+        self._expansion = Expansion(kernel, memo=memo_of(kernel.spec, level))
         self._sent = self._expanded = 0
 
     def candidates(self) -> Iterator[Sorted]:

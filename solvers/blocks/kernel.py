@@ -13,9 +13,10 @@ from typing import Any
 
 from llvmlite import ir
 
-from kraftcheck.solvers.blocks import compactset, recordset
+from kraftcheck.solvers.blocks import compactset, memo, recordset
 from kraftcheck.solvers.blocks import tasks as blocks
 from kraftcheck.solvers.blocks.compactset import emit_compact_set, other_bytes
+from kraftcheck.solvers.blocks.memo import emit_recall
 from kraftcheck.solvers.blocks.recordset import (
     COUNT,
     LIMIT,
@@ -65,7 +66,7 @@ def emit_block_kernel(program: Program) -> ir.Module:
     kinds = emit_kinds(module, plan)
     step = emit_step(module, kinds)
     insert = emit_insert(module, geometry.words)
-    parts = (step, emit_deadlock(module, plan), _emit_sift(module, geometry), insert)
+    parts = (step, emit_deadlock(module, plan), _emit_sift(module, geometry), emit_recall(module, geometry.words), insert)
     _emit_expand(module, plan, geometry, *parts)
     emit_gather(module, geometry.words, insert)
     emit_mark_duplicates(module, geometry.words)
@@ -117,16 +118,19 @@ def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
 
 
 def _emit_expand(
-    module: ir.Module, plan: FramePlan, geometry: Geometry, step: Any, deadlock: Any, sift: Any, insert: Any
-) -> None:
-    """`expand(frame, states, first, stop, id, control, filter, scratch, hashes) -> next`.
+    module: ir.Module, plan: FramePlan, geometry: Geometry,
+    step: Any, deadlock: Any, sift: Any, recall: Any, insert: Any,
+) -> None:  # fmt: skip
+    """`expand(frame, states, first, stop, id, control, filter, memo, scratch, hashes) -> next`.
 
-    Puts the successors of states[first..stop-1] into the set; the id of
-    states[i] is id + i. Returns early, with the index of the next state, when
-    the set might not hold another state's successors.
+    Puts the successors of states[first..stop-1] into the set, but those that
+    the memo drops, if there is one (else 0); the id of states[i] is id + i.
+    Returns early, with the index of the next state, when the set might not
+    hold another state's successors.
     """
-    function, b = begin(module, "expand", [POINTER, POINTER, WORD, WORD, WORD, *[POINTER] * 4], public=True)
-    frame, states, first, stop, identity, control, recent, scratch, hashes = function.args
+    function, b = begin(module, "expand", [POINTER, POINTER, WORD, WORD, WORD, *[POINTER] * 5], public=True)
+    frame, states, first, stop, identity, control, recent, memo_, scratch, hashes = function.args
+    has_memo = b.icmp_unsigned("!=", b.ptrtoint(memo_, WORD), word(0))
     limit = b.sub(load(b, control, LIMIT), word(geometry.instances))
     at = Local(b, first)
     with repeat(b, lambda: b.icmp_unsigned("<", at.get(), stop)):
@@ -138,8 +142,10 @@ def _emit_expand(
         end = b.call(step, [state, scratch, frame, own_identity])
         with b.if_then(b.icmp_unsigned("==", load(b, frame, plan.enabled), word(0)), likely=False):
             b.call(deadlock, [state, frame, own_identity])
-        count = b.call(sift, [state, own_identity, scratch, end, recent, hashes])
-        b.call(insert, [control, scratch, hashes, count])
+        count = Local(b, b.call(sift, [state, own_identity, scratch, end, recent, hashes]))
+        with b.if_then(has_memo):
+            count.set(b.call(recall, [memo_, scratch, hashes, count.get()]))
+        b.call(insert, [control, scratch, hashes, count.get()])
         at.add(word(1))
     b.ret(at.get())
 
@@ -220,7 +226,7 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: C
     """
     processor = target or host()
     text = hashlib.sha256(f"{cache_key(program)} blocks {processor}".encode())
-    for source in (blocks.__file__, recordset.__file__, compactset.__file__, __file__):
+    for source in (blocks.__file__, recordset.__file__, memo.__file__, compactset.__file__, __file__):
         text.update(Path(str(source)).read_bytes())
     key = text.hexdigest()
     code = cache.get(key)

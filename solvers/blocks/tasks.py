@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
+from kraftcheck.solvers.blocks.memo import SuccessorMemo
 from kraftcheck.solvers.blocks.recordset import BATCH, CONTROL_WORDS, COUNT, LIMIT, MASK, RECORDS, TABLE
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, Library, address, check_target, host
 
@@ -91,7 +92,7 @@ class BlockKernel:
         check_target(spec.target, host())
         self.spec = spec
         self._library = Library(spec.code)
-        names = {"expand": 9, "gather": 4, "strike": 5, "tally": 4, "scatter": 5, "bits": 4, "successors": 5}
+        names = {"expand": 10, "gather": 4, "strike": 5, "tally": 4, "scatter": 5, "bits": 4, "successors": 5}
         names |= {"admit": 7, "regrow": 2, "find": 5}
         if spec.recovers:
             names |= {"survey": 3, "exits": 7}
@@ -224,11 +225,13 @@ class Expansion:
     Attributes:
         kernel: the functions.
         capacity: records held before they are emptied into blocks.
+        memo: of successors generated before, begun for this expansion; None: without one.
         frame: counters, as `frame.FramePlan` lays them out.
     """
 
     kernel: BlockKernel
     capacity: int = CANDIDATES
+    memo: SuccessorMemo | None = None
     frame: npt.NDArray[np.int64] = field(init=False)
     _set: CandidateSet = field(init=False)
     _filter: Words | None = field(init=False, default=None)
@@ -251,11 +254,11 @@ class Expansion:
         if self._filter is None:
             # A state of the frontier is known, so that dropping it is sound.
             self._filter = np.tile(states[0], self.kernel.spec.filter_slots)
-        at = 0
+        at, memo = 0, 0 if self.memo is None else address(self.memo.control)
         while at < len(states):
             at = self.kernel.expand(
                 address(self.frame), address(states), at, len(states), identity, address(self._set.control),
-                address(self._filter), address(self._scratch), address(self._hashes),
+                address(self._filter), memo, address(self._scratch), address(self._hashes),
             )  # fmt: skip
             if at < len(states):
                 yield self.empty()

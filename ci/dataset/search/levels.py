@@ -16,9 +16,10 @@ from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.blocks.memo import Descent
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 
-SPLIT_ROWS = 1 << 18
+SPLIT_ROWS = 1 << 20
 """States that one task of the first stage expands, at most about."""
 
 SMALL_SPLIT_ROWS = 1 << 13
@@ -98,6 +99,7 @@ def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: 
         last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, split_rows),
         tuple(log.stored(level) for level in commits), min(runner.spec.buckets, targets), cores,
         None if log.lease is None else log.lease.sight(),
+        Descent(log.seal(last.depth), log.seal(last.depth - 1) if last.depth else ""),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from kraftcheck.ci.dataset.store.levelfiles import read_states
 from kraftcheck.ci.dataset.store.runs import StoredRun
 from kraftcheck.ci.dataset.store.sight import Sight
 from kraftcheck.ci.dataset.store.stores import place_of
+from kraftcheck.solvers.blocks.memo import Descent
 from kraftcheck.solvers.blocks.tasks import Words
 
 
@@ -54,6 +55,7 @@ class LevelJob:
         targets: tasks of the second stage.
         cores: that it was planned for; the order of the rows depends on it.
         sight: what a task has to see of the run before it writes; None: nothing.
+        descent: the digests of the level that is expanded and of the one before; None: workers keep no memo for it.
     """
 
     depth: int
@@ -64,3 +66,4 @@ class LevelJob:
     targets: int
     cores: int
     sight: Sight | None = None
+    descent: Descent | None = None

@@ -135,6 +135,7 @@ class SparkCluster:
         """
         start, tasks = time.monotonic(), {"expand_tasks": len(level.splits), "sift_tasks": level.targets}
         here, label = is_small(level, self.small), f"level {level.depth}"
+        level = evolve(level, descent=None) if here else level  # the driver keeps no memo
         with contextlib.nullcontext() if here else self._candidates(level) as files:
             done = self.rows(level_stages(self.shipped, level, files), label, stop, here=here)
             if done is None:

@@ -36,7 +36,8 @@ from kraftcheck.ci.spark.exchange import (
 )
 from kraftcheck.ci.spark.memos import memo_of
 from kraftcheck.solvers.blocks.claims import first_claims
-from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Expansion, Sorted, load_block_kernel, sift
+from kraftcheck.solvers.blocks.expansion import Expansion
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Sorted, load_block_kernel, sift
 
 RESULT_SCHEMA = "kind string, payload binary"
 
@@ -102,7 +103,7 @@ class _Split:
         self._sent = self._expanded = 0
 
     def candidates(self) -> Iterator[Sorted]:
-        """What the set holds whenever it is full, and at the end."""
+        """What the expansion holds whenever it is full, and at the end."""
         for group, states in read_states(place_of(self._frontier), self._groups, self._words):
             for drained in self._expansion.take(states, group.bucket << ROW_BITS):
                 yield self._counted(drained)
@@ -135,9 +136,7 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
                     yield result_row("frame", item)
                     continue
                 candidates += item.size
-                visited = (
-                    states for part in level.visited for _, states in part.blocks(item.lo, item.hi, spec.words)
-                )
+                visited = (states for part in level.visited for _, states in part.blocks(item.lo, item.hi, spec.words))
                 records, counts = sift(kernel, item.size, item.blocks, visited)
                 bits = kernel.claims(records)
                 ends = np.cumsum(counts)

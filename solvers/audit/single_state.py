@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from attrs import frozen
 
-from kraftcheck.solvers.blocks.tasks import CLAIMS_PER_WORD, BlockKernel, Expansion
+from kraftcheck.solvers.blocks.expansion import Expansion
+from kraftcheck.solvers.blocks.tasks import CLAIMS_PER_WORD, BlockKernel
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.frame import NO_ACTION, Crossing, FramePlan
 from kraftcheck.solvers.machine_code.objectcode import address

@@ -13,13 +13,11 @@ from typing import Any
 
 from llvmlite import ir
 
-from kraftcheck.solvers.blocks import compactset, memo, recordset
+from kraftcheck.solvers.blocks import compactset, expansion_kernel, memo, recordset
 from kraftcheck.solvers.blocks import tasks as blocks
 from kraftcheck.solvers.blocks.compactset import emit_compact_set, other_bytes
-from kraftcheck.solvers.blocks.memo import emit_recall
+from kraftcheck.solvers.blocks.expansion_kernel import emit_expand, emit_expand_with_memo
 from kraftcheck.solvers.blocks.recordset import (
-    COUNT,
-    LIMIT,
     emit_find,
     emit_gather,
     emit_insert,
@@ -39,9 +37,6 @@ from kraftcheck.solvers.machine_code.irtools import (
     count_up,
     element,
     load,
-    repeat,
-    same_words,
-    state_at,
     store,
     word,
 )
@@ -49,7 +44,6 @@ from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, host, object_code
 from kraftcheck.solvers.machine_code.search_kernel import Geometry
 from kraftcheck.solvers.machine_code.transition import emit_deadlock, emit_kinds, emit_step, state_scope
-from kraftcheck.solvers.machine_code.visited_table import hash_words
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.recovers import mark_bytes, recovery_action_bits
 
@@ -66,8 +60,9 @@ def emit_block_kernel(program: Program) -> ir.Module:
     kinds = emit_kinds(module, plan)
     step = emit_step(module, kinds)
     insert = emit_insert(module, geometry.words)
-    parts = (step, emit_deadlock(module, plan), _emit_sift(module, geometry), emit_recall(module, geometry.words), insert)
-    _emit_expand(module, plan, geometry, *parts)
+    deadlock = emit_deadlock(module, plan)
+    emit_expand(module, plan, geometry, step, deadlock, insert)
+    emit_expand_with_memo(module, plan, geometry, step, deadlock)
     emit_gather(module, geometry.words, insert)
     emit_mark_duplicates(module, geometry.words)
     emit_find(module, geometry.words)
@@ -82,72 +77,6 @@ def emit_block_kernel(program: Program) -> ir.Module:
         emit_appraise(module, program)
         _emit_steps(module, plan, geometry, step)
     return module
-
-
-def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
-    """`(state, id, records, end, filter, hashes) -> count`: marks, hashes, and what the filter does not drop.
-
-    Drops a successor that is the state itself, or that the filter of this
-    task's recent successors holds; the rest is moved to the front.
-    """
-    words, record = geometry.words, geometry.record
-    function, b = begin(module, "sift", [POINTER, WORD, POINTER, POINTER, POINTER, POINTER])
-    state, identity, records, end, recent, hashes = function.args
-    own = state_at(b, state, words)
-    parent = b.shl(identity, word(16))
-    place, count = Local(b, records), Local(b, word(0))
-    with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
-        at = place.get()
-        values = state_at(b, at, words)
-        mark = b.or_(load(b, at, words), parent)
-        place.set(element(b, at, record))
-        hashed = hash_words(b, values)
-        slot = b.and_(b.lshr(hashed, word(32)), word(geometry.filter_slots - 1))
-        entry = element(b, recent, b.mul(slot, word(words)))
-        duplicate = b.or_(same_words(b, values, own), same_words(b, values, state_at(b, entry, words)))
-        index = count.get()
-        target = element(b, records, b.mul(index, word(record)))
-        for i, value in enumerate(values):
-            store(b, value, entry, i)
-            store(b, value, target, i)
-        store(b, mark, target, words)
-        store(b, hashed, hashes, index)
-        count.set(b.add(index, b.zext(b.not_(duplicate), WORD)))
-    b.ret(count.get())
-    return function
-
-
-def _emit_expand(
-    module: ir.Module, plan: FramePlan, geometry: Geometry,
-    step: Any, deadlock: Any, sift: Any, recall: Any, insert: Any,
-) -> None:  # fmt: skip
-    """`expand(frame, states, first, stop, id, control, filter, memo, scratch, hashes) -> next`.
-
-    Puts the successors of states[first..stop-1] into the set, but those that
-    the memo drops, if there is one (else 0); the id of states[i] is id + i.
-    Returns early, with the index of the next state, when the set might not
-    hold another state's successors.
-    """
-    function, b = begin(module, "expand", [POINTER, POINTER, WORD, WORD, WORD, *[POINTER] * 5], public=True)
-    frame, states, first, stop, identity, control, recent, memo_, scratch, hashes = function.args
-    has_memo = b.icmp_unsigned("!=", b.ptrtoint(memo_, WORD), word(0))
-    limit = b.sub(load(b, control, LIMIT), word(geometry.instances))
-    at = Local(b, first)
-    with repeat(b, lambda: b.icmp_unsigned("<", at.get(), stop)):
-        with b.if_then(b.icmp_signed(">", load(b, control, COUNT), limit), likely=False):
-            b.ret(at.get())
-        state = element(b, states, b.mul(at.get(), word(geometry.words)))
-        own_identity = b.add(identity, at.get())
-        store(b, word(0), frame, plan.enabled)
-        end = b.call(step, [state, scratch, frame, own_identity])
-        with b.if_then(b.icmp_unsigned("==", load(b, frame, plan.enabled), word(0)), likely=False):
-            b.call(deadlock, [state, frame, own_identity])
-        count = Local(b, b.call(sift, [state, own_identity, scratch, end, recent, hashes]))
-        with b.if_then(has_memo):
-            count.set(b.call(recall, [memo_, scratch, hashes, count.get()]))
-        b.call(insert, [control, scratch, hashes, count.get()])
-        at.add(word(1))
-    b.ret(at.get())
 
 
 def _emit_bits(module: ir.Module, program: Program) -> None:
@@ -226,8 +155,9 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: C
     """
     processor = target or host()
     text = hashlib.sha256(f"{cache_key(program)} blocks {processor}".encode())
-    for source in (blocks.__file__, recordset.__file__, memo.__file__, compactset.__file__, __file__):
-        text.update(Path(str(source)).read_bytes())
+    for source in (blocks, recordset, memo, expansion_kernel, compactset):
+        text.update(Path(str(source.__file__)).read_bytes())
+    text.update(Path(__file__).read_bytes())
     key = text.hexdigest()
     code = cache.get(key)
     if code is None:

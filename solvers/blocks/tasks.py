@@ -14,18 +14,14 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import frozen
 
-from kraftcheck.solvers.blocks.memo import SuccessorMemo
 from kraftcheck.solvers.blocks.recordset import BATCH, CONTROL_WORDS, COUNT, LIMIT, MASK, RECORDS, TABLE
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, Library, address, check_target, host
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 Sorted: TypeAlias = tuple[Words, npt.NDArray[np.int64]]
 """Records sorted by bucket, and how many each bucket has."""
-
-CANDIDATES = 1 << 20
-"""Records that the set of one expansion holds before it is emptied into blocks."""
 
 ROW_BITS = 32
 """Bits of a state's row within its bucket and depth; the bucket has 16 more, the action instance 16."""
@@ -92,8 +88,8 @@ class BlockKernel:
         check_target(spec.target, host())
         self.spec = spec
         self._library = Library(spec.code)
-        names = {"expand": 10, "gather": 4, "strike": 5, "tally": 4, "scatter": 5, "bits": 4, "successors": 5}
-        names |= {"admit": 7, "regrow": 2, "find": 5}
+        names = {"expand": 10, "expand_with_memo": 10, "recall": 5, "gather": 4, "strike": 5, "find": 5}
+        names |= {"tally": 4, "scatter": 5, "bits": 4, "successors": 5, "admit": 7, "regrow": 2}
         if spec.recovers:
             names |= {"survey": 3, "exits": 7}
         if spec.truth_words:
@@ -216,58 +212,6 @@ class CandidateSet:
         control, hashes = address(self.control), address(self._hashes)
         self._kernel.find(control, address(records), len(records), address(indices), hashes)
         return indices
-
-
-@define
-class Expansion:
-    """One task's expansion of states into blocks of candidates.
-
-    Attributes:
-        kernel: the functions.
-        capacity: records held before they are emptied into blocks.
-        memo: of successors generated before, begun for this expansion; None: without one.
-        frame: counters, as `frame.FramePlan` lays them out.
-    """
-
-    kernel: BlockKernel
-    capacity: int = CANDIDATES
-    memo: SuccessorMemo | None = None
-    frame: npt.NDArray[np.int64] = field(init=False)
-    _set: CandidateSet = field(init=False)
-    _filter: Words | None = field(init=False, default=None)
-    _scratch: Words = field(init=False)
-    _hashes: Words = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Start with an empty set: a retried task sees nothing of its first attempt."""
-        spec = self.kernel.spec
-        self.capacity = max(self.capacity, 2 * spec.instances + 2)
-        self.frame = np.zeros(spec.frame, dtype=np.int64)
-        self._set = CandidateSet(self.kernel, self.capacity)
-        self._scratch = np.empty((spec.instances + 1) * spec.record, dtype=np.uint64)
-        self._hashes = np.empty(spec.instances + 1, dtype=np.uint64)
-
-    def take(self, states: Words, identity: int) -> Iterator[Sorted]:
-        """Expand states whose ids follow each other; what the set holds whenever it is full."""
-        if not len(states):
-            return
-        if self._filter is None:
-            # A state of the frontier is known, so that dropping it is sound.
-            self._filter = np.tile(states[0], self.kernel.spec.filter_slots)
-        at, memo = 0, 0 if self.memo is None else address(self.memo.control)
-        while at < len(states):
-            at = self.kernel.expand(
-                address(self.frame), address(states), at, len(states), identity, address(self._set.control),
-                address(self._filter), memo, address(self._scratch), address(self._hashes),
-            )  # fmt: skip
-            if at < len(states):
-                yield self.empty()
-
-    def empty(self) -> Sorted:
-        """The records of the set, which is empty afterwards."""
-        drained = self.kernel.by_bucket(self._set.records)
-        self._set.clear()
-        return drained
 
 
 def blocks_of(drained: Sorted) -> Iterator[tuple[int, Words]]:

@@ -48,6 +48,7 @@ def missing(position: int) -> Killer:
     """The test that results which are missing or twice end the run."""
     return Killer(test_block_edges.test_results_that_are_missing_or_twice_end_the_run, (position,))
 
+
 RUNS = {"whole": test_spark_damage.explored}
 COUNTED = Killer(test_spark_damage.test_completeness_is_read_off_the_levels, (), RUNS)
 UNLEASED = Killer(test_spark_lease.test_a_driver_without_its_lease_commits_nothing, (0,))
@@ -93,13 +94,13 @@ BLOCKS = (
            "with count_up(b, word(1), size) as k:\n            state =", BATCHES),
     Mutant("block-filter-begins-with-zero",
            "The filter of a task begins with the state of zeros, which nobody has visited.",
-           "solvers.blocks.tasks:Expansion.take", "np.tile(states[0], self.kernel.spec.filter_slots)",
+           "solvers.blocks.expansion:Expansion.take", "np.tile(states[0], self.kernel.spec.filter_slots)",
            "np.tile(states[0] * np.uint64(0), self.kernel.spec.filter_slots)", LIFT),
     Mutant("block-filter-truncated", "The filter of a task compares the first word of states.",
-           "solvers.blocks.kernel:_emit_sift", "same_words(b, values, state_at(b, entry, words))",
+           "solvers.blocks.expansion_kernel:_emit_sift", "same_words(b, values, state_at(b, entry, words))",
            "same_words(b, values[:1], state_at(b, entry, 1))", GRID, slow=True),
     Mutant("block-resumed-late", "A task whose set was full resumes one state too late.",
-           "solvers.blocks.tasks:Expansion.take",
+           "solvers.blocks.expansion:Expansion.take",
            "yield self.empty()", "yield self.empty(); at += 1", SMALL_SETS,
            slow=True),
     Mutant("block-rest-lost", "What a task's set holds at the end of a block of its bucket is cut by one.",

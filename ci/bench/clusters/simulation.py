@@ -39,14 +39,12 @@ class LevelTimes:
     Attributes:
         job: its times.
         rows: states that were expanded.
-        ratio: candidates for each, as the plan expected.
         visited: states of all levels before it.
         native: levels before it that were made natively, each in one file.
     """
 
     job: JobTimes
     rows: int
-    ratio: float
     visited: int
     native: int = 0
 
@@ -76,10 +74,9 @@ def levels_of(commits: Sequence[Commit], jobs: Iterable[JobTimes]) -> list[Level
     for before, level in itertools.pairwise(commits):
         job = by_label.get(f"level {level.depth}")
         if job is not None:
-            ratio = before.cost.get("candidates", 0) / max(1, before.rows) or 4.0
             visited = sum(one.rows for one in commits[: level.depth])
             native = sum(one.engine == "native" for one in commits[: level.depth])
-            levels.append(LevelTimes(job, before.rows, ratio, visited, native))
+            levels.append(LevelTimes(job, before.rows, visited, native))
     return levels
 
 
@@ -222,7 +219,7 @@ class Simulation:
                 continue
             stages = level.job.stages or self._like(level)
             rows, visited = int(level.rows * scale), int(level.visited * scale)
-            split, second = task_sizes(rows, rows * level.ratio, visited, cores)
+            split, second = task_sizes(rows, visited, cores)
             parts = buckets or self.buckets
             counts = _packed(rows, parts, split), min(second, parts)
             mine = simulated.opened_by(counts[1])

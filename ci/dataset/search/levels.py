@@ -28,6 +28,12 @@ SMALL_SPLIT_ROWS = 1 << 13
 TARGET_CANDIDATES = 1 << 21
 """Candidates that one task of the second stage sifts, about."""
 
+CANDIDATES_OF_A_STATE = 8
+"""Candidates that the expansion of a state gives, about.
+
+A count would depend on what workers had in memory, and the files of a level must not.
+"""
+
 TARGET_VISITED = 1 << 23
 """Visited states that one task of the second stage reads, about."""
 
@@ -84,7 +90,7 @@ class LevelRunner(Protocol):
 
 
 def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: int | None = None) -> LevelJob:
-    """The job that expands the last committed level; the number of tasks follows from sizes and cores.
+    """The job that expands the last committed level; the number of tasks follows from sizes and cores alone.
 
     Args:
         runner: what will run it.
@@ -92,9 +98,8 @@ def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: 
         cores: reckon with so many, as when the level was made first; None: those of the runner.
     """
     last, cores = commits[-1], cores or runner.cores
-    ratio = last.cost.get("candidates", 0) / max(1, last.rows) or 4.0
     visited = sum(level.rows for level in commits)
-    split_rows, targets = task_sizes(last.rows, last.rows * ratio, visited, cores)
+    split_rows, targets = task_sizes(last.rows, visited, cores)
     return LevelJob(
         last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, split_rows),
         tuple(log.stored(level) for level in commits), min(runner.spec.buckets, targets), cores,
@@ -103,18 +108,17 @@ def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: 
     )  # fmt: skip
 
 
-def task_sizes(rows: int, candidates: float, visited: int, cores: int) -> tuple[int, int]:
+def task_sizes(rows: int, visited: int, cores: int) -> tuple[int, int]:
     """States that one task of the first stage expands, and how many tasks the second stage has if there are buckets.
 
     Args:
         rows: states that are expanded.
-        candidates: that the level before gave for each of them, times so many states.
         visited: states of all levels.
         cores: tasks that run at the same time.
     """
     share = -(-rows // (2 * cores))
     split_rows = max(1, min(SPLIT_ROWS, max(SMALL_SPLIT_ROWS, share)))
-    tasks = max(candidates * 2 / TARGET_CANDIDATES, visited / TARGET_VISITED)
+    tasks = max(rows * CANDIDATES_OF_A_STATE / TARGET_CANDIDATES, visited / TARGET_VISITED)
     small = tasks <= 1 and rows < SMALL_SPLIT_ROWS
     return split_rows, 1 if small else -(-int(tasks + 1) // cores) * cores
 

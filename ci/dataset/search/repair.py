@@ -1,7 +1,7 @@
 """Repair of a dataset: level files that were damaged or lost are derived again from what is before them.
 
 Levels are deterministic: a native level follows from the program, a later one from the engine, the levels before it and
-the number of cores that its job was planned for, which its manifest has. So a file that is derived again has the
+the numbers of cores and tasks of its job, which its manifest has. So a file that is derived again has the
 bytes of the one that was committed, and is taken only if its digest is the one that the manifest names. A manifest
 that was damaged or lost cannot be derived byte by byte (it has times in it): its level and every later one are given
 up, and explored again.
@@ -110,7 +110,8 @@ def _by_job(run: DatasetRun, runner: LevelRunner, commits: Sequence[Commit], scr
         raise Refusal(f"level {commits[-1].depth} was made by --engine {engine}, which alone derives its files again")
     level = plan(runner, run.log, commits[:-1], None if cores is None else int(cores))
     place = scratch / str(level.depth)
-    if runner.run(evolve(level, folder=str(place)), run.stop) is None:
+    targets = int(commits[-1].cost.get("sift_tasks", level.targets))
+    if runner.run(evolve(level, folder=str(place), targets=targets), run.stop) is None:
         raise JobFailedError(f"the repair of level {level.depth} was stopped; --resume --repair begins it anew")
     return by_name(place.glob("*.parquet"))
 

@@ -24,8 +24,9 @@ from kraftcheck.ci.spark.backward.files import PartWriter, written_file
 from kraftcheck.ci.spark.backward.numbering import Numbering, Numbers
 from kraftcheck.ci.spark.exchange import FRAME, GROUP_RECORDS, Batches, candidate_row, candidate_rows
 from kraftcheck.ci.spark.tasks import result_row
+from kraftcheck.solvers.blocks.expansion import CANDIDATES
 from kraftcheck.solvers.blocks.recordset import BATCH
-from kraftcheck.solvers.blocks.tasks import CANDIDATES, BlockKernel, BlockSpec, CandidateSet, Words, load_block_kernel
+from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, CandidateSet, Words, load_block_kernel
 
 STATES_AT_ONCE = 4096
 SPLIT_STATES = 1 << 16

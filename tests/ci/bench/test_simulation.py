@@ -20,12 +20,12 @@ from tests.ci.spark.levels import begun, program_of
 
 def level(number: int, rows: int, seconds: float, cores: int = 2) -> LevelTimes:
     """A level of tasks that all take as long, planned as the engine plans it; the driver takes a second."""
-    split, targets = task_sizes(rows, 4.0 * rows, 10 * rows, cores)
+    split, targets = task_sizes(rows, 10 * rows, cores)
     groups = Groups.of(RowGroup(bucket, "part", 0, rows // 64) for bucket in range(64))
     counts = (len(splits(groups, split)), min(64, targets))
     stages = tuple(StageTimes(count, (seconds,) * len(QUANTILES), 10, 20) for count in counts)
     wall = sum(makespan([seconds] * count, cores) for count in counts) + 1.0
-    return LevelTimes(JobTimes(f"level {number}", 100.0 * number, wall, cores, stages), rows, 4.0, 10 * rows)
+    return LevelTimes(JobTimes(f"level {number}", 100.0 * number, wall, cores, stages), rows, 10 * rows)
 
 
 LEVELS = [level(1, 100_000, 0.1), level(2, 1_000_000, 1.0), level(3, 3_000_000, 2.0)]

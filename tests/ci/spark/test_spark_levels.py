@@ -94,17 +94,17 @@ def test_small_sets_and_blocks_give_the_same_states(
     monkeypatch.setattr(exchange, "BLOCK_BYTES", 1)
     monkeypatch.setattr(exchange, "BATCH_BYTES", 1)
     monkeypatch.setattr(exchange, "GROUP_RECORDS", 1)
-    monkeypatch.setattr("kraftcheck.solvers.blocks.tasks.CANDIDATES", 1)
-    monkeypatch.setattr(tasks, "Expansion", lambda kernel: _small(kernel))
+    monkeypatch.setattr("kraftcheck.solvers.blocks.expansion.CANDIDATES", 1)
+    monkeypatch.setattr(tasks, "Expansion", lambda kernel, memo: _small(kernel, memo))
     run, runner = begun(program, tmp_path)
     run.expand(evolve(runner, files=files))
     assert facts(finished(run)) == native_facts(program)
 
 
-def _small(kernel: Any) -> Any:
-    from kraftcheck.solvers.blocks.tasks import Expansion
+def _small(kernel: Any, memo: Any) -> Any:
+    from kraftcheck.solvers.blocks.expansion import Expansion
 
-    return Expansion(kernel, capacity=1)
+    return Expansion(kernel, capacity=1, memo=memo)
 
 
 @pytest.mark.parametrize("level", [1, 5, 11])

@@ -17,7 +17,7 @@ from kraftcheck.ci.spark import small, tasks
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.small import SMALL, is_small
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.blocks.tasks import Expansion
+from kraftcheck.solvers.blocks.expansion import Expansion
 from tests import toys
 from tests.ci.spark.levels import InProcess, begun, facts, finished, native_facts, program_of
 

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.solvers.blocks.claims import first_claims
+from kraftcheck.solvers.blocks.expansion import Expansion
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import (
     BlockKernel,
     BlockSpec,
     CandidateSet,
-    Expansion,
     Words,
     load_block_kernel,
     sift,
@@ -124,7 +124,8 @@ def test_workers_import_no_model(tmp_path: Path) -> None:
     code = (
         "import sys, numpy as np, kraftcheck.ci.spark.tasks\n"
         "from pathlib import Path\n"
-        "from kraftcheck.solvers.blocks.tasks import BlockSpec, Expansion, load_block_kernel\n"
+        "from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel\n"
+        "from kraftcheck.solvers.blocks.expansion import Expansion\n"
         "from kraftcheck.solvers.machine_code.objectcode import host\n"
         f"spec = BlockSpec(code=Path('kernel.o').read_bytes(), target=host(), **{values})\n"
         f"states = np.array([{PROGRAM.initial[0]}], dtype='u8')\n"

@@ -19,9 +19,12 @@ from kraftcheck.ci.dataset.search.levels import plan
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.tasks import level_stages
+from kraftcheck.ci.systems.subject import program as subject_program
+from kraftcheck.ci.systems.subject import subject
 from kraftcheck.solvers.audit.audit import FLOOR
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.search.explore import explore
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
 from tests.shared.commands import kraftcheck
@@ -101,6 +104,25 @@ def test_a_level_is_one_shuffle_of_candidates_only(session: Any, tmp_path: Path)
         visited = sum(one.rows for one in run.commits[: commit.depth])
         if commit.rows == 0:
             assert cost["shuffled"] < visited * 8 * spec.words / 10
+
+
+@pytest.mark.parametrize("reuse", ["true", "false"])
+def test_workers_keep_a_memo_where_spark_keeps_workers(reuse: str, session: Any, tmp_path: Path) -> None:
+    """Two runs in the same workers find what native finds, of fewer candidates where workers outlive their tasks."""
+    settings = session.sparkContext._jsc.sc().conf()
+    before = settings.get("spark.python.worker.reuse")
+    program = subject_program(subject("elections", "tiny", {}, "kafka-4.0"))
+    native = explore(program, clock=lambda: 0.0, keep=False).levels
+    settings.set("spark.python.worker.reuse", reuse)
+    try:
+        for name in ("first", "second"):
+            run, runner = begun(program, tmp_path / name, max_depth=7)
+            run.expand(SparkCluster.of(session, runner.spec, tmp_path / name / "log"))
+            assert run.levels == list(native[: len(run.levels)])
+            candidates = sum(level.cost["candidates"] for level in run.commits[1:])
+            assert (candidates < 2.5 * run.distinct) == (reuse == "true"), candidates / run.distinct
+    finally:
+        settings.set("spark.python.worker.reuse", before)
 
 
 def test_a_job_goes_to_each_worker_once(session: Any, tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from kraftcheck.ci.dataset.store.lease import lease_on
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, verify
 from kraftcheck.ci.dataset.store.places import StatePlace
 from kraftcheck.ci.spark import exchange, tasks
+from kraftcheck.ci.systems.subject import program as subject_program
+from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
@@ -83,6 +85,39 @@ def test_a_lost_attempt_changes_nothing(
     assert rows_of(tmp_path / "lost") == rows_of(tmp_path / "calm")
     named = {file.name for level in run.commits for file in level.files}
     assert {path.name for path in (tmp_path / "lost").rglob("*.parquet")} == named
+
+
+@pytest.mark.parametrize("size", [0, 1 << 18])
+def test_a_memo_changes_no_level(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a memo that loses nearly all it is given, or little, the rows are those of a run without one."""
+    monkeypatch.setattr("kraftcheck.ci.dataset.search.levels.SMALL_SPLIT_ROWS", 100)
+    monkeypatch.setattr("kraftcheck.ci.spark.memos.MEMO_BYTES", size)
+    monkeypatch.setattr("kraftcheck.ci.spark.memos._memos", {})
+    chosen = subject_program(subject("elections", "tiny", {}, "kafka-4.0"))
+    run = explored(chosen, tmp_path / "memo", max_depth=7)
+    monkeypatch.setattr(tasks, "memo_of", lambda spec, level: None)
+    without = explored(chosen, tmp_path / "without", max_depth=7)
+    native = explore(chosen, clock=lambda: 0.0, keep=False).levels
+    assert run.levels == without.levels == list(native[: len(run.levels)])
+    assert rows_of(tmp_path / "memo") == rows_of(tmp_path / "without")
+    spared, plain = (sum(level.cost["candidates"] for level in one.commits[1:]) for one in (run, without))
+    assert spared < 0.7 * plain if size else spared > 0.7 * plain, (spared, plain)
+
+
+@pytest.mark.parametrize("depth", [3, 6, 10])
+def test_two_runs_in_one_worker_share_no_memo(depth: int, tmp_path: Path) -> None:
+    """A worker that explores the same system for another run in between, and further, loses no state of either."""
+    program = program_of(toys.HASTY, "5")
+
+    def explore_another(job: Any) -> None:
+        if job.depth == depth:
+            other, runner = begun(program, tmp_path / "other", max_depth=depth + 3)
+            other.expand(runner)
+            assert other.levels == list(native_facts(program)["levels"][: depth + 4])
+
+    run, runner = begun(program, tmp_path / "run")
+    run.expand(evolve(runner, before=explore_another))
+    assert facts(finished(run)) == native_facts(program)
 
 
 @pytest.mark.parametrize("files", [False, True], ids=["rows", "files"])

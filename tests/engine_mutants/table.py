@@ -11,6 +11,7 @@ from tests.engine_mutants.distributed import BLOCKS, COMMITS, COMPACT, MANIFESTS
 from tests.engine_mutants.equivalent import EQUIVALENT
 from tests.engine_mutants.liveness import LASSOS, SUSPECTS, SWEEPS
 from tests.engine_mutants.liveness import VERDICTS as LIVENESS
+from tests.engine_mutants.memo import MEMO
 from tests.engine_mutants.mutant import Mutant
 from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.orders import INDEPENDENCE, PROVEN_SYMMETRY, SELECTION
@@ -46,6 +47,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Compiled code that is kept": CACHES,
     "Rows of the check in processes": ROWS,
     "Blocks of a distributed search": BLOCKS,
+    "The memo of successors": MEMO,
     "Tasks and jobs of a distributed search": TASKS,
     "Backward search under Spark": BACKWARD,
     "Levels that are committed": COMMITS,

@@ -1,0 +1,44 @@
+"""Mutants of the memo of successors that workers keep. They run without Spark."""
+
+from __future__ import annotations
+
+from tests.ci.spark import test_spark_levels
+from tests.engine_mutants.mutant import Killer, Mutant
+from tests.solvers.blocks import test_memo
+
+LOST = Killer(test_spark_levels.test_a_lost_attempt_changes_nothing, (0, 0))
+MEMO_APART = Killer(test_memo.test_states_whose_hashes_meet_stay_apart)
+STAMPS = Killer(test_memo.test_a_memo_without_stamps_is_emptied)
+TWO_RUNS = Killer(test_spark_levels.test_two_runs_in_one_worker_share_no_memo, (1,))
+SEQUENCES = tuple(test_memo.SEQUENCES)
+
+
+def sequence(name: str) -> Killer:
+    """The test of what a memo serves after some expansions."""
+    return Killer(test_memo.test_a_memo_serves_its_own_next_level_alone, (SEQUENCES.index(name),))
+
+
+MEMO = (
+    Mutant("memo-of-the-level", "What a lost attempt generated is dropped when the attempt is repeated.",
+           "solvers.blocks.memo:SuccessorMemo.begin", "if is_next:", "if True:", LOST),
+    Mutant("memo-of-another-run", "A worker's memo of one run serves another run.",
+           "solvers.blocks.memo:SuccessorMemo.begin",
+           "if key != self._key or not (is_next or descent == kept) or self._next >= self.slots:",
+           "if self._next >= self.slots:", TWO_RUNS),
+    Mutant("memo-of-another-key", "A memo serves another kernel, or another driver.",
+           "solvers.blocks.memo:SuccessorMemo.begin", "key != self._key or", "", sequence("another key")),
+    Mutant("memo-without-descent", "A memo serves whatever level is expanded, and counts it as the next.",
+           "solvers.blocks.memo:SuccessorMemo.begin", "descent.before == kept.level", "descent != kept",
+           sequence("an earlier level")),
+    Mutant("memo-of-a-hash", "States of two words are dropped by their hash alone.",
+           "solvers.blocks.memo:MemoTable.comparison", "b.and_(b.icmp_unsigned(\"==\", other, word(0)), ",
+           "b.or_(b.icmp_unsigned(\"==\", other, word(0)), ", MEMO_APART),
+    Mutant("memo-of-vacancy", "A vacant entry of a memo counts as one of a committed level.",
+           "solvers.blocks.memo:MemoTable.comparison",
+           "b.sub(stamp, word(FIRST_STAMP)), b.sub(self.fresh, word(FIRST_STAMP))", "stamp, self.fresh", MEMO_APART),
+    Mutant("memo-stamps-overrun", "Stamps of a memo run into the hashes beside them.",
+           "solvers.blocks.memo:SuccessorMemo.begin", " or self._next >= self.slots", "", STAMPS),
+    Mutant("memo-last-lost", "What waits for the memo when a block of states ends is lost.",
+           "solvers.blocks.expansion_kernel:emit_expand_with_memo", "    settle()\n    b.ret(at.get())",
+           "    b.ret(at.get())", TWO_RUNS),
+)  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ def level(number: int, run: str = "run") -> Descent:
     return Descent(f"{run} {number}", f"{run} {number - 1}")
 
 
-def recalled(kernel: BlockKernel, memo: SuccessorMemo, states: list[tuple[State, int]]) -> list[State]:
+def recalled(kernel: BlockKernel, memo: SuccessorMemo, states: Sequence[tuple[State, int]]) -> list[State]:
     """The states, each with its hash, that the memo does not drop."""
     block = records([state for state, _ in states])
     hashes = np.array([hashed for _, hashed in states], dtype=np.uint64)

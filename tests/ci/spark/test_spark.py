@@ -116,7 +116,7 @@ def test_workers_keep_a_memo_where_spark_keeps_workers(reuse: str, session: Any,
     settings.set("spark.python.worker.reuse", reuse)
     try:
         for name in ("first", "second"):
-            run, runner = begun(program, tmp_path / name, max_depth=7)
+            run, runner = begun(program, tmp_path / name, max_depth=9)
             run.expand(SparkCluster.of(session, runner.spec, tmp_path / name / "log"))
             assert run.levels == list(native[: len(run.levels)])
             candidates = sum(level.cost["candidates"] for level in run.commits[1:])

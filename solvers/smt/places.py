@@ -90,10 +90,14 @@ class Substitution:
 
     def named_place(self, name: str, truth: bool = False) -> Term:
         """The place (or truth) with a name, always the same term. A place may turn out negative."""
+        if truth and name not in self._names:
+            self._names[name] = self.graph.truth_variable(name)
+        return self.named_word(name, -UNBOUNDED, UNBOUNDED)
+
+    def named_word(self, name: str, lo: int, hi: int) -> Term:
+        """The word with a name, always the same term."""
         if name not in self._names:
-            graph = self.graph
-            term = graph.truth_variable(name) if truth else graph.variable(name, -UNBOUNDED, UNBOUNDED)
-            self._names[name] = term
+            self._names[name] = self.graph.variable(name, lo, hi)
         return self._names[name]
 
     def witness(self, name: str, *claims: Term) -> Term | None:

@@ -14,6 +14,7 @@ import z3
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.bitwuzla import BitwuzlaEngine
+from kraftcheck.solvers.smt.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.queries import (
     PROVEN,
     REFUTED,
@@ -46,14 +47,23 @@ class SolverEngine(Protocol):
 
 
 class SolverSession:
-    """One solver for several obligations that share their premises."""
+    """One solver for several obligations that share their premises.
 
-    def __init__(self, questions: Questions, premises: Premises, effort: Effort, clock: Clock) -> None:
+    Args:
+        questions, premises, effort, clock: whose obligations, what they share, limits of each query, and seconds.
+        quantified: whether claims about every place are quantifiers of Z3, and not instances; only where there are some.
+    """
+
+    def __init__(
+        self, questions: Questions, premises: Premises, effort: Effort, clock: Clock, quantified: bool = False
+    ) -> None:
         self._questions, self._premises, self._clock = questions, premises, clock
         self._names = {premise.get_id(): name for name, premise in premises.truths.items()}
         self._part = ALONE if premises.endless() else PARTS[effort.solver]
-        self._engine: SolverEngine | EndlessEngine
-        if premises.endless():
+        self._engine: SolverEngine | EndlessEngine | QuantifiedEngine
+        if quantified:
+            self._engine = QuantifiedEngine(premises, effort)
+        elif premises.endless():
             self._engine = EndlessEngine(premises, effort, questions.read)
         else:
             self._engine = (BitwuzlaEngine if effort.solver == "bitwuzla" else Z3Engine)(premises, effort)
@@ -77,10 +87,14 @@ class SolverSession:
         A few are asked for at a time.
         """
         engine, core = self._engine, set[str]()
-        parts = conjuncts_of(terms) if isinstance(engine, EndlessEngine) else conjuncts(goal)
+        places = isinstance(engine, EndlessEngine | QuantifiedEngine)
+        parts = conjuncts_of(terms) if places else conjuncts(goal)
         for start in range(0, len(parts), self._part):
             part = parts[start : start + self._part]
-            answer = engine.refute(part) if isinstance(engine, EndlessEngine) else engine.check(conjunction(part))
+            if isinstance(engine, EndlessEngine | QuantifiedEngine):
+                answer = engine.refute(part)
+            else:
+                answer = engine.check(conjunction(part))
             if answer.result != PROVEN:
                 return answer
             core.update(answer.core)

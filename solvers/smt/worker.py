@@ -9,6 +9,7 @@ proof from fewer premises is a proof; what none of them proves is asked from all
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, evolve
@@ -35,6 +36,9 @@ PREMISE = "invariant: "
 
 SHORT = 30
 """Terms of an invariant that is assumed second: it says little, and that of all participants alike."""
+
+QUANTIFIED_SECONDS = 10.0
+"""How long a query with quantifiers may take before its instances are asked."""
 
 FEW_SECONDS = 10.0
 """How long a query with few participants may take: it only saves time."""
@@ -73,6 +77,10 @@ class ProofWorker:
         premises = self.questions.premises(action, assumed, within)
         return SolverSession(self.questions, premises, self.effort, self.clock)
 
+    def _quantified(self, action: str, assumed: Sequence[str]) -> SolverSession:
+        effort = evolve(self.effort, timeout=min(QUANTIFIED_SECONDS, self.effort.timeout))
+        return SolverSession(self.questions, self.questions.premises(action, assumed), effort, self.clock, True)
+
     def _used_by_few(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> Mapping[Obligation, list[str]]:
         """The invariants that the proof of each obligation with few participants uses, if it is proven there."""
         action = batch[0].action
@@ -97,8 +105,8 @@ class ProofWorker:
         shared = {claim.id for claim in of.invariants}
         first = {obligation.claim, *used, *(name for name in assumed if name not in shared)}
         short = {name for name in assumed if len(closure([truths[name]])) < SHORT}
-        for chosen in (first, first | short):
-            session = self._session(obligation.action, [name for name in assumed if name in chosen])
+        for begin, chosen in itertools.product((self._quantified, self._session), (first, first | short)):
+            session = begin(obligation.action, [name for name in assumed if name in chosen])
             if (answer := session.ask(obligation)).result == PROVEN:
                 return answer
         return None

@@ -1,0 +1,71 @@
+"""What is true of the sizes of finite sets, of every set whose size is asked for.
+
+The axioms are those of `kraftcheck.solvers.smt.reading.sizes`, each said of all
+members and of all that an outer place gives: Z3 chooses of which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from typing import Any
+
+import z3
+
+from kraftcheck.solvers.smt.quantified.sets import CountedSet
+
+MOST_PARAMETERS = 2
+"""Parameters of two sets that are compared: more are seldom needed, and cost much."""
+
+
+def of_members(sets: Sequence[CountedSet]) -> list[Any]:
+    """Members count, up to two; and a set of one, or of two, has as many."""
+    return [axiom for counted in sets for axiom in _of_members(counted)]
+
+
+def _of_members(counted: CountedSet) -> list[Any]:
+    size, given, has = counted.size, counted.parameters, counted.has
+    place, other = (z3.Int(name, size.ctx) for name in ("place", "other"))
+    first, second = (_witness(f"{name} of {counted.number}", given, size.ctx) for name in ("member", "second member"))
+    return [
+        _every(given, size >= 0),
+        _every(given, z3.Or(size < 1, has(first))),
+        _every(given, z3.Or(size < 2, z3.And(has(first), has(second), first != second))),
+        _every([*given, place], z3.Implies(has(place), size >= 1)),
+        _every([*given, place, other], z3.Implies(z3.And(has(place), has(other), place != other), size >= 2)),
+    ]
+
+
+def of_pairs(sets: Sequence[CountedSet]) -> list[Any]:
+    """A set that is larger than another has a member outside it, or two; so has one as large that lacks a member."""
+    pairs = [(one, other.renamed("of the other")) for one, other in permutations(sets, 2)]
+    few = [(a, b) for a, b in pairs if len(a.parameters) + len(b.parameters) <= MOST_PARAMETERS]
+    return [axiom for one, other in few for axiom in _of_pair(one, other)]
+
+
+def _of_pair(one: CountedSet, other: CountedSet) -> list[Any]:
+    given, context = [*one.parameters, *other.parameters], one.size.ctx
+    names = f"outside of {one.number} and {other.number}"
+    first, second = (_witness(f"{name}{names}", given, context) for name in ("", "second "))
+    place = z3.Int("place", context)
+
+    def beyond(at: Any) -> Any:
+        return z3.And(one.has(at), z3.Not(other.has(at)))
+
+    lacked = z3.And(other.has(place), z3.Not(one.has(place)))
+    return [
+        _every(given, z3.Or(one.size <= other.size, beyond(first))),
+        _every([*given, place], z3.Or(one.size < other.size, z3.Not(lacked), beyond(first))),
+        _every(given, z3.Or(one.size <= other.size + 1, z3.And(beyond(first), beyond(second), first != second))),
+    ]
+
+
+def _every(constants: Sequence[Any], truth: Any) -> Any:
+    return z3.ForAll([*constants], truth) if constants else truth
+
+
+def _witness(name: str, given: Sequence[Any], context: z3.Context) -> Any:
+    """A place that some parameters give."""
+    if not given:
+        return z3.Int(name, context)
+    return z3.Function(name, *(constant.sort() for constant in given), z3.IntSort(context))(*given)

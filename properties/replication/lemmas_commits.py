@@ -152,7 +152,7 @@ def _reach(s: Replication) -> Conjuncts:
 
 def _reached(s: Replication, v: View, led_after: Callable[[Word, Word, Word], Truth]) -> dict[str, Truth]:
     """Of one view: its log agrees with what is committed, and with the log of each other broker that counts."""
-    room = s.committed.beyond(*_finite_logs(s))
+    room = s.committed.beyond(*_logs_beside(s, v))
     able = all_of(v.able, negate(s.lossy))
 
     def counts(x: Word, other: Broker) -> Truth:
@@ -174,9 +174,9 @@ def _reached(s: Replication, v: View, led_after: Callable[[Word, Word, Word], Tr
     return parts | {f"and {x} agree": truth for x, truth in each_other(s, v.leader, agrees).items()}
 
 
-def _finite_logs(s: Replication) -> list[Log]:
-    """The logs of a fixed number of brokers; of any number they have a bound."""
-    return [] if isinstance(s.brokers, PerBroker) else [b.log for b in s.brokers]
+def _logs_beside(s: Replication, v: View) -> list[Log]:
+    """The logs that records which a leader may yet commit are in: of any number of brokers its own, which has them all."""
+    return [v.log] if isinstance(s.brokers, PerBroker) else [b.log for b in s.brokers]
 
 
 def _follow(s: Replication) -> Conjuncts:

@@ -23,7 +23,7 @@ from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN
 
 OPTIONS = {
     "auto_config": False, "mbqi": True, "ematching": False, "mbqi.max_iterations": 1_000_000,
-    "pull_nested_quantifiers": True,
+    "pull_nested_quantifiers": True, "case_split": 3,
 }  # fmt: skip
 """Places are chosen from models alone: by triggers each claim about three places is said of every three that a query names."""
 

@@ -46,7 +46,7 @@ class CountedSet:
 
 @frozen
 class SetShape:
-    """A set as its claim with a blank for each largest part that an outer place gives.
+    """A set as its claim with a blank for each largest part that an outer place gives, and for who keeps the set.
 
     Attributes:
         place: the bound place of the claim.
@@ -93,16 +93,17 @@ class SetShapes:
         place = counted.graph.intern("bound", (), 0, own.lo, own.hi, False)
         blanks: dict[int, tuple[Term, Term]] = {}
 
-        def blank(term: Term) -> Term:
+        def blank(term: Term, keeper: bool = False) -> Term:
             if term is own:
                 return place
-            if self._is_outer(term, counted):
+            if self._is_outer(term, counted) or (keeper and own.value not in self.substitution.free(term)):
                 if term.index not in blanks:
                     blanks[term.index] = term, self._blank(len(blanks), term)
                 return blanks[term.index][1]
             if not self.substitution.free(term):
                 return term
-            return self.substitution.rebuilt(term, tuple(map(blank, term.args)))
+            args = (blank(arg, term.op == "read" and number > 0) for number, arg in enumerate(term.args))
+            return self.substitution.rebuilt(term, tuple(args))
 
         claim = blank(counted.args[1])
         return SetShape(place, claim, tuple(blanks.values()))

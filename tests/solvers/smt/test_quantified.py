@@ -1,0 +1,173 @@
+"""Claims about any number as quantifiers of Z3: nothing false is proven, and what no instances prove in time is."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kraftcheck.ci.systems.subject import subject
+from kraftcheck.model.language.anynumber.brokers import AnyReplicas, AnySet
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.sequences import Sequence as Words
+from kraftcheck.model.language.sequences import cardinality, every, first_place, last_place, word_at
+from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.solvers.smt.quantified.engine import QuantifiedEngine
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.session import SolverSession
+from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.z3terms import Z3Reader
+from tests.shared.interpretation import Places
+from tests.solvers.smt.test_any_number import COUNT, MEMBERS, questions_about
+
+EFFORT = Effort(timeout=20)
+
+
+def follows(graph: Graph, symbols: Sequence[Term], known: Sequence[Term], goal: Any) -> bool:
+    """Whether a goal is proven from what is known of some sequences."""
+    read, terms = Z3Reader(), {f"known {number}": truth for number, truth in enumerate(known)}
+    truths = {name: read.expression(term) for name, term in terms.items()}
+    premises = Premises(truths, tuple(map(read.expression, symbols)), tuple(symbols), len(symbols), terms)
+    return QuantifiedEngine(premises, EFFORT).refute([graph.lift(goal)]).result == PROVEN
+
+
+def content(graph: Graph, words: Words, held: Sequence[int]) -> Term:
+    """The truth that a sequence has these words, and 0 at every other place."""
+    def word(at: Any) -> Any:
+        return any_of(*(at == place for place, one in enumerate(held) if one))
+
+    return graph.lift(every(graph, lambda at: any_of(
+        all_of(words.at(at), word(at)), all_of(negate(words.at(at)), negate(word(at))))))  # fmt: skip
+
+
+@settings(max_examples=8, deadline=None)
+@given(MEMBERS, MEMBERS, MEMBERS, MEMBERS, st.permutations(range(COUNT)), st.integers(0, COUNT), st.integers(0, 12))
+def test_nothing_false_of_concrete_sets_is_proven(
+    one: list[int], other: list[int], third: list[int], listed: list[int], ranks: list[int], word: int, asked: int
+) -> None:
+    """The denial of what is true of concrete sets, their sizes and first members does not follow from their members."""
+    graph, world = Graph(), dict[str, list[int]]()
+
+    def members(name: str, held: list[int]) -> Words:
+        world[name] = held
+        return Words.of_state(graph, name, 0, 1, truths=True)
+
+    named = [members(f"set {n}", held) for n, held in enumerate((one, other, third))]
+    in_list, order = members("replicas", listed), Words.of_state(graph, "ranks", 0, 1 << 1000)
+    world["ranks"] = ranks
+    replicas = AnyReplicas(in_list, order, COUNT)
+    truth = operator.itemgetter(asked)(questions_about([AnySet(words) for words in named], replicas, word))
+    wrong = negate(truth) if Places(COUNT + 1, world).value(graph.lift(truth)) else truth
+    known = [content(graph, words, world[f"set {n}"]) for n, words in enumerate(named)]
+    known += [content(graph, in_list, listed), *(graph.lift(order.at(at) == rank) for at, rank in enumerate(ranks))]
+    symbols = [words.symbol for words in (*named, in_list, order) if words.symbol is not None]
+    assert not follows(graph, symbols, known, wrong)
+
+
+def kept_sets(claim: Callable[[Graph, Term, Callable[[Any], Any]], Any]) -> bool:
+    """Whether a claim about the sizes of the sets that brokers keep is proven."""
+    graph = Graph()
+    kept = graph.intern("sequence", (graph.constant(2),), len(graph.variables), 0, 1, True)
+    graph.variables.append("kept")
+    return follows(graph, [kept], [], claim(graph, kept, lambda owner: cardinality(
+        graph, lambda at: word_at(kept, owner, at))))  # fmt: skip
+
+
+def test_a_broker_keeps_one_set() -> None:
+    """Sets that equal brokers keep are of one size, in a claim about every broker too; those of two brokers need not be."""
+    assert kept_sets(lambda graph, kept, size: every(graph, lambda b: implies(b == 3, size(b) == size(3))))
+    assert not kept_sets(lambda graph, kept, size: every(graph, lambda b: implies(b == 2, size(b) == size(3))))
+
+
+def test_sets_of_two_owners_are_not_those_of_one() -> None:
+    """What two brokers keep together is of the size of what each keeps only where they keep the same."""
+    def together(graph: Graph, kept: Term, one: Any, other: Any) -> Any:
+        return cardinality(graph, lambda at: any_of(word_at(kept, one, at), word_at(kept, other, at)))
+
+    def both(graph: Graph, kept: Term, size: Any) -> Any:
+        return every(graph, lambda b: every(graph, lambda c: together(graph, kept, b, b) == together(graph, kept, b, c)))
+
+    assert kept_sets(lambda graph, kept, size: every(graph, lambda b: together(graph, kept, b, b) == size(b)))
+    assert not kept_sets(both)
+
+
+def test_a_set_that_speaks_of_every_place_has_an_unknown_size() -> None:
+    """Nothing is proven of a set whose members are said by a claim about every place, but that its size is a number."""
+    def of_all(graph: Graph, kept: Term, owner: Any) -> Any:
+        return cardinality(graph, lambda at: every(graph, lambda x: any_of(word_at(kept, owner, x), word_at(kept, x, at))))
+
+    assert kept_sets(lambda graph, kept, _: every(graph, lambda b: of_all(graph, kept, b) == of_all(graph, kept, b)))
+    assert not kept_sets(lambda graph, kept, _: every(graph, lambda b: of_all(graph, kept, b) == of_all(graph, kept, 0)))
+
+
+@pytest.mark.parametrize("held", [(0, 0, 0), (0, 1, 0), (1, 0, 1)])
+@pytest.mark.parametrize("limit", [-1, 0, 1, 2])
+def test_first_and_last_places_are_those_of_concrete_words(held: tuple[int, ...], limit: int) -> None:
+    """The first place before a limit and the last up to one are proven to be where they are, and nowhere else."""
+    graph = Graph()
+    words = Words.of_state(graph, "words", 0, 1, truths=True)
+    assert words.symbol is not None
+    known = [content(graph, words, held)]
+    places = [at for at, one in enumerate(held) if one]
+    first = min([at for at in places if at < limit], default=max(limit, 0))
+    last = max([at for at in places if at <= limit], default=-1)
+    wanted = [(first_place(graph, words.at, limit), first)]
+    wanted += [(last_place(graph, words.at, limit), last)] if limit >= 0 else []
+    for word, place in wanted:
+        assert follows(graph, [words.symbol], known, word == place)
+        assert not follows(graph, [words.symbol], known, word == place + 1)
+
+
+def any_replication(rules: str = "fixed") -> Theory:
+    """The theory of replication with any number of brokers, records and leader epochs."""
+    chosen = subject("replication", "tiny", {"brokers": ANY, "unbounded": 1}, rules, proof=True)
+    return theory(chosen.system, chosen.setting)
+
+
+def proven(of: Theory, claim: str, action: str, assumed: Sequence[str]) -> bool:
+    """Whether a claim is proven of an action from some invariants, with quantifiers."""
+    questions = Questions(of)
+    session = SolverSession(questions, questions.premises(action, assumed), EFFORT, time.monotonic, quantified=True)
+    return session.ask(Obligation(claim, action)).result == PROVEN
+
+
+COMMITS = ("lemma-logs-sorted", "lemma-ends-within-log", "lemma-commits-reach-candidates", "lemma-shown-is-committed",
+           "watermark-within-log")  # fmt: skip
+"""What a commit is safe by."""
+
+HARD = [
+    ("fence", "lemma-leader-has-its-epoch",
+     ("lemma-history-is-current", "lemma-logs-sorted", "lemma-no-record-of-the-future")),
+    ("produce", "leader-complete", ("lemma-controller-leader-in-isr", *COMMITS)),
+    ("produce", "consistent-reads", COMMITS),
+]  # fmt: skip
+"""Claims of which instances prove nothing in a minute, and what they rest on."""
+
+
+@pytest.mark.parametrize(("action", "claim", "assumed"), HARD)
+def test_what_instances_do_not_prove_is_proven(action: str, claim: str, assumed: tuple[str, ...]) -> None:
+    """Claims about any number of brokers, records and epochs are proven from what they rest on, and not from nothing."""
+    of = any_replication()
+    assert proven(of, claim, action, [claim, *assumed])
+    assert not proven(of, claim, action, [])
+
+
+def test_a_commit_without_the_isr_is_not_proven_safe() -> None:
+    """Where the high watermark waits for the committed ISR only, a record shown is not proven to be committed safely."""
+    of = any_replication("fixed+hw-uses-committed-isr-only")
+    assert not proven(of, "lemma-candidates-hold-committed", "fetch", ["lemma-candidates-hold-committed", *COMMITS])
+
+
+def test_false_does_not_follow() -> None:
+    """What is assumed of each step does not refute itself."""
+    of = any_replication()
+    false = of.program.graph.constant(False)
+    for kind in of.program.kinds:
+        premises = Questions(of).premises(kind.action.name, ["lemma-logs-sorted", "lemma-history-is-current"])
+        assert QuantifiedEngine(premises, EFFORT).refute([false]).result != PROVEN, kind.action.name

@@ -175,7 +175,7 @@ def _reached(s: Replication, v: View, led_after: Callable[[Word, Word, Word], Tr
 
 
 def _logs_beside(s: Replication, v: View) -> list[Log]:
-    """The logs that records which a leader may yet commit are in: of any number of brokers its own, which has them all."""
+    """The logs that have what a leader may yet commit: of any number of brokers its own, which has all of it."""
     return [v.log] if isinstance(s.brokers, PerBroker) else [b.log for b in s.brokers]
 
 

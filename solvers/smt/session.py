@@ -51,7 +51,7 @@ class SolverSession:
 
     Args:
         questions, premises, effort, clock: whose obligations, what they share, limits of each query, and seconds.
-        quantified: whether claims about every place are quantifiers of Z3, and not instances; only where there are some.
+        quantified: whether claims about every place, of which there must be some, are quantifiers and not instances.
     """
 
     def __init__(

@@ -5,11 +5,12 @@ that is assumed besides costs instances at every place of interest. Which are
 needed a proof with few participants tells at once: its unsat core. So those are
 assumed first, then those that are short as well, and all only in the end. A
 proof from fewer premises is a proof; what none of them proves is asked from all.
+Where claims speak of three places together, they are quantifiers of Z3 at first,
+which chooses places from its models; their instances are asked after that.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, evolve
@@ -31,11 +32,20 @@ from kraftcheck.solvers.smt.theory import Theory
 TheoryBuilder = Callable[[], Theory]
 """Makes the theory anew in a worker process; it must be picklable."""
 
+SessionStart = Callable[[str, Sequence[str]], SolverSession]
+"""Begins a session about an action, with the invariants that it may assume."""
+
 PREMISE = "invariant: "
 """Group of the premises that are invariants."""
 
 SHORT = 30
 """Terms of an invariant that is assumed second: it says little, and that of all participants alike."""
+
+LONG = 150
+"""Terms of an invariant that is assumed only where few participants use it, or all are."""
+
+DEEP = 3
+"""Places of which a claim speaks together, where its instances at all places of interest are too many."""
 
 QUANTIFIED_SECONDS = 10.0
 """How long a query with quantifiers may take before its instances are asked."""
@@ -105,11 +115,23 @@ class ProofWorker:
         shared = {claim.id for claim in of.invariants}
         first = {obligation.claim, *used, *(name for name in assumed if name not in shared)}
         short = {name for name in assumed if len(closure([truths[name]])) < SHORT}
-        for begin, chosen in itertools.product((self._quantified, self._session), (first, first | short)):
+        for begin, chosen in [
+            *self._quantified_from(first, short),
+            (self._session, first),
+            (self._session, first | short),
+        ]:
             session = begin(obligation.action, [name for name in assumed if name in chosen])
             if (answer := session.ask(obligation)).result == PROVEN:
                 return answer
         return None
+
+    def _quantified_from(self, first: set[str], short: set[str]) -> list[tuple[SessionStart, set[str]]]:
+        """What is asked with quantifiers: nothing where no claim is about three places, for instances are few there."""
+        truths = self.questions.subject.state_truths()
+        if not any(node.op == "bound" and node.value + 1 >= DEEP for node in closure(truths.values())):
+            return []
+        plain = {name for name, truth in truths.items() if len(closure([truth])) < LONG}
+        return [(self._quantified, chosen) for chosen in (first, first | short, first | plain)]
 
     @staticmethod
     def _with_fields(session: SolverSession, answer: ObligationAnswer) -> ObligationAnswer:

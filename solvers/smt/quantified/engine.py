@@ -25,7 +25,7 @@ OPTIONS = {
     "auto_config": False, "mbqi": True, "ematching": False, "mbqi.max_iterations": 1_000_000,
     "pull_nested_quantifiers": True, "case_split": 3,
 }  # fmt: skip
-"""Places are chosen from models alone: by triggers each claim about three places is said of every three that a query names."""
+"""Places are chosen from models alone: triggers would say each claim about three places of every three in a query."""
 
 
 class QuantifiedEngine:

@@ -1,4 +1,4 @@
-"""Terms as Z3 expressions with quantifiers: what is said of every place is a quantifier, what a binder names a constant.
+"""Terms as Z3 expressions with quantifiers: a claim about every place is one, what a binder names a constant.
 
 Every truth and word without a free place has a constant of its own, so that a
 quantifier says it once, and does not name witnesses anew for each place.

@@ -39,6 +39,7 @@ def follows(graph: Graph, symbols: Sequence[Term], known: Sequence[Term], goal: 
 
 def content(graph: Graph, words: Words, held: Sequence[int]) -> Term:
     """The truth that a sequence has these words, and 0 at every other place."""
+
     def word(at: Any) -> Any:
         return any_of(*(at == place for place, one in enumerate(held) if one))
 
@@ -80,18 +81,21 @@ def kept_sets(claim: Callable[[Graph, Term, Callable[[Any], Any]], Any]) -> bool
 
 
 def test_a_broker_keeps_one_set() -> None:
-    """Sets that equal brokers keep are of one size, in a claim about every broker too; those of two brokers need not be."""
+    """Sets that equal brokers keep are of one size, in a claim about every broker too; of two brokers they need not."""
     assert kept_sets(lambda graph, kept, size: every(graph, lambda b: implies(b == 3, size(b) == size(3))))
     assert not kept_sets(lambda graph, kept, size: every(graph, lambda b: implies(b == 2, size(b) == size(3))))
 
 
 def test_sets_of_two_owners_are_not_those_of_one() -> None:
     """What two brokers keep together is of the size of what each keeps only where they keep the same."""
+
     def together(graph: Graph, kept: Term, one: Any, other: Any) -> Any:
         return cardinality(graph, lambda at: any_of(word_at(kept, one, at), word_at(kept, other, at)))
 
     def both(graph: Graph, kept: Term, size: Any) -> Any:
-        return every(graph, lambda b: every(graph, lambda c: together(graph, kept, b, b) == together(graph, kept, b, c)))
+        return every(
+            graph, lambda b: every(graph, lambda c: together(graph, kept, b, b) == together(graph, kept, b, c))
+        )
 
     assert kept_sets(lambda graph, kept, size: every(graph, lambda b: together(graph, kept, b, b) == size(b)))
     assert not kept_sets(both)
@@ -99,11 +103,16 @@ def test_sets_of_two_owners_are_not_those_of_one() -> None:
 
 def test_a_set_that_speaks_of_every_place_has_an_unknown_size() -> None:
     """Nothing is proven of a set whose members are said by a claim about every place, but that its size is a number."""
+
     def of_all(graph: Graph, kept: Term, owner: Any) -> Any:
-        return cardinality(graph, lambda at: every(graph, lambda x: any_of(word_at(kept, owner, x), word_at(kept, x, at))))
+        return cardinality(
+            graph, lambda at: every(graph, lambda x: any_of(word_at(kept, owner, x), word_at(kept, x, at)))
+        )
 
     assert kept_sets(lambda graph, kept, _: every(graph, lambda b: of_all(graph, kept, b) == of_all(graph, kept, b)))
-    assert not kept_sets(lambda graph, kept, _: every(graph, lambda b: of_all(graph, kept, b) == of_all(graph, kept, 0)))
+    assert not kept_sets(
+        lambda graph, kept, _: every(graph, lambda b: of_all(graph, kept, b) == of_all(graph, kept, 0))
+    )
 
 
 @pytest.mark.parametrize("held", [(0, 0, 0), (0, 1, 0), (1, 0, 1)])
@@ -152,16 +161,10 @@ HARD = [
 
 @pytest.mark.parametrize(("action", "claim", "assumed"), HARD)
 def test_what_instances_do_not_prove_is_proven(action: str, claim: str, assumed: tuple[str, ...]) -> None:
-    """Claims about any number of brokers, records and epochs are proven from what they rest on, and not from nothing."""
+    """Claims about any number of brokers, records and epochs are proven from what they rest on, not from nothing."""
     of = any_replication()
     assert proven(of, claim, action, [claim, *assumed])
     assert not proven(of, claim, action, [])
-
-
-def test_a_commit_without_the_isr_is_not_proven_safe() -> None:
-    """Where the high watermark waits for the committed ISR only, a record shown is not proven to be committed safely."""
-    of = any_replication("fixed+hw-uses-committed-isr-only")
-    assert not proven(of, "lemma-candidates-hold-committed", "fetch", ["lemma-candidates-hold-committed", *COMMITS])
 
 
 def test_false_does_not_follow() -> None:

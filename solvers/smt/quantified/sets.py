@@ -70,7 +70,12 @@ class SetShapes:
     substitution: Substitution
 
     def open_condition(self, of: Term) -> Term | None:
-        """A truth in the claim of a set that depends on an outer place, and not on its own; None: there is none."""
+        """A truth in the claim of a set that depends on an outer place, and not on its own; None: there is none.
+
+        A claim that binds places itself has none: what depends on these is no outer truth.
+        """
+        if self._binds(of):
+            return None
         for term in self._parts(of):
             if self._is_outer(term, of):
                 if term.is_truth:
@@ -86,7 +91,7 @@ class SetShapes:
     def of(self, counted: Term) -> SetShape:
         """The shape of a set."""
         own = counted.args[0]
-        if any(term.op in BINDERS and own.value in self.substitution.free(term) for term in self._parts(counted)):
+        if self._binds(counted):
             graph, outer = counted.graph, sorted(self.substitution.free(counted))
             places = [graph.intern("bound", (), number, own.lo, own.hi, False) for number in outer]
             return SetShape(own, None, tuple((place, place) for place in places))
@@ -114,6 +119,11 @@ class SetShapes:
             return self.substitution.named_place(f"blank {number}", truth=True)
         name = f"blank {number} of {term.lo}..{term.hi}"
         return self.substitution.named_word(name, term.lo, term.hi)
+
+    def _binds(self, of: Term) -> bool:
+        """Whether a set's claim binds places itself, where it depends on the set's own."""
+        own = of.args[0].value
+        return any(term.op in BINDERS and own in self.substitution.free(term) for term in self._parts(of))
 
     def _is_outer(self, term: Term, of: Term) -> bool:
         """Whether a term depends on an outer place, and not on the set's own."""

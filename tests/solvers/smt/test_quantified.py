@@ -92,27 +92,64 @@ def test_sets_of_two_owners_are_not_those_of_one() -> None:
     def together(graph: Graph, kept: Term, one: Any, other: Any) -> Any:
         return cardinality(graph, lambda at: any_of(word_at(kept, one, at), word_at(kept, other, at)))
 
-    def both(graph: Graph, kept: Term, size: Any) -> Any:
-        return every(
-            graph, lambda b: every(graph, lambda c: together(graph, kept, b, b) == together(graph, kept, b, c))
-        )
+    def with_others(graph: Graph, kept: Term, _: Any) -> Any:
+        return every(graph, lambda b: every(graph, lambda c: every(graph, lambda d: any_of(
+            together(graph, kept, b, c) == together(graph, kept, b, d),
+            together(graph, kept, b, d) == together(graph, kept, c, d)))))  # fmt: skip
 
     assert kept_sets(lambda graph, kept, size: every(graph, lambda b: together(graph, kept, b, b) == size(b)))
-    assert not kept_sets(both)
+    assert not kept_sets(with_others)
 
 
 def test_a_set_that_speaks_of_every_place_has_an_unknown_size() -> None:
     """Nothing is proven of a set whose members are said by a claim about every place, but that its size is a number."""
 
     def of_all(graph: Graph, kept: Term, owner: Any) -> Any:
-        return cardinality(
-            graph, lambda at: every(graph, lambda x: any_of(word_at(kept, owner, x), word_at(kept, x, at)))
-        )
+        return cardinality(graph, lambda at: every(graph, lambda x: any_of(
+            word_at(kept, owner, x), word_at(kept, x, at))))  # fmt: skip
 
-    assert kept_sets(lambda graph, kept, _: every(graph, lambda b: of_all(graph, kept, b) == of_all(graph, kept, b)))
-    assert not kept_sets(
-        lambda graph, kept, _: every(graph, lambda b: of_all(graph, kept, b) == of_all(graph, kept, 0))
-    )
+    def two_alike(graph: Graph, kept: Term, _: Any) -> Any:
+        return every(graph, lambda b: any_of(*(
+            of_all(graph, kept, b + one) == of_all(graph, kept, b + two) for one, two in ((1, 2), (1, 3), (2, 3)))))
+
+    assert kept_sets(lambda graph, kept, _: every(graph, lambda b: of_all(graph, kept, b) >= 0))
+    assert not kept_sets(two_alike)
+
+
+def sized(held: Sequence[int], other: Sequence[int], claim: Callable[[Any, Any], Any]) -> bool:
+    """Whether a claim about the sizes of two concrete sets is proven."""
+    graph = Graph()
+    sets = [Words.of_state(graph, name, 0, 1, truths=True) for name in ("one", "other")]
+    known = [content(graph, words, members) for words, members in zip(sets, (held, other), strict=True)]
+    symbols = [words.symbol for words in sets if words.symbol is not None]
+    return follows(graph, symbols, known, claim(*(cardinality(graph, words.at) for words in sets)))
+
+
+SIZES = [((0, 0), (0, 0)), ((0, 1), (0, 0)), ((1, 1), (1, 0)), ((1, 1), (0, 0)), ((1, 0), (0, 1))]
+
+
+@pytest.mark.parametrize(("held", "other"), SIZES)
+def test_sizes_are_those_of_concrete_sets(held: tuple[int, ...], other: tuple[int, ...]) -> None:
+    """Members of a set are counted, up to two, and sets are compared by members; no other size is proven."""
+    count, difference = sum(held), sum(held) - sum(other)
+    assert sized(held, other, lambda one, _: one >= count)
+    assert not sized(held, other, lambda one, _: one > count)
+    assert not sized(held, other, lambda one, _: one < count)
+    assert not sized(held, other, lambda one, two: one - two != difference)
+
+
+def test_a_set_within_another_is_smaller() -> None:
+    """A set is smaller than one that has all its members and another, whatever these are; and not by two."""
+    def smaller(by: int) -> bool:
+        graph = Graph()
+        one, two = (Words.of_state(graph, name, 0, 1, truths=True) for name in ("one", "two"))
+        known = [every(graph, lambda at: implies(one.at(at), two.at(at))), two.at(7), negate(one.at(7))]
+        goal = cardinality(graph, one.at) + by <= cardinality(graph, two.at)
+        symbols = [words.symbol for words in (one, two) if words.symbol is not None]
+        return follows(graph, symbols, [graph.lift(truth) for truth in known], goal)
+
+    assert smaller(1)
+    assert not smaller(2)
 
 
 @pytest.mark.parametrize("held", [(0, 0, 0), (0, 1, 0), (1, 0, 1)])

@@ -14,7 +14,6 @@ import z3
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.bitwuzla import BitwuzlaEngine
-from kraftcheck.solvers.smt.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.queries import (
     PROVEN,
     REFUTED,
@@ -28,6 +27,7 @@ from kraftcheck.solvers.smt.queries import (
     Questions,
     new_solver,
 )
+from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.reading.z3_endless import EndlessEngine, conjuncts_of
 from kraftcheck.solvers.smt.z3terms import conjunction, value_of
 

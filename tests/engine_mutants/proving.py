@@ -15,8 +15,8 @@ from tests.solvers.smt import (
     test_session,
     test_smtlib,
     test_worker,
-    test_z3reader,
 )
+from tests.solvers.smt.reading import test_z3reader
 
 Z3_ENDS = Killer(test_z3reader.test_z3_agrees_with_ints_on_every_operator_at_the_ends)
 Z3_DIVISION = Killer(test_z3reader.test_z3_divides_as_ints_do)

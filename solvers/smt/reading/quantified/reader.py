@@ -13,7 +13,7 @@ import z3
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.smt.places import Substitution
-from kraftcheck.solvers.smt.quantified.sets import CountedSet, SetShapes
+from kraftcheck.solvers.smt.reading.quantified.sets import CountedSet, SetShapes
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 NAMED = ("ite", "every", "and", "or")

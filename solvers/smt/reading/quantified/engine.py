@@ -15,10 +15,10 @@ import z3
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
-from kraftcheck.solvers.smt.quantified.axioms import of_members, of_pairs
-from kraftcheck.solvers.smt.quantified.reader import QuantifiedReader
-from kraftcheck.solvers.smt.quantified.sets import CountedSet
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises
+from kraftcheck.solvers.smt.reading.quantified.axioms import of_members, of_pairs
+from kraftcheck.solvers.smt.reading.quantified.reader import QuantifiedReader
+from kraftcheck.solvers.smt.reading.quantified.sets import CountedSet
 from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN
 
 OPTIONS = {

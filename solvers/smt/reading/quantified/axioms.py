@@ -12,7 +12,7 @@ from typing import Any
 
 import z3
 
-from kraftcheck.solvers.smt.quantified.sets import CountedSet
+from kraftcheck.solvers.smt.reading.quantified.sets import CountedSet
 
 MOST_PARAMETERS = 2
 """Parameters of two sets that are compared: more are seldom needed, and cost much."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tests.engine_mutants.auditing import AUDIT, PRUNING
 from tests.engine_mutants.backward import BACKWARD
-from tests.engine_mutants.breaking import BREAKING
 from tests.engine_mutants.checking import CACHES, RECOVERY, ROWS, SYMMETRY, WALKS, WITNESSES
 from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
 from tests.engine_mutants.distributed import BLOCKS, COMMITS, COMPACT, MANIFESTS, TASKS
@@ -17,7 +16,7 @@ from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.orders import INDEPENDENCE, PROVEN_SYMMETRY, SELECTION
 from tests.engine_mutants.premises import PREMISES
 from tests.engine_mutants.proving import FEW_PARTICIPANTS, INDUCTION, READING, UNROLLING
-from tests.engine_mutants.quantifying import QUANTIFIERS
+from tests.engine_mutants.quantifying import BREAKING, QUANTIFIERS
 from tests.engine_mutants.runs import RUNS_OF_LEVELS
 from tests.engine_mutants.stores import STORES
 from tests.shared.places import DOCS

@@ -86,12 +86,15 @@ class Effort:
         seed: of every random choice.
         minimise: whether unsat cores are made small; Z3 only.
         solver: which solver answers, of SOLVERS.
+        quantifiers: whether claims about every place may be asked with quantifiers. The text of a query has instances,
+            so that it need not show another solver what only quantifiers prove.
     """
 
     timeout: float = 60.0
     seed: int = 0
     minimise: bool = False
     solver: str = "z3"
+    quantifiers: bool = True
 
     def milliseconds(self) -> int:
         """The timeout as solvers take it."""

@@ -128,7 +128,9 @@ class ProofWorker:
     def _quantified_from(self, first: set[str], short: set[str]) -> list[tuple[SessionStart, set[str]]]:
         """What is asked with quantifiers: nothing where no claim is about three places, for instances are few there."""
         truths = self.questions.subject.state_truths()
-        if not any(node.op == "bound" and node.value + 1 >= DEEP for node in closure(truths.values())):
+        if not self.effort.quantifiers or not any(
+            node.op == "bound" and node.value + 1 >= DEEP for node in closure(truths.values())
+        ):
             return []
         plain = {name for name, truth in truths.items() if len(closure([truth])) < LONG}
         return [(self._quantified, chosen) for chosen in (first, first | short, first | plain)]

@@ -76,6 +76,26 @@ def test_less_is_assumed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(everything) > 1
 
 
+@pytest.mark.parametrize("quantifiers", [True, False])
+def test_quantifiers_are_asked_where_they_may_be(quantifiers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claims are asked with quantifiers first, and with instances alone where texts are to show what is proven."""
+    asked: list[bool] = []
+
+    class Noted(SolverSession):
+        def __init__(self, questions: Questions, *rest: Any) -> None:
+            if questions is of.questions:
+                asked.append(rest[3:] == (True,))
+            super().__init__(questions, *rest)
+
+    monkeypatch.setattr(module, "DEEP", 1)
+    of = evolve(worker(TWO_PHASE, TWO_PHASE), effort=Effort(timeout=30, quantifiers=quantifiers))
+    monkeypatch.setattr(module, "SolverSession", Noted)
+    everything = [claim.id for claim in of.questions.subject.invariants]
+    (answer,) = of.answer([Obligation("heard-is-promised", "hear")], everything)
+    assert answer.result == PROVEN
+    assert asked == [quantifiers]
+
+
 def test_nothing_is_assumed_that_may_not_be() -> None:
     """A claim that few do not have, and that is its own premise, is not proven where it may not be assumed."""
     claimless = evolve(LEASE, properties=lambda setting: [])

@@ -150,8 +150,7 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     check_writable(flags["target"])
     flags["reports"].check(json=flags["target"])
     check_ready(flags["second"], {"--smt2": flags["smt2"], "--certificate": flags["certificate"]}, flags["target"])
-    texts = any(flags[name] is not None for name in ("second", "smt2", "certificate"))
-    effort = Effort(within(flags["timeout"]), flags["seed"], flags["core"], flags["solver"], quantifiers=not texts)
+    effort = _effort(flags)
     bounded_only = _without_lemmas(flags)
     check_solver(flags["solver"], flags["second"], bounded_only)
     check_endless(theory_, (flags["solver"], flags["second"]), bounded_only)
@@ -171,6 +170,12 @@ def prove_command(context: click.Context, /, words: tuple[str, ...], **flags: An
     flags["reports"].write(screen, [run_], code, closing)
     screen.plain(closing)
     sys.exit(code)
+
+
+def _effort(flags: Mapping[str, Any]) -> Effort:
+    """How solvers are to work; without quantifiers where texts are to show what is proven."""
+    texts = any(flags[name] is not None for name in ("second", "smt2", "certificate"))
+    return Effort(within(flags["timeout"]), flags["seed"], flags["core"], flags["solver"], quantifiers=not texts)
 
 
 def _certify(screen: Screen, request: ProofRequest, proof: Proof, effort: Effort, place: str | None) -> None:

@@ -35,14 +35,15 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
 def slow_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every round of a search takes a while."""
     from kraftcheck.solvers.search.levels import Search
+    from kraftcheck.solvers.search.rounds import Round
 
-    check = Search._check_limits
+    end = Search._end_round
 
-    def slowly(self: Search, *, last: bool) -> None:
+    def slowly(self: Search, one: Round) -> None:
         time.sleep(0.4)
-        check(self, last=last)
+        end(self, one)
 
-    monkeypatch.setattr(Search, "_check_limits", slowly)
+    monkeypatch.setattr(Search, "_end_round", slowly)
 
 
 def test_a_search_ends_incomplete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
-"""The error of a benchmark whose engines disagree."""
+"""The error of a benchmark that finds another space than it must."""
 
 from __future__ import annotations
 
 
 class WrongSpaceError(AssertionError):
-    """The engines found different spaces: nothing is measured."""
+    """An engine found another space than the others, or than there is: nothing is measured."""

@@ -8,11 +8,14 @@ from attrs import evolve, frozen
 
 from kraftcheck.ci.bench.native.coffee_can import coffee_can
 from kraftcheck.ci.bench.two_phase_commit import TWO_PHASE
+from kraftcheck.ci.bench.wrong_space import WrongSpaceError
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Incomplete
+from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.search.symmetry import reduced
 
 ELECTIONS_STATES = 5_000_000
@@ -35,6 +38,17 @@ class Case:
     program: Callable[[], Program]
     distinct: int | None = None
     max_states: int | None = None
+
+    def check(self, result: Exploration) -> None:
+        """Refuse a run that found another number of states, or was cut although nothing limits it.
+
+        Raises:
+            WrongSpaceError: for such a run, which measures nothing.
+        """
+        cut = any(isinstance(verdict.verdict, Incomplete) for verdict in result.verdicts)
+        if (self.distinct is not None and result.distinct != self.distinct) or (cut and self.max_states is None):
+            found = f"{result.distinct:,} states instead of {self.distinct}"
+            raise WrongSpaceError(f"{self.name}: {found}, cut: {result.cut}")
 
 
 def two_phase_commit(managers: int) -> Program:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from kraftcheck.ci.bench.native.cases import CASES
+from kraftcheck.ci.bench.native.cases import CASES, Case
 from kraftcheck.ci.bench.native.clocks import Clocks
 from kraftcheck.ci.bench.wrong_space import WrongSpaceError
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -72,10 +72,14 @@ class Run:
     processor: float
 
 
+def _case(name: str) -> Case:
+    return next(case for case in CASES if case.name == name)
+
+
 @functools.lru_cache
 def _program(name: str, cache: Path) -> Program:
     """A case, its code compiled and kept in a folder."""
-    program = next(case for case in CASES if case.name == name).program()
+    program = _case(name).program()
     load_kernel(program, cache, quick=False)
     return program
 
@@ -89,13 +93,12 @@ def search(name: str, cache: Path, threads: int) -> Run:
     """Explore a case.
 
     Raises:
-        WrongSpaceError: when it has another number of states than it must.
+        WrongSpaceError: as `Case.check`.
     """
-    case, clocks = next(case for case in CASES if case.name == name), Clocks()
+    case, clocks = _case(name), Clocks()
     result = explore(_program(name, cache), clock=clocks, threads=threads, max_states=case.max_states, keep=False,
                      cache_dir=cache, quick=False)  # fmt: skip
-    if case.distinct is not None and result.distinct != case.distinct:
-        raise WrongSpaceError(f"{name}: {result.distinct:,} states instead of {case.distinct:,}")
+    case.check(result)
     return Run(result.distinct, result.seconds, clocks.processor(result))
 
 

@@ -64,8 +64,7 @@ def attempt_any(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
 
 def places(row: BrokenProofRow) -> list[Place]:
     """Where runs are looked for: where the proofs are made with few brokers, and then where the matrix shows it."""
-    few = [Place(scope, bounds) for scope, bounds in ANY_PLACES[row.system]]
-    return few + [place for place in row.shown if place not in few]
+    return row.places_after([Place(scope, bounds) for scope, bounds in ANY_PLACES[row.system]])
 
 
 def _broken(few: ProofRequest, place: Place, traces: Mapping[str, Trace]) -> dict[str, BrokenClaim | None]:

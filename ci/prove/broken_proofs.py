@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from attrs import field, frozen
 
 from kraftcheck.ci.prove.command import run_proof
-from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place, chosen, every_row, rows
+from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place, chosen, every_row, of_proofs, rows
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.console import Screen, console
@@ -15,7 +15,7 @@ from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.expected.proofs import NOT_FOR_ANY, PROOF_SCOPES
+from kraftcheck.properties.expected.proofs import NOT_FOR_ANY
 from kraftcheck.solvers.program.verdict import EXIT_VACUOUS
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import UNDECIDED, Effort, ObligationAnswer
@@ -102,11 +102,6 @@ def attempt(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
                 failures = [one for one in failures if standing.proven(one.claim)]
             broken += failures
     return BrokenProof(row, tuple(broken))
-
-
-def of_proofs(system: str) -> list[Place]:
-    """The scopes of the proofs, where the right rules have every claim proven."""
-    return [Place(scope) for scope in PROOF_SCOPES[system]]
 
 
 def _proof(request: ProofRequest, claims: Sequence[str], workers: int, quiet: bool, row: BrokenProofRow) -> Proof:

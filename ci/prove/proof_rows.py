@@ -10,7 +10,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.ruleset import PRESETS, RuleSet, parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.defect import Bug
+from kraftcheck.properties.defects.defect import with_variant
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.expected.proofs import BEYOND, PROOF_SCOPES, unproven
 
@@ -48,12 +48,20 @@ class BrokenProofRow:
     @property
     def rules(self) -> str:
         """The rule set with the variant."""
-        return Bug("", self.variant, self.system, "", {}, base=self.base).rules
+        return with_variant(self.base, self.variant)
 
     def places(self) -> list[Place]:
         """The scopes of the proofs, and then where the matrix shows the variant, which may take other bounds."""
-        scopes = [Place(scope) for scope in PROOF_SCOPES[self.system]]
-        return scopes + [place for place in self.shown if place not in scopes]
+        return self.places_after(of_proofs(self.system))
+
+    def places_after(self, first: Sequence[Place]) -> list[Place]:
+        """Some places, and then where else the matrix shows the variant."""
+        return [*first, *(place for place in self.shown if place not in first)]
+
+
+def of_proofs(system: str) -> list[Place]:
+    """The scopes of the proofs, where the right rules have every claim proven."""
+    return [Place(scope) for scope in PROOF_SCOPES[system]]
 
 
 def rows() -> list[BrokenProofRow]:

@@ -7,6 +7,11 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 
+def with_variant(base: str, variant: str) -> str:
+    """A rule set with choices switched on, or off where a leading hyphen says so, as on the command line."""
+    return base + (variant if variant.startswith("-") else f"+{variant}")
+
+
 @frozen
 class Bug:
     """A defect, as data.
@@ -30,4 +35,4 @@ class Bug:
     @property
     def rules(self) -> str:
         """The rule set with the defect."""
-        return self.base + (self.variant if self.variant.startswith("-") else f"+{self.variant}")
+        return with_variant(self.base, self.variant)

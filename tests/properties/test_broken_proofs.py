@@ -79,7 +79,7 @@ def test_every_row_of_the_matrix_is_asked_or_has_a_reason() -> None:
 def test_a_row_asks_where_the_matrix_shows_it() -> None:
     """Beside the scopes of the proofs a row has the scope and the bounds of the matrix, and its right rules."""
     assert row_of("abandoned-assignments-accepted", "directories").places() == [
-        *bugs_z3.of_proofs("directories"), proof_rows.Place("tiny", {"copies": 1}),
+        *proof_rows.of_proofs("directories"), proof_rows.Place("tiny", {"copies": 1}),
     ]  # fmt: skip
     neglected = row_of("switched-off-elr-is-neglected", "elections")
     assert (neglected.base, neglected.rules) == (

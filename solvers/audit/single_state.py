@@ -70,8 +70,8 @@ class NativeEngine:
         self._stores[0] = address(source)
         buffers.frame[:] = piece.counts[:] = 0
         kernel.expand(
-            address(buffers.frame), address(self._stores), address(self._ranges), address(piece.records),
-            address(piece.counts), address(buffers.recent), address(buffers.scratch), 0,
+            buffers.frame_place, address(self._stores), address(self._ranges), piece.records_place,
+            piece.counts_place, buffers.recent_place, buffers.scratch_place, 0,
         )  # fmt: skip
         transitions, size = int(buffers.frame[plan.fired : plan.pruned].sum()), kernel.geometry.record
         return EngineReport.of(

@@ -6,7 +6,7 @@ that has the premises, and not the goal? What it answers is an `ObligationAnswer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import z3
@@ -87,14 +87,14 @@ class SolverSession:
         A few are asked for at a time.
         """
         engine, core = self._engine, set[str]()
-        places = isinstance(engine, EndlessEngine | QuantifiedEngine)
-        parts = conjuncts_of(terms) if places else conjuncts(goal)
+        parts: Sequence[Any]
+        implied: Callable[[Sequence[Any]], SolverAnswer]
+        if isinstance(engine, EndlessEngine | QuantifiedEngine):
+            parts, implied = conjuncts_of(terms), engine.refute
+        else:
+            parts, implied = conjuncts(goal), lambda part: engine.check(conjunction(part))
         for start in range(0, len(parts), self._part):
-            part = parts[start : start + self._part]
-            if isinstance(engine, EndlessEngine | QuantifiedEngine):
-                answer = engine.refute(part)
-            else:
-                answer = engine.check(conjunction(part))
+            answer = implied(parts[start : start + self._part])
             if answer.result != PROVEN:
                 return answer
             core.update(answer.core)

@@ -19,7 +19,8 @@ _MESSAGES = (
     (r"ModuleNotFoundError: (.*)", "workers lack a package: {0}; install kraftcheck[spark] there too"),
     (r"OutOfMemoryError: (.*)", "the JVM ran out of memory ({0}): raise it with --conf spark.driver.memory=2g "
      "or spark.executor.memory=2g, then --resume"),
-    (r"MemoryError", "a worker ran out of memory: use more buckets (--buckets 256) in a new --out"),
+    (r"MemoryError", "a worker ran out of memory: let fewer tasks run at a time (--workers N, or "
+     "--conf spark.executor.cores=N), then --resume"),
     (r"Python worker exited unexpectedly", "a Python worker died on every attempt (out of memory?): --resume goes on"),
 )  # fmt: skip
 

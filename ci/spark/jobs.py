@@ -29,14 +29,14 @@ from kraftcheck.ci.spark.session import is_embedded
 from kraftcheck.ci.spark.small import is_small, rows_here
 from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, Stages, Task, level_stages
 from kraftcheck.ci.spark.times import JobTimes, stage_times
-from kraftcheck.solvers.blocks.tasks import BlockSpec
+from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS, BlockSpec
 
 MOVED = ("shuffled", "spilled", "shuffles")
 """What a job costs beside its tasks: bytes shuffled and spilled, and stages that shuffle."""
 
 
-def job_result(rows: Iterable[Any], cost: Mapping[str, float]) -> JobResult:
-    """The result of a level's job, from its result rows.
+def job_result(rows: Iterable[Any], cost: Mapping[str, float], bits: int) -> JobResult:
+    """The result of a level's job, from its result rows, whose buckets have numbers of so many bits.
 
     Raises:
         JobFailedError: when a task's result is missing or there twice, which exactly-once forbids.
@@ -53,9 +53,9 @@ def job_result(rows: Iterable[Any], cost: Mapping[str, float]) -> JobResult:
             continue
         files.append(LevelFile(**part["file"]))
         places = [(bucket, 0, *place) for bucket, *place in part["groups"]]
-        groups.append(Groups((files[-1].name,), np.array(places, dtype=PLACE)))
+        groups.append(Groups((files[-1].name,), np.array(places, dtype=PLACE), bits))
         claims.append({int(claim): identity for claim, identity in part["claims"].items()})
-    level = Groups.joined(groups)
+    level = Groups.joined(groups, bits)
     duplicate = len(np.unique(level.table["bucket"])) != len(level)
     if len(frames) != cost["expand_tasks"] or parts != cost["sift_tasks"] or duplicate:
         raise JobFailedError(f"a level's job brought back {len(frames)} and {parts} results of its tasks: {dict(cost)}")
@@ -92,6 +92,11 @@ class SparkCluster:
         """Ship the kernel once to every worker."""
         handle = session.sparkContext.broadcast(spec)
         return cls(session, lambda: handle.value, spec, log, small)
+
+    @property
+    def most_bits(self) -> int:
+        """As many as the id of a state has room for."""
+        return MOST_BUCKET_BITS
 
     @property
     def cores(self) -> int:
@@ -142,7 +147,8 @@ class SparkCluster:
                 return None
             rows, moved = done
             moved["shuffled"] += sum(file.stat().st_size for file in files.iterdir()) if files else 0
-        return job_result(rows, {"seconds": time.monotonic() - start, **tasks, "cores": level.cores, **moved})
+        cost = {"seconds": time.monotonic() - start, **tasks, "cores": level.cores, **moved}
+        return job_result(rows, cost, level.bits)
 
     def merge(self, job: MergeJob, label: str, stop: threading.Event) -> list[tuple[str, Table]] | None:
         """Merge parts to the files of a run; None when it was cancelled because `stop` was set.
@@ -150,9 +156,8 @@ class SparkCluster:
         Raises:
             JobFailedError: when it fails on all attempts.
         """
-        buckets = self.spec.buckets
-        tasks = min(buckets, merge_tasks(job.rows, self.cores))
-        done = self.rows(merge_stages(job, buckets, tasks), label, stop, here=tasks == 1)
+        tasks = min(1 << job.coarsest, merge_tasks(job.rows, self.cores))
+        done = self.rows(merge_stages(self.shipped, job, tasks), label, stop, here=tasks == 1)
         return None if done is None else merged_files(done[0], tasks)
 
     @contextlib.contextmanager

@@ -27,5 +27,5 @@ def memo_of(spec: BlockSpec, level: LevelJob) -> SuccessorMemo | None:
         _memos.clear()
         _memos[spec.words] = SuccessorMemo.of_bytes(spec.words, MEMO_BYTES)
     memo = _memos[spec.words]
-    memo.begin((spec, level.sight), level.descent)
+    memo.begin((spec.code, level.sight), level.descent)
     return memo

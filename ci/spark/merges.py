@@ -6,7 +6,7 @@ The first stage only hands out numbers, so that a merge is cancelled, timed and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,21 +14,21 @@ import numpy.typing as npt
 
 from kraftcheck.ci.dataset.search.compaction import MergeJob
 from kraftcheck.ci.dataset.search.levels import JobFailedError
-from kraftcheck.ci.dataset.store.groups import Table, pack, unpack
+from kraftcheck.ci.dataset.store.groups import BucketRange, Table, pack, unpack
 from kraftcheck.ci.dataset.store.runs import BLOCK, RunWriter, StoredRun
 from kraftcheck.ci.dataset.store.sight import check_sight
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.exchange import Batches, candidate_row
 from kraftcheck.ci.spark.tasks import Stages, Task, result_row
-from kraftcheck.solvers.blocks.tasks import Words
+from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, Words, blocks_of, load_block_kernel
 
 WINDOW_ROWS = 1 << 20
 """States of neighbouring buckets that a task holds at once, about."""
 
 
-def merge_stages(job: MergeJob, buckets: int, tasks: int) -> Stages:
-    """The stages of a merge of so many buckets by so many tasks."""
-    return Stages(tasks, tasks, _numbers, merge_task(job, buckets, tasks))
+def merge_stages(shipped: Callable[[], BlockSpec], job: MergeJob, tasks: int) -> Stages:
+    """The stages of a merge by so many tasks."""
+    return Stages(tasks, tasks, _numbers, merge_task(shipped, job, tasks))
 
 
 def _numbers(batches: Batches) -> Batches:
@@ -37,35 +37,45 @@ def _numbers(batches: Batches) -> Batches:
             yield candidate_row(number, number, number, 0, b"")
 
 
-def merge_task(job: MergeJob, buckets: int, tasks: int) -> Task:
+def merge_task(shipped: Callable[[], BlockSpec], job: MergeJob, tasks: int) -> Task:
     """The second stage: a row is the number of a task; writes its buckets, and says which blocks its file has."""
 
     def merge(batches: Batches) -> Batches:
         check_sight(job.sight)
+        kernel = load_block_kernel(shipped().with_bits(job.bits))
         for batch in batches:
             for number in batch.column("bucket").to_pylist():
-                made = _merged(job, buckets, number, tasks)
+                made = _merged(kernel, job, number, tasks)
                 told = {"task": number, "file": made and made[0], "blocks": None if made is None else pack(made[1])}
                 yield result_row("run", json.dumps(told).encode())
 
     return merge
 
 
-def _merged(job: MergeJob, buckets: int, number: int, tasks: int) -> tuple[str, Table] | None:
+def _merged(kernel: BlockKernel, job: MergeJob, number: int, tasks: int) -> tuple[str, Table] | None:
+    buckets = 1 << job.coarsest
     rows = np.zeros(buckets, dtype=np.int64)
     for part in job.parts:
         table = part.table if isinstance(part, StoredRun) else part.groups.table
-        np.add.at(rows, table["bucket"], table["rows"])
+        np.add.at(rows, table["bucket"] >> part.bits - job.coarsest, table["rows"])
     writer = RunWriter(place_of(job.folder), number)
     with writer:
         for lo, hi in _windows(rows, number * buckets // tasks, (number + 1) * buckets // tasks):
             states: dict[int, list[Words]] = {}
             for part in job.parts:
-                for bucket, block in part.blocks(lo, hi, job.words):
-                    states.setdefault(bucket, []).append(block)
+                for one in part.blocks(BucketRange(lo, hi, job.coarsest), job.words):
+                    for bucket, block in [one] if part.bits == job.bits else _split(kernel, one[1]):
+                        states.setdefault(bucket, []).append(block)
             for bucket in sorted(states):
                 writer.write(bucket, np.concatenate(states[bucket]))
     return writer.result()
+
+
+def _split(kernel: BlockKernel, states: Words) -> Iterator[tuple[int, Words]]:
+    """The states of a coarser bucket by the buckets of the run."""
+    records = np.column_stack([states, np.zeros(len(states), dtype=np.uint64)])
+    for bucket, block in blocks_of(kernel.by_bucket(records)):
+        yield bucket, block[:, :-1]
 
 
 def _windows(rows: npt.NDArray[np.int64], lo: int, end: int) -> Iterator[tuple[int, int]]:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import asdict, frozen
 
-from kraftcheck.ci.dataset.store.groups import RowGroup
+from kraftcheck.ci.dataset.store.groups import BucketRange, RowGroup
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, read_states, verify
 from kraftcheck.ci.dataset.store.sight import Sight, check_sight
@@ -29,6 +29,8 @@ from kraftcheck.ci.spark.exchange import (
     FRAME,
     Batches,
     CandidateFile,
+    Candidates,
+    LostCandidatesError,
     candidate_row,
     candidate_rows,
     from_files,
@@ -76,7 +78,7 @@ def expand_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path |
 
     def expand_splits(batches: Batches) -> Batches:
         check_sight(level.sight)
-        kernel = load_block_kernel(shipped())
+        kernel = load_block_kernel(shipped().with_bits(level.bits))
         for batch in batches:
             for source in batch.column(0).to_pylist():
                 split = _Split(kernel, level, source)
@@ -124,7 +126,7 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
 
     def sift_blocks(batches: Batches) -> Batches:
         check_sight(level.sight)
-        kernel = load_block_kernel(shipped())
+        kernel = load_block_kernel(shipped().with_bits(level.bits))
         spec = kernel.spec
         task = task_number()
         writer = LevelWriter(place_of(level.folder), level.depth, spec.words, spec.claim_words, task)
@@ -136,8 +138,10 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
                     yield result_row("frame", item)
                     continue
                 candidates += item.size
-                visited = (states for part in level.visited for _, states in part.blocks(item.lo, item.hi, spec.words))
+                chosen = BucketRange(item.lo, item.hi, level.bits)
+                visited = (states for part in level.visited for _, states in part.blocks(chosen, spec.words))
                 records, counts = sift(kernel, item.size, item.blocks, visited)
+                _check_buckets(item, counts)
                 bits = kernel.claims(records)
                 ends = np.cumsum(counts)
                 for bucket in np.flatnonzero(counts).tolist():
@@ -148,6 +152,16 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
         yield result_row("file", _description(writer.result(), writer.groups, claims, candidates))
 
     return sift_blocks
+
+
+def _check_buckets(item: Candidates, counts: npt.NDArray[np.int64]) -> None:
+    """Check that states are of the buckets whose visited states they were compared with.
+
+    Raises:
+        LostCandidatesError: when some are of another bucket.
+    """
+    if counts[: item.lo].any() or counts[item.hi :].any():
+        raise LostCandidatesError(f"candidates of the buckets {item.lo} to {item.hi - 1} are of other buckets")
 
 
 def _description(file: LevelFile | None, groups: Sequence[RowGroup], claims: dict[int, int], candidates: int) -> bytes:

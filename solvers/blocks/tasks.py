@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kraftcheck.solvers.blocks.recordset import BATCH, CONTROL_WORDS, COUNT, LIMIT, MASK, RECORDS, TABLE
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, Library, address, check_target, host
@@ -25,6 +25,9 @@ Sorted: TypeAlias = tuple[Words, npt.NDArray[np.int64]]
 
 ROW_BITS = 32
 """Bits of a state's row within its bucket and depth; the bucket has 16 more, the action instance 16."""
+
+MOST_BUCKET_BITS = 16
+"""Bits that a bucket's number has at most."""
 
 CLAIMS_PER_WORD = 63
 """Claims about a state that one word of claim bits holds; the sign bit stays free for SQL."""
@@ -75,6 +78,10 @@ class BlockSpec:
     def buckets(self) -> int:
         """Number of buckets."""
         return 1 << self.bucket_bits
+
+    def with_bits(self, bits: int) -> BlockSpec:
+        """The same for buckets whose numbers have so many bits."""
+        return evolve(self, bucket_bits=bits)
 
 
 class BlockKernel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.spark.exchange import LostCandidatesError
+from tests.ci.dataset import test_groups
 from tests.ci.explore import test_disk
 from tests.ci.spark import (
     test_spark_damage,
@@ -12,6 +13,7 @@ from tests.ci.spark import (
     test_spark_lease,
     test_spark_levels,
     test_spark_small,
+    test_spark_splitting,
     test_spark_written,
 )
 from tests.engine_mutants.mutant import Killer, Mutant
@@ -132,11 +134,12 @@ BLOCKS = (
 
 TASKS = (
     Mutant("bucket-unread", "Of the visited states of a task those of its last bucket are not read.",
-           "ci.dataset.store.groups:Groups.within", "(buckets < hi)", "(buckets < max(hi - 1, lo + 1))",
-           natively(0, 6), slow=True),
+           "ci.dataset.store.groups:Groups.within", "(buckets < mine.hi)", "(buckets < max(mine.hi - 1, mine.lo + 1))",
+           Killer(test_groups.test_groups_of_some_buckets)),
     Mutant("level-unread", "The last committed level is not among the visited ones.",
            "ci.dataset.search.levels:plan", "tuple(log.stored(level) for level in commits)",
-           "tuple(log.stored(level) for level in commits[:-1])", HOTEL),
+           "tuple(log.stored(level) for level in commits[:-1])",
+           Killer(test_spark_splitting.test_a_search_with_split_buckets_is_the_native_one, (0,))),
     Mutant("bucket-split", "The records of a bucket go to more than one task.",
            "ci.spark.exchange:candidate_rows", "(target_of(spec, targets, table[:, 0]),",
            "(target_of(spec, targets, table[:, 0]) ^ (source & 1),", LOST, (JobFailedError,), slow=True),

@@ -37,7 +37,6 @@ FROM = ("embedded", 2)
 
 CORES = (1, 2, 64, 128, 256, 512)
 SCALES = (1, 100, 10_000)
-BUCKETS = 4096
 
 
 @frozen
@@ -48,7 +47,7 @@ class SimulationRow:
         case: the case or the folder.
         of: the run that it follows from.
         about: the run that it is about.
-        cores, scale, buckets: of that run.
+        cores, scale: of that run.
         states: that it would have.
         predicted: of it.
         measured: of the run itself; None: it was not run.
@@ -60,7 +59,6 @@ class SimulationRow:
     about: str
     cores: int
     scale: int
-    buckets: int
     states: int
     predicted: Prediction
     measured: Prediction | None = None
@@ -107,8 +105,7 @@ def _of_case(name: str) -> dict[tuple[str, int], Found]:
             def use(run: DatasetRun, where: str = where, cores: int = cores) -> None:
                 folders = [(on_disk(run.log.folder(level.depth)), level.files) for level in run.commits]
                 files = [folder / file.name for folder, files in folders for file in files]
-                times, buckets = read_times(on_disk(run.log.out)), run.blocks.spec.buckets
-                found[where, cores] = _found(f"{where} {cores}", run.commits, times, buckets, files)
+                found[where, cores] = _found(f"{where} {cores}", run.commits, read_times(on_disk(run.log.out)), files)
 
             with _place(where, cores) as start_on:
                 bench_spark.spark(case, chosen, cores, Path(cache), use, start_on)
@@ -131,22 +128,21 @@ def _of_folder(out: Path) -> Found:
     try:
         jobs = read_times(out)
         files = [on_disk(path) for path in data.files()]
-        return _found(str(out), data.commits, jobs, int(data.of["buckets"]), files)
+        return _found(str(out), data.commits, jobs, files)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Refusal(f"{out / NAME}: {error}; only a run by this version of --engine spark has the times") from error
 
 
-def _found(
-    name: str, commits: Sequence[Commit], jobs: Sequence[JobTimes], buckets: int, files: Sequence[Path]
-) -> Found:
+def _found(name: str, commits: Sequence[Commit], jobs: Sequence[JobTimes], files: Sequence[Path]) -> Found:
     levels = levels_of(commits, jobs)
-    model = Simulation.of(levels, buckets, files)
+    model = Simulation.of(levels, commits[0].groups.bits, files)
     first, last = levels[0].job, levels[-1].job
     seconds, cores = last.start + last.seconds - first.start, max(level.job.cores for level in levels)
     stages = [stage for level in levels for stage in level.job.stages]
     work = sum(sum(spread(stage.seconds, stage.tasks)) for stage in stages)
-    tasks, opens = sum(stage.tasks for stage in stages), opened(commits, buckets, cores)
-    measured = Prediction(seconds, work / (cores * seconds), tasks, work, opens)
+    tasks, opens = sum(stage.tasks for stage in stages), opened(commits, cores)
+    buckets = 1 << max(level.groups.bits for level in commits)
+    measured = Prediction(seconds, work / (cores * seconds), tasks, work, opens, buckets)
     return Found(name, cores, model, sum(level.rows for level in commits), measured, os.getloadavg()[0])
 
 
@@ -157,8 +153,7 @@ def _checks(case: str, found: Mapping[tuple[str, int], Found]) -> list[Simulatio
     rows, source, every = list[SimulationRow](), found[FROM], list(found.values())
     for of, about in [(one, one) for one in every] + [(source, one) for one in every if one is not source]:
         one, real = of.model.predict(about.cores), about.measured
-        rows.append(SimulationRow(case, of.name, about.name, about.cores, 1, about.model.buckets, about.states, one,
-                                  real, about.load))  # fmt: skip
+        rows.append(SimulationRow(case, of.name, about.name, about.cores, 1, about.states, one, real, about.load))
         print(f"{of.name:11} {about.name:11} {f'{one.seconds:.1f} / {real.seconds:.1f}':>15} "
               f"{one.seconds / real.seconds - 1:+6.0%} {f'{one.tasks} / {real.tasks}':>9} "
               f"{f'{one.work:.1f} / {real.work:.1f}':>15} {one.work / real.work - 1:+6.0%} "
@@ -181,12 +176,11 @@ def _table(case: str, found: Found) -> list[SimulationRow]:
     print(f"\n{'states':>15} {'buckets':>7} {'cores':>6} {'seconds':>10} {'core hours':>10} {'busy':>5} {'opens':>10}")
     rows, model = [], found.model
     for scale in SCALES:
-        buckets = max(model.buckets, BUCKETS if scale > 1 else 0)
         for cores in CORES:
-            one = model.predict(cores, scale, buckets)
-            row = SimulationRow(case, found.name, "", cores, scale, buckets, scale * found.states, one)
-            print(f"{row.states:15,} {buckets:7,} {cores:6} {one.seconds:10,.1f} {one.seconds * cores / 3600:10,.2f} "
-                  f"{one.busy:5.0%} {one.opens:10,}", flush=True)  # fmt: skip
+            one = model.predict(cores, scale)
+            row = SimulationRow(case, found.name, "", cores, scale, scale * found.states, one)
+            print(f"{row.states:15,} {one.buckets:7,} {cores:6} {one.seconds:10,.1f} "
+                  f"{one.seconds * cores / 3600:10,.2f} {one.busy:5.0%} {one.opens:10,}", flush=True)  # fmt: skip
             rows.append(row)
     print("\nLeft out: network, shared storage, lost tasks, memory, the native start")
     return rows

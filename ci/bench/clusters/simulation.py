@@ -24,9 +24,11 @@ import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.search.compaction import first_merged, merge_tasks
-from kraftcheck.ci.dataset.search.levels import task_sizes
+from kraftcheck.ci.dataset.search.levels import bucket_bits, task_sizes
+from kraftcheck.ci.dataset.store.groups import BucketRange
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.spark.times import JobTimes, StageTimes
+from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
 
 OPENED = 50
 """Files that are opened to measure what that takes."""
@@ -59,6 +61,7 @@ class Prediction:
         tasks: how many there are.
         work: seconds that all of them take together.
         opens: files that tasks of second stages open.
+        buckets: of the level that has the most.
     """
 
     seconds: float
@@ -66,6 +69,7 @@ class Prediction:
     tasks: int
     work: float
     opens: int
+    buckets: int
 
 
 def levels_of(commits: Sequence[Commit], jobs: Iterable[JobTimes]) -> list[LevelTimes]:
@@ -80,38 +84,49 @@ def levels_of(commits: Sequence[Commit], jobs: Iterable[JobTimes]) -> list[Level
     return levels
 
 
-def opened(commits: Sequence[Commit], buckets: int, cores: int | None = None) -> int:
+File = Sequence[BucketRange]
+"""The buckets that a file holds."""
+
+
+def opened(commits: Sequence[Commit], cores: int | None = None) -> int:
     """Files that the tasks of second stages opened, by the buckets that they sifted and those that files hold.
 
     Args:
         commits: the levels.
-        buckets: parts of the visited set.
         cores: on which old levels were merged; None: they were not.
     """
-    count, rows, parts = 0, list[int](), list[list[set[int]]]()
+    count, rows, parts, bits = 0, list[int](), list[list[File]](), list[int]()
     for level in commits:
         if targets := int(level.cost.get("sift_tasks", 0)):
             if cores is not None and (at := first_merged(rows)) is not None:
-                rows[at:] = [sum(rows[at:])]
-                parts[at:] = [_merged_files(buckets, merge_tasks(rows[at], cores))]
-            count += sum(len({bucket * targets // buckets for bucket in file}) for part in parts for file in part)
+                rows[at:], bits[at:] = [sum(rows[at:])], [min(bits[at:])]
+                parts[at:] = [_merged_files(bits[at], merge_tasks(rows[at], cores))]
+            count += sum(_readers(file, level.groups.bits, targets) for part in parts for file in part)
         rows.append(level.rows)
+        bits.append(level.groups.bits)
         parts.append(_files_of(level))
     return count
 
 
-def _files_of(level: Commit) -> list[set[int]]:
-    """The buckets that each file of a level holds."""
-    files = dict[str, set[int]]()
+def _readers(file: File, bits: int, targets: int) -> int:
+    """How many of so many tasks, which share the buckets of so many bits, sift a bucket of the file."""
+    ranges = [buckets.of(bits) for buckets in file]
+    tasks = [range(one.lo * targets >> bits, ((one.hi - 1) * targets >> bits) + 1) for one in ranges]
+    return len(set(itertools.chain.from_iterable(tasks)))
+
+
+def _files_of(level: Commit) -> list[File]:
+    """The files of a level."""
+    files = dict[str, list[BucketRange]]()
     for group in level.groups:
-        files.setdefault(group.file, set()).add(group.bucket)
+        files.setdefault(group.file, []).append(BucketRange(group.bucket, group.bucket + 1, level.groups.bits))
     return [*files.values()]
 
 
-def _merged_files(buckets: int, tasks: int) -> list[set[int]]:
-    """The buckets that each file of a run holds, which so many tasks merged."""
-    borders = [buckets * task // tasks for task in range(tasks + 1)]
-    return [set(range(first, last)) for first, last in itertools.pairwise(borders)]
+def _merged_files(bits: int, tasks: int) -> list[File]:
+    """The files of a run that so many tasks merged, of parts of which the coarsest has buckets of so many bits."""
+    borders = [(task << bits) // tasks for task in range(tasks + 1)]
+    return [[BucketRange(first, last, bits)] for first, last in itertools.pairwise(borders) if first < last]
 
 
 def makespan(seconds: Iterable[float], cores: int) -> float:
@@ -166,7 +181,7 @@ class Simulation:
 
     Attributes:
         levels: as they were made.
-        buckets: of the run.
+        bits: of the number of a bucket, at the first level.
         task_seconds: a task that has nothing to do.
         open_seconds: a file that is opened.
         job_seconds, dispatch_seconds: of the driver, for a job and for each of its tasks.
@@ -174,7 +189,7 @@ class Simulation:
     """
 
     levels: tuple[LevelTimes, ...]
-    buckets: int
+    bits: int
     task_seconds: float
     open_seconds: float
     job_seconds: float
@@ -182,7 +197,7 @@ class Simulation:
     driver_seconds: float
 
     @classmethod
-    def of(cls, levels: Sequence[LevelTimes], buckets: int, files: Sequence[Path]) -> Simulation:
+    def of(cls, levels: Sequence[LevelTimes], bits: int, files: Sequence[Path]) -> Simulation:
         """The model of a run; its files are opened to see what that takes.
 
         Raises:
@@ -199,18 +214,18 @@ class Simulation:
         per_job, per_task = _line([sum(stage.tasks for stage in job.stages) for job in jobs], overheads)
         gaps = [b.job.start - a.job.start - a.job.seconds for a, b in itertools.pairwise(levels)]
         between = statistics.median(gaps) if gaps else 0.0
-        return cls(tuple(levels), buckets, task, _open_seconds(files), per_job, per_task, max(0.0, between))
+        return cls(tuple(levels), bits, task, _open_seconds(files), per_job, per_task, max(0.0, between))
 
-    def predict(self, cores: int, scale: float = 1.0, buckets: int | None = None) -> Prediction:
+    def predict(self, cores: int, scale: float = 1.0) -> Prediction:
         """The run on so many cores.
 
         Args:
             cores: tasks that run at the same time.
             scale: how many times as many states each level has.
-            buckets: parts of the visited set; None: those of the run.
         """
         seconds = used = 0.0
         many = opens = 0
+        bits = self.bits
         simulated, measured = (_Parts.native(self.levels[0].native) for _ in range(2))
         for level in self.levels:
             seconds += self.driver_seconds
@@ -220,8 +235,9 @@ class Simulation:
             stages = level.job.stages or self._like(level)
             rows, visited = int(level.rows * scale), int(level.visited * scale)
             split, second = task_sizes(rows, visited, cores)
-            parts = buckets or self.buckets
-            counts = _packed(rows, parts, split), min(second, parts)
+            first = _packed(rows, 1 << bits, split)
+            bits = bucket_bits(bits, second, MOST_BUCKET_BITS)
+            counts = first, min(second, 1 << bits)
             mine = simulated.opened_by(counts[1])
             extra = max(0.0, mine - measured.opened_by(stages[1].tasks))
             simulated.add(counts[1], rows, cores)
@@ -232,7 +248,7 @@ class Simulation:
                 used += sum(tasks)
                 seconds += makespan(tasks, cores)
             seconds += self.job_seconds + self.dispatch_seconds * sum(counts)
-        return Prediction(seconds, used / (cores * seconds), many, used, opens)
+        return Prediction(seconds, used / (cores * seconds), many, used, opens, 1 << bits)
 
     def _like(self, level: LevelTimes) -> tuple[StageTimes, ...]:
         """A level that the driver made, as if Spark had: with the work a row that the largest level has."""

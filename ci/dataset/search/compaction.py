@@ -45,18 +45,25 @@ class MergeJob:
         folder: where the files of the run go.
         parts: what is merged.
         words: of a packed state.
+        bits: of the number of a bucket of the run; no part has more.
         sight: what a task has to see of the run before it writes; None: nothing.
     """
 
     folder: str
     parts: tuple[Part, ...]
     words: int
+    bits: int
     sight: Sight | None
 
     @property
     def rows(self) -> int:
         """The states of all parts."""
         return sum(part.rows for part in self.parts)
+
+    @property
+    def coarsest(self) -> int:
+        """Bits of the number of a bucket that is split in no part."""
+        return min(part.bits for part in self.parts)
 
 
 Merge = Callable[[MergeJob, str, threading.Event], Sequence[tuple[str, Table]] | None]
@@ -127,13 +134,18 @@ class Compaction:
             first, last, files = document["first"], document["last"], tuple(document["files"])
             if last > len(commits) or document["of"] != self.log.seal(last - 1):
                 return None
-            run = StoredRun(str(self.folder), first, last, files, unpack(document["blocks"], BLOCK, len(files)))
+            blocks = unpack(document["blocks"], BLOCK, len(files))
+            run = StoredRun(str(self.folder), first, last, files, blocks, int(document["bucket_bits"]))
         except (Refusal, KeyError, TypeError, ValueError):
             return None
         return run if run.rows == sum(level.rows for level in commits[first:last]) else None
 
-    def parts(self, commits: Sequence[Commit]) -> tuple[Part, ...]:
+    def parts(self, commits: Sequence[Commit], bits: int) -> tuple[Part, ...]:
         """The parts of the visited states of these levels, merged where that is due.
+
+        Args:
+            commits: the levels.
+            bits: of the number of a bucket of the level that they are for; a run has as many.
 
         Raises:
             JobFailedError: when a merge fails on all attempts.
@@ -143,7 +155,7 @@ class Compaction:
         if at is None:
             return parts
         first = sum(part.last - part.first if isinstance(part, StoredRun) else 1 for part in parts[:at])
-        made = self._merged(first, commits, parts[at:])
+        made = self._merged(first, commits, parts[at:], bits)
         if made is None:
             return parts
         self._keep([*self.runs, made])
@@ -159,21 +171,21 @@ class Compaction:
             depth = depth + 1 if run is None else run.last
         return tuple(parts)
 
-    def _merged(self, first: int, commits: Sequence[Commit], parts: tuple[Part, ...]) -> StoredRun | None:
+    def _merged(self, first: int, commits: Sequence[Commit], parts: tuple[Part, ...], bits: int) -> StoredRun | None:
         """The run of these levels, from a first one on; None when it was stopped."""
         self.log.check_lease()
         self.folder.mkdir(exist_ok=True)
         last, sight = len(commits), None if self.log.lease is None else self.log.lease.sight()
-        job = MergeJob(str(self.folder), parts, self.words, sight)
+        job = MergeJob(str(self.folder), parts, self.words, max(bits, *(part.bits for part in parts)), sight)
         made = self.merge(job, f"levels {first} to {last - 1} merged", self.stop)
         if made is None:
             return None
-        run = StoredRun.of(self.folder, first, last, made)
+        run = StoredRun.of(self.folder, first, last, made, job.bits)
         if run.rows != job.rows:
             raise RuntimeError(f"the run of levels {first} to {last - 1} has {run.rows:,} of {job.rows:,} states")
         durable(self.folder)
         document: dict[str, Any] = {"first": first, "last": last, "of": self.log.seal(last - 1)}
-        document |= {"files": list(run.files), "blocks": pack(run.table)}
+        document |= {"files": list(run.files), "blocks": pack(run.table), "bucket_bits": run.bits}
         write_sealed(self.folder / _document(first, last), document)
         return run
 

@@ -34,6 +34,9 @@ CANDIDATES_OF_A_STATE = 8
 A count would depend on what workers had in memory, and the files of a level must not.
 """
 
+BUCKETS_OF_A_TASK = 2
+"""Buckets that each task of the second stage gets at least, so that none gets twice as much as another."""
+
 TARGET_VISITED = 1 << 23
 """Visited states that one task of the second stage reads, about."""
 
@@ -78,6 +81,10 @@ class LevelRunner(Protocol):
         """The spec that was shipped."""
 
     @property
+    def most_bits(self) -> int:
+        """Bits that the number of a bucket of a level may have."""
+
+    @property
     def cores(self) -> int:
         """Tasks that run at the same time."""
 
@@ -100,16 +107,28 @@ def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: 
     last, cores = commits[-1], cores or runner.cores
     visited = sum(level.rows for level in commits)
     split_rows, targets = task_sizes(last.rows, visited, cores)
+    bits = bucket_bits(last.groups.bits, targets, runner.most_bits)
     return LevelJob(
         last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, split_rows),
-        tuple(log.stored(level) for level in commits), min(runner.spec.buckets, targets), cores,
+        tuple(log.stored(level) for level in commits), min(1 << bits, targets), bits, cores,
         None if log.lease is None else log.lease.sight(),
         Descent(log.seal(last.depth), log.seal(last.depth - 1) if last.depth else ""),
     )  # fmt: skip
 
 
+def bucket_bits(before: int, targets: int, most: int) -> int:
+    """Bits of the number of a bucket of a level: as before, or more once its tasks need more buckets.
+
+    Args:
+        before: those of the level that is expanded.
+        targets: tasks of the second stage that there are to be.
+        most: no more than so many.
+    """
+    return min(most, max(before, (BUCKETS_OF_A_TASK * targets - 1).bit_length()))
+
+
 def task_sizes(rows: int, visited: int, cores: int) -> tuple[int, int]:
-    """States that one task of the first stage expands, and how many tasks the second stage has if there are buckets.
+    """States that one task of the first stage expands, and how many tasks the second stage is to have.
 
     Args:
         rows: states that are expanded.

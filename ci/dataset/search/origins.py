@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from attrs import frozen
 
 from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.groups import BucketRange
 from kraftcheck.ci.dataset.store.levelfiles import NO_PARENT, DamagedLevelError, source_of
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
@@ -45,7 +46,8 @@ class CommittedOrigins:
         """
         depth, identity = at.depth, at.id
         bucket, number = identity >> ROW_BITS, identity & (1 << ROW_BITS) - 1
-        for group in self.commits[depth].groups.within(bucket, bucket + 1):
+        groups = self.commits[depth].groups
+        for group in groups.within(BucketRange(bucket, bucket + 1, groups.bits)):
             if number < group.rows:
                 file = self.log.folder(depth) / group.file
                 with pq.ParquetFile(source_of(file), page_checksum_verification=True) as source:

@@ -111,7 +111,8 @@ def _by_job(run: DatasetRun, runner: LevelRunner, commits: Sequence[Commit], scr
     level = plan(runner, run.log, commits[:-1], None if cores is None else int(cores))
     place = scratch / str(level.depth)
     targets = int(commits[-1].cost.get("sift_tasks", level.targets))
-    if runner.run(evolve(level, folder=str(place), targets=targets), run.stop) is None:
+    bits = commits[-1].groups.bits
+    if runner.run(evolve(level, folder=str(place), targets=targets, bits=bits), run.stop) is None:
         raise JobFailedError(f"the repair of level {level.depth} was stopped; --resume --repair begins it anew")
     return by_name(place.glob("*.parquet"))
 

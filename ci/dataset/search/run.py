@@ -135,7 +135,7 @@ class DatasetRun:
         native = NativeStart(self.bounds.handover, self.bounds.memory // 2)
         limits = Limits(self.bounds.memory, self.bounds.max_depth)
         finished = native.run(self.kernel, self.bounds.threads, limits, self.stop, self._native_progress)
-        export = Export.of(self.blocks, native)
+        export, bits = Export.of(self.blocks, native), self.blocks.spec.bucket_bits
         for depth, records, ids in native.levels():
             file, groups, claims = export.write(self.log.folder(depth), depth, records, ids)
             states = {
@@ -144,11 +144,12 @@ class DatasetRun:
             steps = self._steps(export, native.claims[depth])
             files = (file,) if file is not None else ()
             frame, before = tuple(native.counters[depth].tolist()), self.commits[-1].rows if self.commits else 0
-            self._commit(Commit(depth, files, Groups.of(groups), frame, {**states, **steps}, "native", {}, before))
+            places = Groups.of(groups, bits)
+            self._commit(Commit(depth, files, places, frame, {**states, **steps}, "native", {}, before))
         if finished:
             frame = tuple(native.search.counters().tolist())
             steps, before = self._steps(export, native.search.claims), self.commits[-1].rows
-            self._commit(Commit(len(self.commits), (), Groups(), frame, steps, "native", {}, before))
+            self._commit(Commit(len(self.commits), (), Groups.empty(bits), frame, steps, "native", {}, before))
 
             def report(search: Search, sweep: int, queue: int) -> None:
                 self._native_progress(search)
@@ -191,7 +192,7 @@ class DatasetRun:
                 self.handed_over = level.depth - 1
             try:
                 if compaction is not None and whole:
-                    level = evolve(level, visited=compaction.parts(self.commits))
+                    level = evolve(level, visited=compaction.parts(self.commits, level.bits))
                 result = runner.run(level, self.stop)
             except LostRunError:
                 if compaction is None or not whole:

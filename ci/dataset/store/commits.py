@@ -32,7 +32,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.urls import check_local
 from kraftcheck.solvers.program.program import Program
 
-FORMAT = 4
+FORMAT = 5
 REPAIR = "restore it, or derive it again: explore --resume --repair"
 """The mend of what follows from the levels before it."""
 

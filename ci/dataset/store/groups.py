@@ -18,6 +18,25 @@ Table = npt.NDArray[np.void]
 
 
 @frozen
+class BucketRange:
+    """Neighbouring buckets: all states whose hashes begin with the bits of one of them.
+
+    Attributes:
+        lo, hi: the first, and the one after the last.
+        bits: of a bucket's number.
+    """
+
+    lo: int
+    hi: int
+    bits: int
+
+    def of(self, bits: int) -> BucketRange:
+        """The buckets whose numbers have so many bits, as few as hold all states of these."""
+        finer, coarser = max(0, bits - self.bits), max(0, self.bits - bits)
+        return BucketRange(self.lo << finer >> coarser, -(-(self.hi << finer) >> coarser), bits)
+
+
+@frozen
 class RowGroup:
     """Where the rows of one bucket of a level are: in a row group of a file, `rows` of it from row `first` on."""
 
@@ -35,28 +54,35 @@ class Groups(Sequence[RowGroup]):
     Attributes:
         files: names of files.
         table: for each bucket that has rows a `PLACE`, with the number of its file among them.
+        bits: of a bucket's number; a later level may have more of them.
     """
 
-    files: tuple[str, ...] = ()
-    table: Table = field(factory=lambda: np.zeros(0, PLACE), eq=cmp_using(eq=np.array_equal), repr=False)
+    files: tuple[str, ...]
+    table: Table = field(eq=cmp_using(eq=np.array_equal), repr=False)
+    bits: int
 
     @classmethod
-    def of(cls, groups: Iterable[RowGroup]) -> Groups:
+    def empty(cls, bits: int) -> Groups:
+        """Those of a level without states."""
+        return cls((), np.zeros(0, PLACE), bits)
+
+    @classmethod
+    def of(cls, groups: Iterable[RowGroup], bits: int) -> Groups:
         """The columns of groups."""
         rows = list(groups)
         number = {name: at for at, name in enumerate(dict.fromkeys(group.file for group in rows))}
         places = [(group.bucket, number[group.file], group.group, group.rows, group.first) for group in rows]
-        return cls(tuple(number), np.array(places, dtype=PLACE))
+        return cls(tuple(number), np.array(places, dtype=PLACE), bits)
 
     @classmethod
-    def joined(cls, parts: Sequence[Groups]) -> Groups:
+    def joined(cls, parts: Sequence[Groups], bits: int) -> Groups:
         """Those of files that have different names, one after the other."""
-        tables, files = [cls().table], list[str]()
+        tables, files = [cls.empty(bits).table], list[str]()
         for part in parts:
             tables.append(part.table.copy())
             tables[-1]["file"] += len(files)
             files += part.files
-        return cls(tuple(files), np.concatenate(tables))
+        return cls(tuple(files), np.concatenate(tables), bits)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -69,7 +95,7 @@ class Groups(Sequence[RowGroup]):
 
     def __getitem__(self, at: int | slice) -> RowGroup | Groups:
         if isinstance(at, slice):
-            return Groups(self.files, self.table[at])
+            return Groups(self.files, self.table[at], self.bits)
         bucket, file, *place = self.table[at].item()
         return RowGroup(bucket, self.files[file], *place)
 
@@ -81,23 +107,26 @@ class Groups(Sequence[RowGroup]):
         """The rows of all of them."""
         return int(self.table["rows"].sum(dtype=np.int64))
 
-    def within(self, lo: int, hi: int) -> Groups:
-        """Those of the buckets lo..hi-1."""
-        buckets = self.table["bucket"]
-        return Groups(self.files, self.table[(buckets >= lo) & (buckets < hi)])
+    def within(self, chosen: BucketRange) -> Groups:
+        """Those that hold the states of some buckets; of coarser buckets they hold others too."""
+        mine, buckets = chosen.of(self.bits), self.table["bucket"]
+        return Groups(self.files, self.table[(buckets >= mine.lo) & (buckets < mine.hi)], self.bits)
 
     def packed(self) -> str:
         """The table as text."""
         return pack(self.table)
 
     @classmethod
-    def unpacked(cls, files: Sequence[str], text: str) -> Groups:
+    def unpacked(cls, files: Sequence[str], text: str, bits: int) -> Groups:
         """The groups of a table that was packed.
 
         Raises:
-            ValueError: when it is no such text, or names a file that is not there.
+            ValueError: when it is no such text, or names a file or a bucket that is not there.
         """
-        return cls(tuple(files), unpack(text, PLACE, len(files)))
+        table = unpack(text, PLACE, len(files))
+        if len(table) and int(table["bucket"].max()) >> bits:
+            raise ValueError(f"its table has a bucket whose number has more than {bits} bits")
+        return cls(tuple(files), table, bits)
 
 
 def pack(table: Table) -> str:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
-from kraftcheck.ci.dataset.store.groups import Groups
+from kraftcheck.ci.dataset.store.groups import BucketRange, Groups
 from kraftcheck.ci.dataset.store.levelfiles import read_states
 from kraftcheck.ci.dataset.store.runs import StoredRun
 from kraftcheck.ci.dataset.store.sight import Sight
@@ -28,13 +28,18 @@ class StoredLevel:
         """Its states."""
         return self.groups.rows
 
-    def blocks(self, lo: int, hi: int, words: int) -> Iterator[tuple[int, Words]]:
-        """The states of the buckets lo..hi-1, each block with its bucket.
+    @property
+    def bits(self) -> int:
+        """Of the number of one of its buckets."""
+        return self.groups.bits
+
+    def blocks(self, chosen: BucketRange, words: int) -> Iterator[tuple[int, Words]]:
+        """The states of some buckets, each block with its own bucket; of coarser buckets others too.
 
         Raises:
             DamagedLevelError: see `read_states`.
         """
-        for group, states in read_states(place_of(self.folder), self.groups.within(lo, hi), words):
+        for group, states in read_states(place_of(self.folder), self.groups.within(chosen), words):
             yield group.bucket, states
 
 
@@ -53,6 +58,7 @@ class LevelJob:
         splits: for each task of the first stage the groups that it expands.
         visited: all committed levels, some of them perhaps merged to runs.
         targets: tasks of the second stage.
+        bits: of the number of a bucket of the states that it finds.
         cores: that it was planned for; the order of the rows depends on it.
         sight: what a task has to see of the run before it writes; None: nothing.
         descent: the digests of the level that is expanded and of the one before; None: workers keep no memo for it.
@@ -64,6 +70,7 @@ class LevelJob:
     splits: tuple[Groups, ...] = field(eq=False)
     visited: tuple[Part, ...]
     targets: int
+    bits: int
     cores: int
     sight: Sight | None = None
     descent: Descent | None = None

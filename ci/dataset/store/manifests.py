@@ -59,7 +59,7 @@ def content(level: Commit) -> dict[str, Any]:
     document["claims"] = {
         n: [occurrence.state.depth, occurrence.state.id, occurrence.action] for n, occurrence in level.claims.items()
     }
-    document["groups"] = level.groups.packed()
+    document["groups"], document["bucket_bits"] = level.groups.packed(), level.groups.bits
     return document
 
 
@@ -70,7 +70,7 @@ def parse(document: Mapping[str, Any]) -> Commit:
         KeyError, TypeError, ValueError: for content of another form, or whose parts do not fit.
     """
     files = tuple(LevelFile(**file) for file in document["files"])
-    groups = Groups.unpacked([file.name for file in files], document["groups"])
+    groups = Groups.unpacked([file.name for file in files], document["groups"], int(document["bucket_bits"]))
     rows = np.bincount(groups.table["file"], groups.table["rows"], len(files))
     if rows.tolist() != [file.rows for file in files]:
         raise ValueError("its groups and its files differ in rows")

@@ -19,7 +19,7 @@ import numpy as np
 from attrs import cmp_using, define, field, frozen
 
 from kraftcheck.ci.dataset.store.folders import durable
-from kraftcheck.ci.dataset.store.groups import Table
+from kraftcheck.ci.dataset.store.groups import BucketRange, Table
 from kraftcheck.ci.dataset.store.levelfiles import new_file
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.dataset.store.stores import place_of
@@ -48,6 +48,7 @@ class StoredRun:
         first, last: the depth of its first level, and the one after its last.
         files: their names.
         table: a `BLOCK` for each block, in the order of files and of rows.
+        bits: of a bucket's number.
     """
 
     folder: str
@@ -55,33 +56,34 @@ class StoredRun:
     last: int
     files: tuple[str, ...]
     table: Table = field(eq=cmp_using(eq=np.array_equal), repr=False)
+    bits: int
 
     @classmethod
-    def of(cls, folder: AnyPath, first: int, last: int, parts: Sequence[tuple[str, Table]]) -> StoredRun:
+    def of(cls, folder: AnyPath, first: int, last: int, parts: Sequence[tuple[str, Table]], bits: int) -> StoredRun:
         """The run of files with these blocks."""
         tables = [table.copy() for _, table in parts]
         for number, table in enumerate(tables):
             table["file"] = number
-        return cls(str(folder), first, last, tuple(name for name, _ in parts), np.concatenate(tables))
+        return cls(str(folder), first, last, tuple(name for name, _ in parts), np.concatenate(tables), bits)
 
     @property
     def rows(self) -> int:
         """Its states."""
         return int(self.table["rows"].sum(dtype=np.int64))
 
-    def blocks(self, lo: int, hi: int, words: int) -> Iterator[tuple[int, Words]]:
-        """The states of the buckets lo..hi-1, each block with its bucket.
+    def blocks(self, chosen: BucketRange, words: int) -> Iterator[tuple[int, Words]]:
+        """The states of some buckets, each block with its own bucket; of coarser buckets others too.
 
         Raises:
             DamagedRunError: when a file is lost, or has other bytes than were written.
         """
-        buckets = self.table["bucket"]
-        chosen = self.table[(buckets >= lo) & (buckets < hi)]
-        for number in np.unique(chosen["file"]).tolist():
+        mine, buckets = chosen.of(self.bits), self.table["bucket"]
+        blocks = self.table[(buckets >= mine.lo) & (buckets < mine.hi)]
+        for number in np.unique(blocks["file"]).tolist():
             path = place_of(self.folder) / self.files[number]
             try:
                 with path.opened() if isinstance(path, ObjectPath) else open(path, "rb", buffering=0) as stream:
-                    for together in _neighbours(chosen[chosen["file"] == number]):
+                    for together in _neighbours(blocks[blocks["file"] == number]):
                         yield from _read(path, stream, together, words)
             except OSError as error:
                 raise DamagedRunError(f"{path}: {error}") from error

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
-from kraftcheck.ci.dataset.store.groups import Groups, RowGroup
+from kraftcheck.ci.dataset.store.groups import BucketRange, Groups, RowGroup
 from kraftcheck.ci.dataset.store.job import LevelJob, Part
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, LevelWriter, read_states
 from kraftcheck.ci.dataset.store.stores import place_of
@@ -101,6 +101,11 @@ class DiskRunner:
         return self.kernel.spec
 
     @property
+    def most_bits(self) -> int:
+        """Those of the spec: the visited set lies in memory by bucket, and is not split."""
+        return self.spec.bucket_bits
+
+    @property
     def cores(self) -> int:
         """The same on every machine, so that jobs are, too."""
         return ROUND
@@ -132,10 +137,11 @@ class DiskRunner:
 
     def _catch_up(self, levels: tuple[Part, ...], pool: ThreadPool) -> None:
         """Visit the states of committed levels that an earlier run, or another engine, found."""
+        bits = self.spec.bucket_bits
         for level in levels[self._levels :]:
 
             def visit(_: int, bucket: int, level: Part = level) -> None:
-                for _, states in level.blocks(bucket, bucket + 1, self.spec.words):
+                for _, states in level.blocks(BucketRange(bucket, bucket + 1, bits), self.spec.words):
                     if len(self.visited[bucket].admit(states)) != len(states):
                         raise DamagedLevelError(f"{level.folder}: a state of bucket {bucket} is there twice")
 
@@ -260,7 +266,7 @@ class _LevelWork:
         """What was found, in the form of a job's result."""
         return JobResult(
             tuple(part.file for part in written if part.file is not None),
-            Groups.of(group for part in written for group in part.groups),
+            Groups.of((group for part in written for group in part.groups), self.level.bits),
             np.stack([expansion.frame for expansion in self._expansions]), self.expanded,
             least(part.claims for part in written),
             {"seconds": seconds, "cores": self.level.cores, "candidates": self.candidates,

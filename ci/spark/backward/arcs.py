@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
+from kraftcheck.ci.dataset.store.groups import BucketRange
 from kraftcheck.ci.dataset.store.job import StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, read_states
 from kraftcheck.ci.spark.backward.files import PartWriter, written_file
@@ -99,7 +100,7 @@ def _exits(kernel: BlockKernel, job: ArcsJob, source: int) -> Batches:
     leaves: list[Numbers] = []
     stored = job.visited[depth]
     for group, states in read_states(Path(stored.folder), stored.groups[first:last], spec.words):
-        base = job.numbering.first(group.bucket, depth)
+        base = job.numbering.first_of(group.bucket, depth)
         for at in range(0, len(states), STATES_AT_ONCE):
             numbers = np.arange(base + at, base + min(at + STATES_AT_ONCE, len(states)))
             records, left = _steps_of(kernel, np.ascontiguousarray(states[at : at + STATES_AT_ONCE]), numbers)
@@ -213,10 +214,10 @@ class _Part:
     def _window(self, lo: int, hi: int) -> CandidateSet:
         numbering, spec = self._job.numbering, self._kernel.spec
         count = numbering.first(hi) - numbering.first(lo)
-        candidates = CandidateSet(self._kernel, count + BATCH)
+        candidates, chosen = CandidateSet(self._kernel, count + BATCH), BucketRange(lo, hi, spec.bucket_bits)
         for depth, stored in enumerate(self._job.visited):
-            for group, states in read_states(Path(stored.folder), stored.groups.within(lo, hi), spec.words):
-                first = numbering.first(group.bucket, depth)
+            for group, states in read_states(Path(stored.folder), stored.groups.within(chosen), spec.words):
+                first = numbering.first_of(group.bucket, depth)
                 numbers = np.arange(first, first + len(states))
                 candidates.gather(np.column_stack([states, numbers.astype(np.uint64)]))
                 own = self._kernel.marks(np.ascontiguousarray(states))

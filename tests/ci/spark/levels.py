@@ -29,7 +29,7 @@ from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.sampling import DEFAULT
 from kraftcheck.solvers.blocks.kernel import block_spec
-from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
+from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS, BlockSpec, load_block_kernel
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.program import Program
@@ -57,6 +57,7 @@ class InProcess:
         before: called before each level.
         sees: whether tasks look for the lease of their driver.
         files: whether candidates go from task to task in files.
+        most_bits: of the number of a bucket.
     """
 
     spec: BlockSpec
@@ -66,6 +67,7 @@ class InProcess:
     levels: list[LevelJob] = field(factory=list)
     sees: bool = False
     files: bool = False
+    most_bits: int = MOST_BUCKET_BITS
 
     def run(self, level: LevelJob, stop: threading.Event) -> JobResult | None:
         """Both stages of a level."""
@@ -89,7 +91,7 @@ class InProcess:
             "expand_tasks": len(level.splits), "sift_tasks": level.targets, "cores": level.cores, "shuffled": 0.0,
             "spilled": 0.0,
         }  # fmt: skip
-        return job_result([SimpleNamespace(**row) for row in results], cost)
+        return job_result([SimpleNamespace(**row) for row in results], cost, level.bits)
 
     def _shipped(self) -> BlockSpec:
         return self.spec

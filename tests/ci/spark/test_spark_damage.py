@@ -204,7 +204,7 @@ def change(path: Path, alter: Callable[[dict[str, Any]], None], *, sealed: bool)
 
 
 def _emptied(document: dict[str, Any]) -> None:
-    document["files"], document["groups"] = [], Groups().packed()
+    document["files"], document["groups"] = [], Groups.empty(3).packed()
 
 
 EDITS: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {

@@ -45,11 +45,11 @@ def test_a_failed_job_is_told_in_one_line(raised: str, told: str) -> None:
 
 def test_splits_keep_order_and_size() -> None:
     """Neighbouring groups go together up to a size; a group larger than that is a split of its own."""
-    groups = Groups.of(RowGroup(bucket, "f", bucket, rows) for bucket, rows in enumerate([5, 5, 20, 1, 9, 1]))
+    groups = Groups.of((RowGroup(bucket, "f", bucket, rows) for bucket, rows in enumerate([5, 5, 20, 1, 9, 1])), 3)
     made = splits(groups, 10)
     assert [group for part in made for group in part] == list(groups)
     assert [[group.rows for group in part] for part in made] == [[5, 5], [20], [1, 9], [1]]
-    assert splits(Groups(), 10) == (Groups(),)
+    assert splits(Groups.empty(3), 10) == (Groups.empty(3),)
 
 
 def row(engine: str, distinct: int = 10) -> SparkRow:

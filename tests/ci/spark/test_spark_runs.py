@@ -18,6 +18,7 @@ from kraftcheck.ci.dataset.search.compaction import Compaction, first_merged
 from kraftcheck.ci.dataset.search.levels import JobFailedError, LostRunError
 from kraftcheck.ci.dataset.store import runs
 from kraftcheck.ci.dataset.store.dataset import Dataset
+from kraftcheck.ci.dataset.store.groups import BucketRange
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.runs import DamagedRunError, RunWriter, StoredRun
 from kraftcheck.ci.dataset.store.sealed import SEAL, digest
@@ -25,7 +26,7 @@ from kraftcheck.ci.spark import merges
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 from tests import toys
-from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
+from tests.ci.spark.levels import BUCKET_BITS, begun, facts, finished, native_facts, program_of
 from tests.ci.spark.test_spark_small import cluster, digests
 
 PROGRAM = program_of(toys.HASTY, "5")
@@ -46,6 +47,11 @@ class Watched:
     def spec(self) -> BlockSpec:
         """The cluster's."""
         return self.cluster.spec
+
+    @property
+    def most_bits(self) -> int:
+        """The cluster's."""
+        return self.cluster.most_bits
 
     @property
     def cores(self) -> int:
@@ -199,7 +205,7 @@ def test_a_stopped_merge_leaves_the_parts(tmp_path: Path) -> None:
     run, runner = begun(PROGRAM, tmp_path, max_depth=5)
     run.expand(runner)
     made = Compaction(run.log, runner.spec.words, lambda *_: None, run.stop, MOST)
-    assert [part.rows for part in made.parts(run.commits)] == run.levels
+    assert [part.rows for part in made.parts(run.commits, BUCKET_BITS)] == run.levels
     assert made.runs == []
 
 
@@ -213,12 +219,12 @@ def written(out: Path) -> StoredRun:
         made = writer.result()
         assert made is not None
         files.append(made)
-    return StoredRun.of(out, 0, 2, files)
+    return StoredRun.of(out, 0, 2, files, BUCKET_BITS)
 
 
 def blocks(run: StoredRun, lo: int, hi: int) -> Iterator[tuple[int, int]]:
     """Each state of some buckets, as its bucket and its first word."""
-    for bucket, states in run.blocks(lo, hi, 2):
+    for bucket, states in run.blocks(BucketRange(lo, hi, BUCKET_BITS), 2):
         yield from ((bucket, int(word)) for word in states[:, 0])
 
 

@@ -182,7 +182,7 @@ COST = {"expand_tasks": 2, "sift_tasks": 2}
 
 def test_the_results_of_a_level_are_put_together() -> None:
     """Frames, files, groups and candidates of all tasks are there, and of each claim the first state."""
-    level = job_result([frame(1, 2, 4, 7), result(0, {5: 9}), result(3, {5: 4, 6: 7}), frame(3, 4, 2, 2)], COST)
+    level = job_result([frame(1, 2, 4, 7), result(0, {5: 9}), result(3, {5: 4, 6: 7}), frame(3, 4, 2, 2)], COST, 3)
     assert level.frames.tolist() == [[1, 2], [3, 4]]
     assert level.expanded == 9
     assert [(group.bucket, group.file) for group in level.groups] == [(0, "part-0.parquet"), (3, "part-3.parquet")]
@@ -204,10 +204,10 @@ def test_the_results_of_a_level_are_put_together() -> None:
 def test_results_that_are_missing_or_twice_end_the_run(rows: list[Any]) -> None:
     """A level counts only when each task brought back one result and each bucket is in one file."""
     with pytest.raises(JobFailedError, match="brought back"):
-        job_result(rows, COST)
+        job_result(rows, COST, 3)
 
 
 def test_candidates_that_do_not_arrive_end_the_run() -> None:
     """A level counts only when the second stage got as many candidates as the first gave."""
     with pytest.raises(JobFailedError, match="gave 7 candidates, of which 6 arrived"):
-        job_result([frame(3, 1), frame(4, 1), result(0, {}), result(1, {})], COST)
+        job_result([frame(3, 1), frame(4, 1), result(0, {}), result(1, {})], COST, 3)

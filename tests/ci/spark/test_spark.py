@@ -106,6 +106,7 @@ def test_a_level_is_one_shuffle_of_candidates_only(session: Any, tmp_path: Path)
             assert cost["shuffled"] < visited * 8 * spec.words / 10
 
 
+@pytest.mark.slow
 def test_workers_keep_a_memo_where_spark_keeps_workers(session: Any, tmp_path: Path) -> None:
     """Two runs in the same workers find what native finds, of fewer candidates than where no worker outlives a task."""
     settings = session.sparkContext._jsc.sc().conf()

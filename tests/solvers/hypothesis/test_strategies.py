@@ -138,6 +138,7 @@ def test_illegal_documents_are_refused(drawn: tuple[dict[str, Any], str]) -> Non
         decode(document)
 
 
+@pytest.mark.slow
 def test_batches_replay() -> None:
     """A batch of three records is drawn that replays, and leaves a registered broker."""
 

@@ -44,7 +44,7 @@ def test_enough_variants_are_chosen() -> None:
     assert len(CHOSEN) >= 15
 
 
-@pytest.mark.parametrize("bug", one_in(2, ROWS), ids=lambda bug: bug.variant)
+@pytest.mark.parametrize("bug", one_in(4, ROWS), ids=lambda bug: bug.variant)
 def test_a_defect_is_found_and_shrunk(bug: Bug) -> None:
     """Walks find the defect within the profile's budget; its run shrinks to within two steps of the shortest."""
     system, (runs, steps) = find(bug.system), WALKS[PROFILE]

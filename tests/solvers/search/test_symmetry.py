@@ -26,7 +26,6 @@ from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.search.symmetry import canonical, pack, reduced, values_of
 from tests import toys
 from tests.shared.commands import kraftcheck
-from tests.shared.samples import one_in
 
 
 def explored(program: Program, **options: Any) -> Exploration:
@@ -106,7 +105,7 @@ MORE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("system", [toys.TWO_PHASE, toys.HASTY])
 def test_verdicts_and_shortest_traces_agree(system: System, threads: int) -> None:
     """With and without symmetry every kind of property has the same verdict, and its trace the same length."""
@@ -118,7 +117,8 @@ def test_verdicts_and_shortest_traces_agree(system: System, threads: int) -> Non
     assert small.depth == whole.depth
 
 
-@pytest.mark.parametrize("rules", one_in(2, ["fixed", "kafka-4.0"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", ["fixed", "kafka-4.0"])
 def test_directories_of_a_broker_can_be_renamed(rules: str) -> None:
     """In `elections` with two directories, verdicts and lengths agree for fewer than half of the states."""
     claims = ("leader-directory-online", "leader-returns", "loss-is-marked", "failed-directories-unregistered")

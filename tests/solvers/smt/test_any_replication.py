@@ -148,6 +148,7 @@ def test_a_new_topic_without_any_bound_has_every_invariant() -> None:
     assert session(of, INITIATION)._check(Questions(of).read.expression(false), [false]).result != PROVEN
 
 
+@pytest.mark.slow
 def test_few_have_the_epochs_that_explorers_take() -> None:
     """What is asked of few brokers first is of logs and epochs with a bound, with the same properties."""
     few = ProofRequest("replication", "tiny", {"brokers": ANY, "unbounded": 1}, "fixed").few()

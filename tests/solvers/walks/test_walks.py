@@ -154,6 +154,7 @@ def test_a_stop_is_told() -> None:
     assert (walks.runs, walks.cut) == (64, "stopped after 64 of 1,000 runs")
 
 
+@pytest.mark.slow
 def test_the_clock_saturates() -> None:
     """The two states of the clock are counted once each, however long the walks; no fingerprint is lost in growth."""
     assert walked(program_of(CLOCK), runs=200, steps=1000).distinct == 2

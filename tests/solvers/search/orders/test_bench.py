@@ -9,7 +9,7 @@ from tests.solvers.search.orders import bench
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "replication" else pytest.mark.slow) for name in bench.CASES]
+    "name", [pytest.param(name, marks=() if name == "lock" else pytest.mark.slow) for name in bench.CASES]
 )
 def test_the_page_has_the_states(name: str) -> None:
     """The states with all orders and with some are those of a row of docs/explanation/orders.md."""

@@ -62,7 +62,7 @@ def awaited(what: Callable[[], bool], seconds: float = LONG) -> None:
 
 @define
 class Driver:
-    """A driver on a folder, which may be started again and again.
+    """A driver on a folder, which may be started again and again; its buckets are so few that they are split.
 
     Attributes:
         space: what it explores.
@@ -97,8 +97,8 @@ class Driver:
         """Start the driver, anew or where an earlier one ended."""
         settings = {"spark.local.dir": str(self.out.with_name("scratch")), **CONF, **self.conf}
         conf = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-        words = [*self.space.words, "--engine", "spark", "--handover", self.space.handover, "--out", self.out,
-                 "--json", self.told, *self.more, *conf]  # fmt: skip
+        words = [*self.space.words, "--engine", "spark", "--handover", self.space.handover, "--buckets", 2,
+                 "--out", self.out, "--json", self.told, *self.more, *conf]  # fmt: skip
         again = resume and (self.out / "run.json").exists()
         self._process = start([*words, "--resume"] if again else words, environment={**QUICK, **self.environment})
 

@@ -8,7 +8,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kraftcheck.ci.dataset.store.dataset import Dataset
-from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.system import Action, Property, Setting
+from kraftcheck.model.language.words import negate
 from kraftcheck.properties.kinds import recovers
 from tests import toys
 from tests.shared.commands import kraftcheck
@@ -24,8 +25,21 @@ def _claims(setting: Setting) -> list[Property]:
     ]
 
 
-HEALING = evolve(toys.HASTY, name="hasty-healing", properties=_claims)
-"""A system with a property that is refuted, goals, and two searches backward."""
+def _actions(setting: Setting) -> list[Action]:
+    every = toys.HASTY.actions
+    assert callable(every)
+    return [
+        *every(setting),
+        Action(
+            "heal",
+            guard=lambda s: {"undecided": s.manager == toys.INIT, "someone": negate(s.aborted.is_empty())},
+            effect=lambda s: evolve(s, aborted=s.aborted.none()),
+        ),
+    ]
+
+
+HEALING = evolve(toys.HASTY, name="hasty-healing", properties=_claims, actions=_actions)
+"""A system with a property that is refuted, goals, two searches backward, and steps to states of each earlier level."""
 
 APART = ("engine", "seconds", "rates", "audit", "spark", "disk", "dataset", "versions")
 """What a document says of the engine and not of the space."""

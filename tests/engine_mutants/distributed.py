@@ -160,9 +160,9 @@ TASKS = (
            "ci.spark.jobs:job_result", "if sent != candidates:", "if False:",
            Killer(test_block_edges.test_candidates_that_do_not_arrive_end_the_run)),
     Mutant("frontier-group-lost", "A task of several row groups leaves out the last.",
-           "ci.dataset.search.levels:splits", "for group in groups:",
-           "for group in groups[: max(1, len(groups) - 1)]:", HOTEL,
-           (JobFailedError,)),
+           "ci.dataset.search.levels:splits", "first, before = last, int(ends[last - 1])",
+           "first, before = last + 1, int(ends[last - 1])",
+           Killer(test_spark_splitting.test_a_search_with_split_buckets_is_the_native_one, (0,)), (JobFailedError,)),
     Mutant("claims-of-task-lost", "What a task finds broken in its later buckets is not told.",
            "ci.spark.tasks:sift_task", "claims.setdefault(claim, bucket << ROW_BITS | row)",
            "claims.setdefault(claim, row)", natively(0, 6), slow=True),
@@ -184,7 +184,7 @@ TASKS = (
            Killer(test_spark_written.test_a_round_that_was_written_elsewhere_is_an_error)),
     Mutant("small-unordered", "The driver sifts the candidates of a small level in the order in which they come.",
            "ci.spark.small:rows_here", "ordered = candidates.sort_by", "ordered = candidates; candidates.sort_by",
-           Killer(test_spark_small.test_small_levels_have_the_files_of_jobs, (0,)), slow=True),
+           Killer(test_spark_small.test_small_levels_have_the_files_of_jobs, (0,)), (JobFailedError,), slow=True),
 )  # fmt: skip
 
 COMMITS = (

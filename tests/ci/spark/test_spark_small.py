@@ -44,7 +44,7 @@ def digests(run: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("system", "scope"), [(toys.HASTY, "3"), (toys.STUCK, None)], ids=lambda one: getattr(one, "name", one)
+    ("system", "scope"), [(toys.HASTY, "5"), (toys.STUCK, None)], ids=lambda one: getattr(one, "name", one)
 )
 def test_small_levels_have_the_files_of_jobs(
     system: System, scope: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

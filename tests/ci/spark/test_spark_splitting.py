@@ -50,12 +50,23 @@ def _turn(state: Switches, switch: kc.Word) -> Switches:
     return Switches(kc.choose(state.on.has(switch), state.on.minus(one), state.on.plus(one)))
 
 
+def _may_pass(state: Switches, switch: kc.Word) -> Any:
+    return {**_may_turn(state, switch), "on": state.on.has(switch), "next is off": kc.negate(state.on.has(switch + 1))}
+
+
+def _pass(state: Switches, switch: kc.Word) -> Switches:
+    return Switches(state.on.minus(state.on.just(switch)).plus(state.on.just(switch + 1)))
+
+
 SWITCHES = kc.System(
     name="switches",
-    summary="Eleven switches, each turned on and off; once the first five are on, they stay on.",
+    summary="Eleven switches, each turned on and off, or off for the next; once the first five are on, they stay on.",
     layout=lambda setting: Switches(kc.set_below(11)),
     initial=lambda setting: [Switches(kc.IntSet())],
-    actions=lambda setting: [kc.Action("turn", _turn, _may_turn, {"switch": kc.numbers_below(11)})],
+    actions=lambda setting: [
+        kc.Action("turn", _turn, _may_turn, {"switch": kc.numbers_below(11)}),
+        kc.Action("pass", _pass, _may_pass, {"switch": kc.numbers_below(10)}),
+    ],
     properties=[
         kc.sometimes("all-on", "all switches are on", lambda state: state.on.size() == 11),
         kc.recovers("all-off", "all switches can be turned off", lambda state: state.on.is_empty()),

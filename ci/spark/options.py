@@ -23,7 +23,7 @@ class ClusterOptions:
         master: Spark's master; None: what spark-submit says, else `local[workers,4]`.
         conf: settings, `spark.KEY=VALUE` each.
         handover: states of the first level that is left to Spark.
-        buckets: parts into which states are hashed, once for the whole run.
+        buckets: parts into which states are hashed at first.
         resume: go on after the last committed level.
         repair: derive damaged level files again before that.
         portable_code: compile for the oldest processor of this architecture.
@@ -60,7 +60,8 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--buckets", type=click.IntRange(2, 65_536), metavar="N",
-            help="disk, spark: parts of the visited set, a power of two (default 64; on clusters 4,096).",
+            help="disk, spark: parts of the visited set, a power of two, which Spark splits as levels grow (default 64; "
+                 "on clusters 4,096).",
         ),
         click.option("--resume", is_flag=True, help="disk, spark: go on after the last committed level of --out."),
         click.option(

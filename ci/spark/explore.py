@@ -100,11 +100,11 @@ class SparkEngine:
         compaction = Compaction(run.log, runner.spec.words, runner.merge, run.stop)
         compaction.open(run.commits)
         run.expand(runner, compaction)
-        if isinstance(run.log.out, ObjectPath):  # their rounds are files that Spark itself writes and reads
-            run.liveness = Liveness(None, "liveness and recovery are judged under Spark in an --out that is a folder")
-            return
         backward = SparkBackward(runner, run.log, run.commits, program, self.memory, run.report_backward)
         run.search_backward(lambda: backward.run(run.stop))
+        if isinstance(run.log.out, ObjectPath):  # its rounds are files that Spark itself writes and reads
+            run.liveness = Liveness(None, "liveness is judged under Spark in an --out that is a folder")
+            return
         live = SparkLiveness(runner, run.log, run.commits, program, self.memory, run.report_backward)
         run.search_liveness(lambda: live.run(run.stop))
 

@@ -60,7 +60,7 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--buckets", type=click.IntRange(2, 65_536), metavar="N",
-            help="disk, spark: parts of the visited set, a power of two, which Spark splits as levels grow (default 64; "
+            help="disk, spark: parts of the visited set, a power of two; Spark splits them as levels grow (default 64; "
                  "on clusters 4,096).",
         ),
         click.option("--resume", is_flag=True, help="disk, spark: go on after the last committed level of --out."),

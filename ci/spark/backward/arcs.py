@@ -12,7 +12,6 @@ import functools
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from attrs import frozen
 from kraftcheck.ci.dataset.store.groups import BucketRange
 from kraftcheck.ci.dataset.store.job import StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, read_states
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.backward.files import PartWriter, written_file
 from kraftcheck.ci.spark.backward.numbering import Numbering, Numbers
 from kraftcheck.ci.spark.exchange import FRAME, GROUP_RECORDS, Batches, candidate_row, candidate_rows
@@ -99,7 +99,7 @@ def _exits(kernel: BlockKernel, job: ArcsJob, source: int) -> Batches:
     waiting: list[Words] = []
     leaves: list[Numbers] = []
     stored = job.visited[depth]
-    for group, states in read_states(Path(stored.folder), stored.groups[first:last], spec.words):
+    for group, states in read_states(place_of(stored.folder), stored.groups[first:last], spec.words):
         base = job.numbering.first_of(group.bucket, depth)
         for at in range(0, len(states), STATES_AT_ONCE):
             numbers = np.arange(base + at, base + min(at + STATES_AT_ONCE, len(states)))
@@ -170,7 +170,7 @@ class _Part:
 
     def made(self, rows: Iterator[tuple[int, Any]]) -> dict[str, Any]:
         """Write the part; its description."""
-        spec, folder, expanded = self._kernel.spec, Path(self._job.folder), 0
+        spec, folder, expanded = self._kernel.spec, place_of(self._job.folder), 0
         with PartWriter(folder, "arcs") as writer:
             windows = self._windows()
             candidates, stop = None, 0
@@ -216,7 +216,7 @@ class _Part:
         count = numbering.first(hi) - numbering.first(lo)
         candidates, chosen = CandidateSet(self._kernel, count + BATCH), BucketRange(lo, hi, spec.bucket_bits)
         for depth, stored in enumerate(self._job.visited):
-            for group, states in read_states(Path(stored.folder), stored.groups.within(chosen), spec.words):
+            for group, states in read_states(place_of(stored.folder), stored.groups.within(chosen), spec.words):
                 first = numbering.first_of(group.bucket, depth)
                 numbers = np.arange(first, first + len(states))
                 candidates.gather(np.column_stack([states, numbers.astype(np.uint64)]))

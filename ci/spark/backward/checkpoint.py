@@ -1,15 +1,19 @@
-"""The checkpoint of a backward search: one document that names the files of the last finished round."""
+"""The checkpoint of a backward search: a document that names the files of the last finished round.
+
+Each round has a document of its own, and those of rounds before it go: in a store an object is made only where there
+is none.
+"""
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from attrs import define, field, fields, frozen
 
+from kraftcheck.ci.dataset.store.folders import remove_folder
+from kraftcheck.ci.dataset.store.objects import AnyPath, by_name
 from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
 from kraftcheck.ci.spark.backward.files import check_written, file_of, is_whole
 from kraftcheck.ci.spark.backward.rounds import PartFiles
@@ -18,7 +22,6 @@ from kraftcheck.ci.terminal.refusal import Refusal
 FOLDER = "backward"
 """Below a run's folder, until every property is judged."""
 
-DOCUMENT = "search.json"
 NAMES = tuple(one.name for one in fields(PartFiles))
 
 
@@ -38,6 +41,11 @@ class Progress:
     own: Sequence[Sequence[int]]
 
 
+def document_of(rounds: int) -> str:
+    """The name of the document of a round."""
+    return f"round-{rounds:05}.json"
+
+
 def part_files(document: Any) -> PartFiles:
     """The files of a part that a document names."""
     return PartFiles(**{name: file_of(document.get(name)) for name in NAMES})
@@ -52,12 +60,12 @@ class BackwardLog:
         check: refuses to write once another driver may have taken over.
     """
 
-    out: Path
+    out: AnyPath
     check: Callable[[], None]
     _of: Any = field(default=None)
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> AnyPath:
         """Where its files are."""
         return self.out / FOLDER
 
@@ -68,18 +76,25 @@ class BackwardLog:
             of: what it belongs to.
         """
         self._of = of
-        try:
-            document, _ = read_sealed(self.folder / DOCUMENT, "")
-        except Refusal:
-            document = {}
-        if document.get("of") == of:
-            progress = Progress(document["rounds"], tuple(map(part_files, document["parts"])), document["own"])
-            if all(is_whole(self.folder, file) for file in _files(progress)):
+        for place in reversed(by_name(self.folder.glob("*.json"))):
+            progress = self._read(place)
+            if progress is not None:
                 self._sweep(progress)
                 return progress
         self.remove()
         self.folder.mkdir()
         return None
+
+    def _read(self, place: AnyPath) -> Progress | None:
+        """What a document says; None where it or one of its files is not what was written, or of another search."""
+        try:
+            document, _ = read_sealed(place, "")
+        except Refusal:
+            return None
+        if document.get("of") != self._of or place.name != document_of(document["rounds"]):
+            return None
+        progress = Progress(document["rounds"], tuple(map(part_files, document["parts"])), document["own"])
+        return progress if all(is_whole(self.folder, file) for file in _files(progress)) else None
 
     def results(self, rows: Iterable[Any]) -> list[dict[str, Any]]:
         """What tasks say of their parts, once the driver sees the files that they wrote.
@@ -100,20 +115,20 @@ class BackwardLog:
             for part in progress.parts
         ]
         document = {"of": self._of, "rounds": progress.rounds, "parts": parts, "own": progress.own}
-        write_sealed(self.folder / DOCUMENT, document, self.check)
+        write_sealed(self.folder / document_of(progress.rounds), document, self.check)
         self._sweep(progress)
 
     def _sweep(self, progress: Progress) -> None:
         """Remove what the checkpoint does not name, such as files of lost attempts."""
-        named = {DOCUMENT, *(file.name for file in _files(progress) if file is not None)}
-        for path in self.folder.iterdir():
+        named = {document_of(progress.rounds), *(file.name for file in _files(progress) if file is not None)}
+        for path in by_name(self.folder.iterdir()):
             if path.name not in named:
                 path.unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Forget the search."""
         self.check()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_folder(self.folder)
 
 
 def _files(progress: Progress) -> Iterable[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -13,18 +12,21 @@ import pyarrow.parquet as pq
 from attrs import asdict, define, field, frozen
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError
-from kraftcheck.ci.dataset.store.levelfiles import COMPRESSION, DamagedLevelError, DigestingFile
-from kraftcheck.ci.terminal.files import sha256_of
+from kraftcheck.ci.dataset.store.levelfiles import (
+    COMPRESSION,
+    DamagedLevelError,
+    DigestingFile,
+    LevelFile,
+    new_file,
+    source_of,
+    verify,
+)
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 
 
 @frozen
-class PartFile:
-    """A file with rows, bytes and their SHA-256; it counts once the checkpoint names it."""
-
-    name: str
-    rows: int
-    bytes: int
-    sha256: str
+class PartFile(LevelFile):
+    """A file that counts once a checkpoint names it."""
 
     def document(self) -> dict[str, Any]:
         """For a result row or a checkpoint."""
@@ -35,7 +37,7 @@ class PartFile:
 class PartWriter:
     """Writes columns of numbers, some row groups; as a context it removes the file when something fails."""
 
-    folder: Path
+    folder: AnyPath
     kind: str
     _name: str = field(init=False)
     _file: DigestingFile | None = field(init=False, default=None)
@@ -73,7 +75,7 @@ class PartWriter:
             return
         if self._file is None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._file = DigestingFile(self.folder / self._name)
+            self._file = new_file(self.folder / self._name)
             self._writer = pq.ParquetWriter(
                 pa.PythonFile(self._file, mode="w"), table.schema, compression=COMPRESSION, use_dictionary=False,
                 write_page_checksum=True,
@@ -88,14 +90,14 @@ class PartWriter:
         return PartFile(self._name, self._rows, self._file.size, self._file.hexdigest())
 
 
-def written_file(folder: Path, kind: str, **columns: Any) -> PartFile | None:
+def written_file(folder: AnyPath, kind: str, **columns: Any) -> PartFile | None:
     """A file of one row group; None of no rows."""
     with PartWriter(folder, kind) as writer:
         writer.write(**columns)
     return writer.result()
 
 
-def read_groups(folder: Path, file: PartFile | None, *names: str) -> Iterator[list[Any]]:
+def read_groups(folder: AnyPath, file: PartFile | None, *names: str) -> Iterator[list[Any]]:
     """The row groups of a file, as arrays.
 
     Raises:
@@ -105,7 +107,7 @@ def read_groups(folder: Path, file: PartFile | None, *names: str) -> Iterator[li
         return
     path, rows = folder / file.name, 0
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as source:
+        with pq.ParquetFile(source_of(path), page_checksum_verification=True) as source:
             for number in range(source.num_row_groups):
                 table = source.read_row_group(number, columns=list(names), use_threads=False)
                 rows += table.num_rows
@@ -121,7 +123,7 @@ def file_of(document: Any) -> PartFile | None:
     return None if document is None else PartFile(**document)
 
 
-def check_written(folder: Path, file: PartFile | None) -> None:
+def check_written(folder: AnyPath, file: PartFile | None) -> None:
     """Check that the driver sees a file that a job wrote.
 
     Raises:
@@ -132,14 +134,15 @@ def check_written(folder: Path, file: PartFile | None) -> None:
         raise JobFailedError(f"a job left no file {file.name} in {folder}: {mend}")
 
 
-def _is_there(folder: Path, file: PartFile) -> bool:
+def _is_there(folder: AnyPath, file: PartFile) -> bool:
     """Whether a file is there with its size."""
+    path = folder / file.name
     try:
-        return (folder / file.name).stat().st_size == file.bytes
+        return (path.size() if isinstance(path, ObjectPath) else path.stat().st_size) == file.bytes
     except OSError:
         return False
 
 
-def is_whole(folder: Path, file: PartFile | None) -> bool:
+def is_whole(folder: AnyPath, file: PartFile | None) -> bool:
     """Whether a file has the bytes that were written."""
-    return file is None or (_is_there(folder, file) and sha256_of(folder / file.name) == file.sha256)
+    return file is None or verify(folder, file) is None

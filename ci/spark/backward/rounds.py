@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from attrs import frozen
 
+from kraftcheck.ci.dataset.store.objects import AnyPath
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.backward.arcs import ways_of
 from kraftcheck.ci.spark.backward.files import PartFile, read_groups, written_file
 from kraftcheck.ci.spark.backward.numbering import Numbering, Numbers
@@ -81,7 +82,7 @@ def flow_task(shipped: Callable[[], BlockSpec], job: RoundJob) -> Callable[[Batc
 
 def _flows(spec: BlockSpec, job: RoundJob, part: int) -> Iterator[Numbers]:
     """What flows from the states of a part, as (number, bits), each source once for each row group of arcs."""
-    folder, files = Path(job.folder), job.parts[part]
+    folder, files = place_of(job.folder), job.parts[part]
     first, last = job.numbering.states_of(part)
     if job.first:
         yield from (np.column_stack(pairs) for pairs in read_groups(folder, files.leaves, "number", "bits"))
@@ -97,7 +98,7 @@ def _flows(spec: BlockSpec, job: RoundJob, part: int) -> Iterator[Numbers]:
         yield folded(sources[flows], got[flows])
 
 
-def marks_of(folder: Path, files: PartFiles, count: int) -> Numbers:
+def marks_of(folder: AnyPath, files: PartFiles, count: int) -> Numbers:
     """The marks of a part; a copy that can be raised.
 
     Raises:
@@ -149,7 +150,7 @@ def raise_task(shipped: Callable[[], BlockSpec], job: RoundJob) -> Callable[[Bat
 
 
 def _raised(job: RoundJob, part: int, pairs: Numbers) -> dict[str, Any]:
-    folder, (first, last) = Path(job.folder), job.numbering.states_of(part)
+    folder, (first, last) = place_of(job.folder), job.numbering.states_of(part)
     marks = marks_of(folder, job.parts[part], last - first)
     pairs = folded(pairs[:, 0], pairs[:, 1])
     own = pairs[:, 0] - first

@@ -20,7 +20,6 @@ from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.search.origins import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import Commit
-from kraftcheck.ci.dataset.store.objects import on_disk
 from kraftcheck.ci.dataset.store.places import StatePlace
 from kraftcheck.ci.spark.backward.arcs import ArcsJob, arcs_task, exits_task, splits_of, ways_of
 from kraftcheck.ci.spark.backward.checkpoint import BackwardLog, Progress, part_files
@@ -104,7 +103,7 @@ class SparkBackward:
 
     def __attrs_post_init__(self) -> None:
         """Lay out the marks."""
-        self._kept = BackwardLog(on_disk(self.log.out), self.log.check_lease)
+        self._kept = BackwardLog(self.log.out, self.log.check_lease)
         self._bits = Bits(len(self.program.recovers))
 
     def run(self, stop: threading.Event) -> Recoverability:

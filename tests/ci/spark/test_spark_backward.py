@@ -13,7 +13,7 @@ from attrs import define, evolve
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.spark.backward import arcs, search
-from kraftcheck.ci.spark.backward.checkpoint import DOCUMENT, FOLDER
+from kraftcheck.ci.spark.backward.checkpoint import FOLDER, document_of
 from kraftcheck.ci.spark.backward.rounds import folded
 from kraftcheck.ci.spark.backward.search import SparkBackward
 from kraftcheck.ci.spark.small import rows_here
@@ -172,7 +172,7 @@ def test_a_checkpoint_that_is_not_whole_is_not_taken_up(
     run, spec = committed(program, tmp_path)
     whole, _ = judged(program, run, Here(spec), 0)
     judged(program, run, Here(spec), 0, 2)
-    document = tmp_path / FOLDER / DOCUMENT
+    document = tmp_path / FOLDER / document_of(2)
     path = next(path for path in sorted(document.parent.iterdir()) if path.name.startswith("marks"))
     if edit == "lost":
         path.unlink()

@@ -18,9 +18,12 @@ from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.lease import NAME
 from kraftcheck.ci.dataset.store.objects import ObjectPath
 from kraftcheck.ci.dataset.store.sight import SightError
+from kraftcheck.ci.spark.backward.checkpoint import FOLDER, document_of
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.search.explore import explore
 from tests import toys
 from tests.ci.spark.levels import HELD, AttemptLostError, begun, facts, finished, native_facts, program_of
+from tests.ci.spark.test_spark_backward import WAYS, Here, committed, judged, small_parts, verdicts
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 
@@ -85,6 +88,23 @@ def test_tasks_at_a_url_find_what_is_found_natively(store: ObjectPath) -> None:
     data = Dataset.open(store)
     assert data.complete
     assert data.checked
+
+
+def test_recovery_is_judged_at_a_url(store: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backward search whose rounds are objects goes on after a stop, and gives the native verdicts."""
+    small_parts(monkeypatch)
+    program = program_of(WAYS)
+    run, spec = committed(program, store)
+    cut, _ = judged(program, run, Here(spec), 0, 1)
+    assert cut.findings is None
+    assert [place.name for place in (store / FOLDER).glob("*.json")] == [document_of(1)]
+    found, second = judged(program, run, Here(spec), 0)
+    assert second.resumed == 1
+    native = explore(program, clock=lambda: 0.0)
+    both = (verdicts(run, found), native.verdicts)
+    mine, theirs = ([(v.claim, type(v.verdict), v.depth) for v in one if v.kind == "recovers"] for one in both)
+    assert mine == theirs
+    assert not (store / FOLDER).exists()
 
 
 @pytest.mark.parametrize("seed", [0])

@@ -25,7 +25,8 @@ def test_a_cluster_explores_into_a_store(store: ObjectPath, tmp_path: Path) -> N
     report, memory = tmp_path / "report.json", ("--conf", "spark.driver.memory=512m")
     with standalone(tmp_path, 2, {"PYTHONPATH": str(ROOT)}) as one:
         cluster = ("--master", one.url, "--conf", "spark.executor.memory=512m", "--conf", f"spark.driver.host={HOST}")
-        words = ("explore", *SYSTEM, "--engine", "spark", "--out", store, "--handover", 20_000, *cluster, *memory)
+        words = ("explore", *SYSTEM, "--engine", "spark", "--out", store, "--handover", 20_000, "--buckets", 16,
+                 *cluster, *memory)  # fmt: skip
         driver = start([*words, "--json", report, "--quiet"])
         out, err = driver.communicate(timeout=400)
         assert driver.returncode == 12, f"{out[-1000:]}{err[-2000:]}"

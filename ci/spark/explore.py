@@ -24,7 +24,7 @@ from kraftcheck.ci.spark.liveness.search import SparkLiveness
 from kraftcheck.ci.spark.options import ClusterOptions, default_buckets
 from kraftcheck.ci.spark.session import parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.spark.shipping import ship_sources
-from kraftcheck.ci.spark.small import SMALL
+from kraftcheck.ci.spark.small import SMALL, VISITED_BYTES
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.tasks import BlockSpec
@@ -88,7 +88,7 @@ class SparkEngine:
                     ship_sources(session, here / SOURCES)
                     if run.log.lease is not None and not session.sparkContext.master.startswith("local"):
                         check_sight_on(session, run.log.lease.sight(), place)
-                    yield SparkCluster.of(session, spec, place, self.small)
+                    yield SparkCluster.of(session, spec, place, self.small, min(self.memory // 4, VISITED_BYTES))
             finally:
                 (here / SOURCES).unlink(missing_ok=True)
 
@@ -100,6 +100,7 @@ class SparkEngine:
         compaction = Compaction(run.log, runner.spec.words, runner.merge, run.stop)
         compaction.open(run.commits)
         run.expand(runner, compaction)
+        runner.visited.clear()
         backward = SparkBackward(runner, run.log, run.commits, program, self.memory, run.report_backward)
         run.search_backward(lambda: backward.run(run.stop))
         if isinstance(run.log.out, ObjectPath):  # its rounds are files that Spark itself writes and reads

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from kraftcheck.ci.dataset.search.compaction import MergeJob, merge_tasks
 from kraftcheck.ci.dataset.search.levels import JobFailedError, JobResult, least
@@ -22,14 +22,15 @@ from kraftcheck.ci.dataset.store.groups import PLACE, Groups, Table
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile
 from kraftcheck.ci.dataset.store.stores import place_of
+from kraftcheck.ci.spark.driver_visited import DriverVisited
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.exchange import CANDIDATE_SCHEMA, Batches
 from kraftcheck.ci.spark.merges import merge_stages, merged_files
 from kraftcheck.ci.spark.session import is_embedded
-from kraftcheck.ci.spark.small import is_small, rows_here
+from kraftcheck.ci.spark.small import VISITED_BYTES, errors_of_a_job, is_small, rows_here
 from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, Stages, Task, level_stages
 from kraftcheck.ci.spark.times import JobTimes, stage_times
-from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS, BlockSpec
+from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS, BlockSpec, load_block_kernel
 
 MOVED = ("shuffled", "spilled", "shuffles")
 """What a job costs beside its tasks: bytes shuffled and spilled, and stages that shuffle."""
@@ -79,6 +80,8 @@ class SparkCluster:
         spec: the same on the driver.
         log: where Spark's messages go.
         small: levels with fewer states are expanded in the driver.
+        memory: bytes that the driver may take for the visited states meanwhile.
+        visited: they.
     """
 
     session: Any
@@ -86,12 +89,18 @@ class SparkCluster:
     spec: BlockSpec
     log: Path
     small: int = 0
+    memory: int = VISITED_BYTES
+    visited: DriverVisited = field(init=False, eq=False)
+
+    @visited.default
+    def _none_visited(self) -> DriverVisited:
+        return DriverVisited(load_block_kernel(self.spec), self.memory)
 
     @classmethod
-    def of(cls, session: Any, spec: BlockSpec, log: Path, small: int = 0) -> SparkCluster:
+    def of(cls, session: Any, spec: BlockSpec, log: Path, small: int = 0, memory: int = VISITED_BYTES) -> SparkCluster:
         """Ship the kernel once to every worker."""
         handle = session.sparkContext.broadcast(spec)
-        return cls(session, lambda: handle.value, spec, log, small)
+        return cls(session, lambda: handle.value, spec, log, small, memory)
 
     @property
     def most_bits(self) -> int:
@@ -139,16 +148,25 @@ class SparkCluster:
             JobFailedError: when it fails on all attempts; files without a manifest are left behind.
         """
         start, tasks = time.monotonic(), {"expand_tasks": len(level.splits), "sift_tasks": level.targets}
-        here, label = is_small(level, self.small), f"level {level.depth}"
-        level = evolve(level, descent=None) if here else level  # the driver keeps no memo
+        here, label = self._is_held(level), f"level {level.depth}"
+        if here:  # the driver keeps no memo, and drops what is visited when it expands
+            level = evolve(level, descent=None, visited=())
         with contextlib.nullcontext() if here else self._candidates(level) as files:
-            done = self.rows(level_stages(self.shipped, level, files), label, stop, here=here)
+            stages = level_stages(self.shipped, level, files, self.visited.others if here else None)
+            done = self.rows(stages, label, stop, here=here)
             if done is None:
                 return None
             rows, moved = done
             moved["shuffled"] += sum(file.stat().st_size for file in files.iterdir()) if files else 0
         cost = {"seconds": time.monotonic() - start, **tasks, "cores": level.cores, **moved}
         return job_result(rows, cost, level.bits)
+
+    def _is_held(self, level: LevelJob) -> bool:
+        """Whether a level is small, and the driver holds what is visited before it."""
+        if not is_small(level, self.small, self.visited):
+            return False
+        with errors_of_a_job(self.log):
+            return self.visited.catch_up(level)
 
     def merge(self, job: MergeJob, label: str, stop: threading.Event) -> list[tuple[str, Table]] | None:
         """Merge parts to the files of a run; None when it was cancelled because `stop` was set.

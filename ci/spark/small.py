@@ -6,6 +6,7 @@ files, wherever it was made.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from kraftcheck.ci.dataset.store.job import LevelJob
+from kraftcheck.ci.spark.driver_visited import DriverVisited
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.exchange import CANDIDATE_COLUMNS
 from kraftcheck.ci.spark.tasks import Stages
@@ -23,15 +25,27 @@ from kraftcheck.ci.spark.tasks import Stages
 SMALL = 1 << 13
 """States of a level below which its job is not worth Spark's."""
 
-MOST_VISITED = 1 << 21
-"""Visited states that the driver reads for a small level, at most."""
+VISITED_BYTES = 1 << 30
+"""Bytes of the visited states that the driver holds for small levels, at most."""
 
 
-def is_small(level: LevelJob, rows: int) -> bool:
-    """Whether a level of fewer than so many states is expanded by one task of each stage, which reads little."""
+def is_small(level: LevelJob, rows: int, visited: DriverVisited) -> bool:
+    """Whether a level of fewer than so many states is expanded, and the driver has room for all that is visited."""
     expanded = sum(split.rows for split in level.splits)
-    visited = sum(part.rows for part in level.visited)
-    return expanded < rows and (len(level.splits), level.targets) == (1, 1) and visited <= MOST_VISITED
+    return expanded < rows and visited.has_room(sum(part.rows for part in level.visited))
+
+
+@contextlib.contextmanager
+def errors_of_a_job(log: Path) -> Iterator[None]:
+    """What goes wrong meanwhile is told as of a job of Spark's.
+
+    Raises:
+        JobFailedError: then.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise job_error(RuntimeError(f"{type(error).__name__}: {error}"), log) from error
 
 
 def rows_here(stages: Stages, log: Path) -> list[Any]:
@@ -41,12 +55,10 @@ def rows_here(stages: Stages, log: Path) -> list[Any]:
         JobFailedError: when a task fails.
     """
     numbers = pa.RecordBatch.from_pydict({"id": list(range(stages.inputs))})
-    try:
+    with errors_of_a_job(log):
         candidates = pa.Table.from_batches(stages.first(iter([numbers])), schema=CANDIDATE_COLUMNS)
         ordered = candidates.sort_by([(name, "ascending") for name in ("target", "bucket", "source", "part")])
         batches = list(itertools.chain.from_iterable(map(stages.second, _parts(ordered, stages.targets))))
-    except Exception as error:
-        raise job_error(RuntimeError(f"{type(error).__name__}: {error}"), log) from error
     return [SimpleNamespace(**row) for batch in batches for row in batch.to_pylist()]
 
 

@@ -140,16 +140,20 @@ class CompactSet:
 
 
 def emit_compact_set(module: ir.Module, layout: Layout) -> None:
-    """The functions `admit` and `regrow` of a layout."""
+    """The functions `admit`, `seek` and `regrow` of a layout."""
     others = other_bytes(layout)
-    place = _emit_place(module, others)
+    place = _emit_place(module, others, adds=True)
     _emit_admit(module, layout.words, others, place)
+    _emit_seek(module, layout.words, others, _emit_place(module, others, adds=False))
     _emit_regrow(module, others, place)
 
 
-def _emit_place(module: ir.Module, others: Sequence[int]) -> Any:
-    """`place(control, quotient, other words...) -> PRESENT, ADDED_NOW or NO_ROOM`."""
-    function, b = begin(module, "place", [POINTER, WORD, *[WORD] * len(others)])
+def _emit_place(module: ir.Module, others: Sequence[int], *, adds: bool) -> Any:
+    """`place(control, quotient, other words...) -> PRESENT, ADDED_NOW or NO_ROOM`.
+
+    Without `adds` it is `look`, which leaves all as it is: whatever is not PRESENT is not there.
+    """
+    function, b = begin(module, "place" if adds else "look", [POINTER, WORD, *[WORD] * len(others)])
     control, quotient, *words = function.args
     compact = CompactSet(b, control, others)
     rest = b.shl(compact.rest(quotient), compact.tag_bits)
@@ -162,10 +166,11 @@ def _emit_place(module: ir.Module, others: Sequence[int]) -> Any:
             first = compact.read(here, compact.first_mask)
             vacant = b.icmp_unsigned("==", b.and_(first, compact.most_lines), word(0))
             with b.if_then(vacant):
-                compact.write(here, wanted, compact.first_mask)
-                for (at_other, mask), value in zip(compact.other_places(here), words, strict=True):
-                    compact.write(at_other, value, mask)
-                store(b, b.add(load(b, control, COUNT), word(1)), control, COUNT)
+                if adds:
+                    compact.write(here, wanted, compact.first_mask)
+                    for (at_other, mask), value in zip(compact.other_places(here), words, strict=True):
+                        compact.write(at_other, value, mask)
+                    store(b, b.add(load(b, control, COUNT), word(1)), control, COUNT)
                 b.ret(word(ADDED_NOW))
             same = b.icmp_unsigned("==", first, wanted)
             for (at_other, mask), value in zip(compact.other_places(here), words, strict=True):
@@ -203,13 +208,7 @@ def _emit_admit(module: ir.Module, words: int, others: Sequence[int], place: Any
         with b.if_then(full, likely=False):
             finish(NO_ROOM)
         first = element(b, records, b.mul(at.get(), stride))
-        with count_up(b, word(0), size) as k:
-            hashed = hash_words(b, state_at(b, element(b, first, b.mul(k, stride)), words))
-            quotient = b.lshr(b.shl(hashed, bucket_bits), bucket_bits)
-            store(b, quotient, quotients, k)
-            line = compact.line(compact.home(quotient))
-            prefetch(b, line, write=True)
-            prefetch(b, element(b, line, 64, BYTE), write=True)
+        _fetch_lines(b, compact, (first, size, stride, bucket_bits), words, quotients)
         with count_up(b, word(0), size) as k:
             record = element(b, first, b.mul(k, stride))
             other_words = [load(b, record, i) for i in range(1, words)]
@@ -223,6 +222,39 @@ def _emit_admit(module: ir.Module, words: int, others: Sequence[int], place: Any
                 added.add(word(1))
             at.add(word(1))
     finish(0)
+
+
+def _fetch_lines(b: ir.IRBuilder, compact: CompactSet, rows: Sequence[Any], words: int, quotients: Any) -> None:
+    """Store the quotients of some rows (the first, how many, stride, bits of the bucket), and ask for their lines."""
+    first, size, stride, bucket_bits = rows
+    with count_up(b, word(0), size) as k:
+        hashed = hash_words(b, state_at(b, element(b, first, b.mul(k, stride)), words))
+        quotient = b.lshr(b.shl(hashed, bucket_bits), bucket_bits)
+        store(b, quotient, quotients, k)
+        line = compact.line(compact.home(quotient))
+        prefetch(b, line, write=True)
+        prefetch(b, element(b, line, 64, BYTE), write=True)
+
+
+def _emit_seek(module: ir.Module, words: int, others: Sequence[int], look: Any) -> None:
+    """`seek(control, records, count, stride, bucket_bits, held, quotients) -> 0`: bytes `held[i]`, 1: it is there."""
+    function, b = begin(module, "seek", [POINTER, POINTER, *[WORD] * 3, POINTER, POINTER], public=True)
+    control, records, count, stride, bucket_bits, held, quotients = function.args
+    compact = CompactSet(b, control, others)
+    at = Local(b, word(0))
+    with repeat(b, lambda: b.icmp_unsigned("<", at.get(), count)):
+        left = b.sub(count, at.get())
+        size = b.select(b.icmp_unsigned("<", left, word(BATCH)), left, word(BATCH))
+        first = element(b, records, b.mul(at.get(), stride))
+        _fetch_lines(b, compact, (first, size, stride, bucket_bits), words, quotients)
+        with count_up(b, word(0), size) as k:
+            record = element(b, first, b.mul(k, stride))
+            other_words = [load(b, record, i) for i in range(1, words)]
+            result = b.call(look, [control, load(b, quotients, k), *other_words])
+            is_held = b.zext(b.icmp_unsigned("==", result, word(PRESENT)), BYTE)
+            store(b, is_held, held, b.add(at.get(), k), BYTE)
+        at.add(size)
+    b.ret(word(0))
 
 
 def _emit_regrow(module: ir.Module, others: Sequence[int], place: Any) -> None:

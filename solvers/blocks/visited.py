@@ -7,6 +7,7 @@ and a large one grows when it is fuller. So memory is full of states and not hal
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from attrs import frozen
 
 from kraftcheck.solvers.blocks.compactset import (
@@ -161,6 +162,14 @@ class CompactBucket:
             if result == NO_ROOM:
                 self._grow()
         return out[:added]
+
+    def holds(self, records: Words) -> npt.NDArray[np.bool_]:
+        """Which records (or states) of this bucket have a state of the set."""
+        rows = np.ascontiguousarray(records)
+        held = np.zeros(len(rows), dtype=np.bool_)
+        places, bits = (address(held), address(self._quotients)), self.kernel.spec.bucket_bits
+        self.kernel.seek(address(self._table.control), address(rows), len(rows), rows.shape[1], bits, *places)
+        return held
 
     def _grow(self) -> None:
         """Go over to a table with more lines; where states stand too close for that one too, with still more."""

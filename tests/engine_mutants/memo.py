@@ -1,15 +1,18 @@
-"""Mutants of the memo of successors that workers keep. They run without Spark."""
+"""Mutants of what workers and the driver hold in memory of visited states. They run without Spark."""
 
 from __future__ import annotations
 
-from tests.ci.spark import test_spark_levels
+from kraftcheck.ci.dataset.search.levels import JobFailedError
+from tests.ci.spark import test_spark_levels, test_spark_small
 from tests.engine_mutants.mutant import Killer, Mutant
-from tests.solvers.blocks import test_memo
+from tests.solvers.blocks import test_compact_set, test_memo
 
 LOST = Killer(test_spark_levels.test_a_lost_attempt_changes_nothing, (0, 0))
 MEMO_APART = Killer(test_memo.test_states_whose_hashes_meet_stay_apart)
 STAMPS = Killer(test_memo.test_a_memo_without_stamps_is_emptied)
 TWO_RUNS = Killer(test_spark_levels.test_two_runs_in_one_worker_share_no_memo, (1,))
+CROWDED = Killer(test_compact_set.test_states_of_one_place_stay_apart, (0, 0))
+ONLY_COMMITTED = Killer(test_spark_small.test_only_committed_states_are_dropped)
 SEQUENCES = tuple(test_memo.SEQUENCES)
 
 
@@ -41,4 +44,22 @@ MEMO = (
     Mutant("memo-last-lost", "What waits for the memo when a block of states ends is lost.",
            "solvers.blocks.expansion_kernel:emit_expand_with_memo", "    settle()\n    b.ret(at.get())",
            "    b.ret(at.get())", TWO_RUNS),
+)  # fmt: skip
+
+HELD = (
+    Mutant("small-visited-adds", "What the driver looks for among visited states counts as visited from then on.",
+           "solvers.blocks.compactset:_emit_place", "                if adds:", "                if True:",
+           ONLY_COMMITTED, (JobFailedError,)),
+    Mutant("small-visited-crowded", "A state counts as visited where all lines that it may stand in are full.",
+           "solvers.blocks.compactset:_emit_seek", '"==", result, word(PRESENT)', '"!=", result, word(ADDED_NOW)',
+           CROWDED),
+    Mutant("small-visited-later", "An earlier level that is made again meets the states of later ones as visited.",
+           "ci.spark.driver_visited:DriverVisited.catch_up", "if self._levels > level.depth:", "if False:",
+           ONLY_COMMITTED, (JobFailedError,)),
+    Mutant("small-visited-uncounted", "Visited states that the driver did not find are not missed.",
+           "ci.spark.driver_visited:DriverVisited._take", " or self.count != rows", "",
+           Killer(test_spark_small.test_a_visited_state_that_is_not_there_is_damage)),
+    Mutant("small-visited-behind", "The driver does not add the last committed level to what it holds.",
+           "ci.spark.driver_visited:DriverVisited._take", "if depth > self._levels:", "if depth > self._levels + 1:",
+           Killer(test_spark_small.test_small_levels_have_the_files_of_jobs, (0,)), (JobFailedError,), slow=True),
 )  # fmt: skip

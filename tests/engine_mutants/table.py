@@ -10,7 +10,7 @@ from tests.engine_mutants.distributed import BLOCKS, COMMITS, COMPACT, MANIFESTS
 from tests.engine_mutants.equivalent import EQUIVALENT
 from tests.engine_mutants.liveness import LASSOS, SUSPECTS, SWEEPS
 from tests.engine_mutants.liveness import VERDICTS as LIVENESS
-from tests.engine_mutants.memo import MEMO
+from tests.engine_mutants.memo import HELD, MEMO
 from tests.engine_mutants.mutant import Mutant
 from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.orders import INDEPENDENCE, PROVEN_SYMMETRY, SELECTION
@@ -48,6 +48,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Rows of the check in processes": ROWS,
     "Blocks of a distributed search": BLOCKS,
     "The memo of successors": MEMO,
+    "Visited states that the driver holds": HELD,
     "Tasks and jobs of a distributed search": TASKS,
     "Backward search under Spark": BACKWARD,
     "Levels that are committed": COMMITS,

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.dataset.search.compaction import Compaction
 from kraftcheck.ci.dataset.search.levels import JobFailedError, plan
-from kraftcheck.ci.dataset.store.levelfiles import footer
-from kraftcheck.ci.spark import small, tasks
+from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, footer
+from kraftcheck.ci.spark import exchange, tasks
+from kraftcheck.ci.spark.driver_visited import WORD_BYTES, DriverVisited
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.small import SMALL, is_small
 from kraftcheck.model.language.system import System
@@ -51,6 +54,7 @@ def test_small_levels_have_the_files_of_jobs(
 ) -> None:
     """Without any job of Spark's a run of small levels has the bytes that jobs write, in whatever order they come."""
     monkeypatch.setattr(tasks, "Expansion", functools.partial(Expansion, capacity=1))
+    monkeypatch.setattr(exchange, "GROUP_RECORDS", 4)
     program = program_of(system, scope)
     by_jobs, runner = begun(program, tmp_path / "jobs")
     by_jobs.expand(runner)
@@ -62,19 +66,68 @@ def test_small_levels_have_the_files_of_jobs(
     assert all(level.cost["shuffles"] == level.cost["shuffled"] == 0 for level in here.commits[1:])
 
 
-def test_larger_levels_are_left_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A level of as many states as the limit, of more tasks, or with much to read becomes a job of Spark's."""
+def test_larger_levels_are_left_to_spark(tmp_path: Path) -> None:
+    """A level of as many states as the limit, or after more visited states than the driver holds, is Spark's."""
     run, runner = begun(program_of(toys.HASTY, "5"), tmp_path, handover=500)
     level, rows = plan(runner, run.log, run.commits), run.commits[-1].rows
+    held = DriverVisited(run.blocks, run.distinct * WORD_BYTES * runner.spec.words)
     assert rows >= 500
-    assert is_small(level, rows + 1)
-    assert not is_small(level, rows)
-    assert not is_small(evolve(level, targets=2), rows + 1)
-    assert not is_small(evolve(level, splits=(level.splits[0], level.splits[0][:0])), rows + 1)
-    monkeypatch.setattr(small, "MOST_VISITED", run.distinct - 1)
-    assert not is_small(level, rows + 1)
+    assert is_small(level, rows + 1, held)
+    assert not is_small(level, rows, held)
+    held.memory -= 1
+    assert not is_small(level, rows + 1, held)
     with pytest.raises(NoSparkError):
         cluster(runner, tmp_path, rows).run(level, threading.Event())
+
+
+def test_what_the_driver_has_no_room_for_is_left_to_spark(tmp_path: Path) -> None:
+    """Where a table would outgrow its share, nothing is held, and the level is a job of Spark's."""
+    run, runner = begun(program_of(toys.HASTY, "5"), tmp_path, handover=2_000)
+    level, one = plan(runner, run.log, run.commits), cluster(runner, tmp_path)
+    assert one.visited.catch_up(level)
+    assert one.visited.count == run.distinct
+    one.visited.clear()
+    one.visited.memory = runner.spec.buckets
+    assert not one.visited.catch_up(level)
+    assert one.visited.count == 0
+
+
+def by_cluster(run: DatasetRun, one: SparkCluster, depth: int) -> tuple[int, list[int]]:
+    """The states of a level that is made again after those before it, and the buckets that have some."""
+    level = plan(one, run.log, run.commits[:depth])
+    result = one.run(evolve(level, folder=str(run.log.scratch() / str(depth))), threading.Event())
+    assert result is not None
+    return result.groups.rows, result.groups.table["bucket"].tolist()
+
+
+def test_only_committed_states_are_dropped(tmp_path: Path) -> None:
+    """A level that is made twice, and one before it, have the states that they had at first."""
+    run, runner = begun(program_of(toys.HASTY, "3"), tmp_path)
+    run.expand(runner)
+    one = cluster(runner, tmp_path)
+    for depth in (4, 4, 6, 3, 3):
+        expected = run.commits[depth]
+        assert by_cluster(run, one, depth) == (expected.rows, expected.groups.table["bucket"].tolist())
+
+
+def test_small_levels_read_merged_levels(tmp_path: Path) -> None:
+    """With old levels merged to runs, small levels are found as natively."""
+    program = program_of(toys.HASTY, "3")
+    run, runner = begun(program, tmp_path)
+    one = cluster(runner, tmp_path)
+    run.expand(one, Compaction(run.log, runner.spec.words, one.merge, run.stop, 2))
+    assert run.commits[-1].last
+    assert facts(finished(run)) == native_facts(program)
+
+
+def test_a_visited_state_that_is_not_there_is_damage(tmp_path: Path) -> None:
+    """Levels with fewer states than their manifests say are not held."""
+    run, runner = begun(program_of(toys.HASTY, "5"), tmp_path, handover=500)
+    level, one = plan(runner, run.log, run.commits), cluster(runner, tmp_path)
+    twice = evolve(level, visited=(*level.visited[:-1], level.visited[0]))
+    with pytest.raises(DamagedLevelError, match="states up to there instead of"):
+        one.visited.catch_up(twice)
+    assert one.visited.count == 0
 
 
 def test_damage_is_told_as_of_a_job(tmp_path: Path) -> None:

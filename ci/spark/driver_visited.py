@@ -1,0 +1,108 @@
+"""The visited states in the driver's memory, while levels are small: a job would read all of them for each level.
+
+It holds states of committed levels alone, as they are read from their files: what an attempt finds is not in it before
+the level is committed and read. So it drops exactly what the second stage of a job would.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+
+from kraftcheck.ci.dataset.store.job import LevelJob, Part
+from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
+from kraftcheck.ci.dataset.store.runs import StoredRun
+from kraftcheck.solvers.blocks.tasks import BlockKernel, Sorted, blocks_of
+from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
+from kraftcheck.solvers.machine_code.threads import ThreadPool
+
+WORD_BYTES = 16
+"""Bytes that the table of a set has for each word of a state, at most about."""
+
+WINDOW_ROWS = 1 << 19
+"""States that a thread reads at once, about."""
+
+
+@define
+class DriverVisited:
+    """The visited states up to a level.
+
+    Attributes:
+        kernel: functions on blocks.
+        memory: bytes that it may take.
+    """
+
+    kernel: BlockKernel
+    memory: int
+    _buckets: list[CompactBucket] = field(factory=list)
+    _levels: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many states it has."""
+        return sum(bucket.count for bucket in self._buckets)
+
+    def has_room(self, rows: int) -> bool:
+        """Whether so many states fit."""
+        return rows * self.kernel.spec.words * WORD_BYTES <= self.memory
+
+    def clear(self) -> None:
+        """Give back the memory."""
+        self._buckets, self._levels = [], 0
+
+    def catch_up(self, level: LevelJob) -> bool:
+        """Hold the visited states of a job, and no others; false, and nothing is held, when they do not fit.
+
+        Raises:
+            DamagedLevelError, DamagedRunError: when what is read is not what was written.
+        """
+        if self._levels > level.depth:
+            self.clear()
+        try:
+            self._take(level)
+        except OutOfMemoryError:
+            self.clear()
+            return False
+        except BaseException:
+            self.clear()
+            raise
+        self._levels = level.depth
+        return True
+
+    def _take(self, level: LevelJob) -> None:
+        buckets = self.kernel.spec.buckets
+        if not self._buckets:
+            self._buckets = [CompactBucket(self.kernel, self.memory // buckets) for _ in range(buckets)]
+        depth = 0
+        with ThreadPool(os.cpu_count() or 1) as pool:
+            for part in level.visited:
+                depth = part.last if isinstance(part, StoredRun) else depth + 1
+                if depth > self._levels:  # of a run that began before, states that are there are met again
+                    self._read(part, pool)
+        rows = sum(part.rows for part in level.visited)
+        if depth != level.depth or self.count != rows:
+            raise DamagedLevelError(f"{level.frontier}: {self.count:,} states up to there instead of {rows:,}")
+
+    def _read(self, part: Part, pool: ThreadPool) -> None:
+        buckets = len(self._buckets)
+        windows = min(buckets, part.rows // WINDOW_ROWS + 1)
+
+        def visit(_: int, window: int) -> None:
+            lo, hi = window * buckets // windows, (window + 1) * buckets // windows
+            for bucket, states in part.blocks(lo, hi, self.kernel.spec.words):
+                self._buckets[bucket].admit(states)
+
+        pool.run(windows, visit)
+
+    def others(self, drained: Sorted) -> Sorted:
+        """The records whose states are not among them, in order, and how many each bucket has."""
+        records, counts = drained
+        left = np.zeros_like(counts)
+        kept: list[Any] = [records[:0]]
+        for bucket, block in blocks_of(drained):
+            kept.append(block[~self._buckets[bucket].holds(block)])
+            left[bucket] = len(kept[-1])
+        return np.concatenate(kept), left

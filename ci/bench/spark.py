@@ -78,7 +78,7 @@ CASES = (
     SparkCase("two-million", "elections", "default", "fixed", handover=20_000),
     SparkCase("without-merges", "elections", "default", "fixed", handover=20_000, most=1 << 30),
     SparkCase("rounds-of-jobs", "elections", "directories", "kafka-4.0", handover=20_000, memory=0),
-    SparkCase("twenty-five-million", "elections", "default", "kafka-4.0"),
+    SparkCase("twenty-five-million", "elections", "default", "kafka-4.0", small=SMALL_LEVEL, memory=2 << 30),
     SparkCase("beyond-memory", "replication", "one-crash", "fixed", conf={"spark.driver.memory": "480m"}),
 )
 DEFAULT_CASES = ("fixed-cost", "small-levels", "one-million", "two-million", "twenty-five-million")
@@ -214,6 +214,7 @@ def spark(
             run.start()
             cluster = SparkCluster.of(session, spec, Path(place) / "spark.log", case.small)
             run.expand(cluster, Compaction(log, spec.words, cluster.merge, run.stop, case.most))
+            cluster.visited.clear()
             seconds = time.perf_counter() - start
             if case.memory is not None:
                 backward = SparkBackward(cluster, log, run.commits, traced, case.memory, lambda *_: None)

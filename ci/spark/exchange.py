@@ -192,6 +192,12 @@ class Places:
     path: Path
     table: npt.NDArray[np.int64] = field(eq=False)
 
+    @classmethod
+    def of(cls, folder: Path, block: Any) -> Places:
+        """What a row says that `CandidateFile.rows` gave."""
+        name, _, table = bytes(block).partition(b"\n")
+        return cls(folder / name.decode(), np.frombuffer(table, dtype=np.int64).reshape(-1, 4))
+
     def read(self, lo: int, hi: int, record: int) -> Iterator[Words]:
         """The records of the buckets lo..hi-1, blocks that follow each other in the file at once.
 
@@ -231,8 +237,7 @@ def from_files(batches: Batches, spec: BlockSpec, folder: Path) -> Iterator[byte
             if bucket == FRAME:
                 yield block.as_py()
                 continue
-            name, _, table = block.as_py().partition(b"\n")
-            found[source] = Places(folder / name.decode(), np.frombuffer(table, dtype=np.int64).reshape(-1, 4))
+            found[source] = Places.of(folder, block.as_buffer())
     ordered = [found[source] for source in sorted(found)]
     for lo, hi, size in _groups(ordered, spec):
         blocks = itertools.chain.from_iterable(places.read(lo, hi, spec.record) for places in ordered)

@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,7 @@ class SparkCluster:
         here, label = self._is_held(level), f"level {level.depth}"
         if here:  # the driver keeps no memo, and drops what is visited when it expands
             level = evolve(level, descent=None, visited=())
-        with contextlib.nullcontext() if here else self._candidates(level) as files:
+        with contextlib.nullcontext() if here else self._exchange(level) as files:
             stages = level_stages(self.shipped, level, files, self.visited.others if here else None)
             done = self.rows(stages, label, stop, here=here)
             if done is None:
@@ -178,14 +179,20 @@ class SparkCluster:
         done = self.rows(merge_stages(self.shipped, job, tasks), label, stop, here=tasks == 1)
         return None if done is None else merged_files(done[0], tasks)
 
+    def _exchange(self, level: LevelJob) -> AbstractContextManager[Path | None]:
+        place = place_of(level.folder)
+        return self.exchange((place if isinstance(place, Path) else self.log).parent)
+
     @contextlib.contextmanager
-    def _candidates(self, level: LevelJob) -> Iterator[Path | None]:
-        """A folder for the candidates of a job, where all tasks are on this machine; a run that goes on removes it."""
+    def exchange(self, where: Path) -> Iterator[Path | None]:
+        """A folder in another for what goes from stage to stage, where all tasks are on this machine.
+
+        A run that goes on removes it.
+        """
         if not is_embedded(self.session.sparkContext):
             yield None
             return
-        place = place_of(level.folder)
-        folder = (place if isinstance(place, Path) else self.log).parent / f"{GONE}{uuid.uuid4().hex}"
+        folder = where / f"{GONE}{uuid.uuid4().hex}"
         folder.mkdir(parents=True)
         try:
             yield folder

@@ -13,8 +13,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from kraftcheck.solvers.blocks import compactset, expansion_kernel, memo, recordset
+from kraftcheck.solvers.blocks import closure, compactset, expansion_kernel, memo, recordset
 from kraftcheck.solvers.blocks import tasks as blocks
+from kraftcheck.solvers.blocks.closure import emit_closure
 from kraftcheck.solvers.blocks.compactset import emit_compact_set, other_bytes
 from kraftcheck.solvers.blocks.expansion_kernel import emit_expand, emit_expand_with_memo
 from kraftcheck.solvers.blocks.recordset import (
@@ -73,6 +74,7 @@ def emit_block_kernel(program: Program) -> ir.Module:
     if program.recovers:
         emit_survey(module, program)
         _emit_exits(module, geometry, emit_follow(module, plan, kinds, len(program.recovers)))
+        emit_closure(module, mark_bytes(len(program.recovers)))
     if program.liveness.claims:
         emit_appraise(module, program)
         _emit_steps(module, plan, geometry, step)
@@ -155,7 +157,7 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: C
     """
     processor = target or host()
     text = hashlib.sha256(f"{cache_key(program)} blocks {processor}".encode())
-    for source in (blocks, recordset, memo, expansion_kernel, compactset):
+    for source in (blocks, recordset, memo, expansion_kernel, compactset, closure):
         text.update(Path(str(source.__file__)).read_bytes())
     text.update(Path(__file__).read_bytes())
     key = text.hexdigest()

@@ -98,7 +98,7 @@ class BlockKernel:
         names = {"expand": 10, "expand_with_memo": 10, "recall": 5, "gather": 4, "strike": 5, "find": 5}
         names |= {"tally": 4, "scatter": 5, "bits": 4, "successors": 5, "admit": 7, "seek": 7, "regrow": 2}
         if spec.recovers:
-            names |= {"survey": 3, "exits": 7}
+            names |= {"survey": 3, "exits": 7, "deal": 7, "flow": 9}
         if spec.truth_words:
             names |= {"appraise": 3, "steps": 6}
         self._functions = {name: self._library.function(name, count) for name, count in names.items()}

@@ -8,10 +8,12 @@ from tests.ci.spark.faults import test_kinds
 from tests.ci.spark.test_spark_damage import DAMAGES
 from tests.engine_mutants.distributed import APART, BATCHES
 from tests.engine_mutants.mutant import Killer, Mutant
+from tests.solvers.blocks import test_closure
 
 CUT_BACKWARD = Killer(test_spark_backward.test_what_was_cut_is_uncertain, (1,))
 FOLDED = Killer(test_spark_backward.test_what_flows_to_a_state_is_all_bits)
 
+FIXPOINT = Killer(test_closure.test_marks_rise_to_the_fixpoint, (0,))
 FLIPPED = Killer(test_kinds.test_a_damaged_checkpoint_is_not_believed, (tuple(DAMAGES).index("flipped at 0.3"),))
 ROUND = Killer(test_kinds.test_a_damaged_round_is_computed_again, (tuple(DAMAGES).index("swapped"),))
 
@@ -30,17 +32,35 @@ BACKWARD = (
     Mutant("arcs-out-lost", "A step to a state that was not explored is not noted.",
            "ci.spark.backward.arcs:_Part._list", "self._leaves.append(", "list(", CUT_BACKWARD),
     Mutant("arcs-cut-lost", "That a domain cuts a way is not brought to the state.",
-           "ci.spark.backward.arcs:_Part.made", "self._leaves.append(frame[1:].reshape(-1, 2))", "pass",
+           "ci.spark.backward.arcs:_Part.made", "self._leaves.append(frame[2:].reshape(-1, 2))", "pass",
            backward(1, 0)),
     Mutant("leaves-unread-in-rounds", "What leads out of the explored states is not read in the first round.",
            "ci.spark.backward.rounds:_flows", 'files.leaves, "number"', 'None, "number"', backward(1, 0)),
     Mutant("leaves-unread-here", "What leads out of the explored states is not read in the driver.",
-           "ci.spark.backward.search:SparkBackward._here", 'part.leaves, "number"', 'None, "number"',
+           "ci.spark.backward.search:SparkBackward._here", 'files.leaves, "number"', 'None, "number"',
            backward(1, 1)),
-    Mutant("window-unlisted", "The steps into the last buckets of a window are lost.",
+    Mutant("window-unlisted", "The steps into a window are lost but for those that fill a row group.",
            "ci.spark.backward.arcs:_Part.made",
-           "self._list(writer, candidates, waiting)\n                candidates, stop", "candidates, stop",
-           backward(2, 0)),
+           "                        waiting = []\n                self._list(writer, candidates, waiting)",
+           "                        waiting = []", backward(2, 0)),
+    Mutant("steps-uncounted", "Steps that do not arrive where their targets are looked up are not missed.",
+           "ci.spark.backward.search:SparkBackward._listed", "if sent != came:", "if False:",
+           Killer(test_spark_backward.test_steps_that_do_not_arrive_are_an_error, (0,))),
+    Mutant("steps-of-the-first", "Of the files with steps that of the first task alone is read.",
+           "ci.spark.backward.steps:StepsOfFiles.within", "for places in self._places:",
+           "for places in self._places[:1]:", backward(2, 1), (JobFailedError,)),
+    Mutant("arcs-dealt-late", "In memory the first arc of each state is that of the one before.",
+           "solvers.blocks.closure:_emit_deal", "at = b.add(load(b, targets, k), word(1))", "at = load(b, targets, k)",
+           FIXPOINT, (RuntimeError,)),
+    Mutant("arcs-of-another-state", "Arcs to other states than were counted are taken.",
+           "solvers.blocks.closure:HeldArcs.take", "if not np.array_equal(self._begins, ends):", "if False:",
+           Killer(test_closure.test_arcs_that_were_not_counted_are_an_error)),
+    Mutant("flow-once", "A state whose mark rises again does not wait again for its turn.",
+           "solvers.blocks.closure:_emit_flow", "store(b, ir.Constant(BYTE, 0), waiting, target, BYTE)", "pass",
+           FIXPOINT),
+    Mutant("flow-any-way", "In memory all bits flow back through any arc.",
+           "solvers.blocks.closure:_emit_flow",
+           "b.and_(has, load(b, bits, whole(load(b, ways, k, BYTE))))", "has", FIXPOINT),
     Mutant("rise-unwritten", "Of what flows to a state only the first bits raise its mark.",
            "ci.spark.backward.rounds:folded", "np.bitwise_or.reduceat(bits, begins)", "bits[begins]", FOLDED),
     Mutant("arcs-uncounted", "Arcs of a part of the states count as all.",

@@ -23,14 +23,22 @@ from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, read_state
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.backward.files import PartWriter, written_file
 from kraftcheck.ci.spark.backward.numbering import Numbering, Numbers
-from kraftcheck.ci.spark.exchange import FRAME, GROUP_RECORDS, Batches, candidate_row, candidate_rows
-from kraftcheck.ci.spark.tasks import result_row
+from kraftcheck.ci.spark.backward.steps import StepsOfFiles, StepsOfRows, rows_of
+from kraftcheck.ci.spark.exchange import (
+    FRAME,
+    GROUP_RECORDS,
+    Batches,
+    CandidateFile,
+    candidate_row,
+    candidate_rows,
+)
+from kraftcheck.ci.spark.tasks import Task, result_row
 from kraftcheck.solvers.blocks.expansion import CANDIDATES
 from kraftcheck.solvers.blocks.recordset import BATCH
-from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, CandidateSet, Words, load_block_kernel
+from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, CandidateSet, Sorted, Words, load_block_kernel
 
 STATES_AT_ONCE = 4096
-SPLIT_STATES = 1 << 16
+SPLIT_STATES = 1 << 18
 """States whose steps one task of the first stage lists, about."""
 
 WINDOW_STATES = 1 << 19
@@ -77,42 +85,77 @@ def ways_of(spec: BlockSpec) -> Words:
     return np.unique(np.array(spec.flows, dtype=np.uint64))
 
 
-def exits_task(shipped: Callable[[], BlockSpec], job: ArcsJob) -> Callable[[Batches], Batches]:
-    """The first stage: one input row is the number of a split."""
+def exits_task(shipped: Callable[[], BlockSpec], job: ArcsJob, files: Path | None = None) -> Task:
+    """The first stage: one input row is the number of a split.
+
+    Each gives its steps (in a file of a folder, None: in rows), and a frame: how many states it expanded, how many
+    steps it gave, then the number and the bits "leaves" of states.
+    """
 
     def list_exits(batches: Batches) -> Batches:
         kernel = load_block_kernel(shipped())
         for batch in batches:
             for source in batch.column(0).to_pylist():
-                yield from _exits(kernel, job, source)
+                yield from _exits(kernel, job, source, files)
 
     return list_exits
 
 
-def _exits(kernel: BlockKernel, job: ArcsJob, source: int) -> Batches:
+def _exits(kernel: BlockKernel, job: ArcsJob, source: int, files: Path | None) -> Batches:
     spec, parts = kernel.spec, job.numbering.parts
-    depth, first, last = job.splits[source]
     if source == 0:
         for part in range(parts):
             yield candidate_row(part, HEAD, source, 0, np.int64(part).tobytes())
-    part_numbers, expanded = itertools.count(), 0
-    waiting: list[Words] = []
-    leaves: list[Numbers] = []
-    stored = job.visited[depth]
-    for group, states in read_states(place_of(stored.folder), stored.groups[first:last], spec.words):
-        base = job.numbering.first_of(group.bucket, depth)
-        for at in range(0, len(states), STATES_AT_ONCE):
-            numbers = np.arange(base + at, base + min(at + STATES_AT_ONCE, len(states)))
-            records, left = _steps_of(kernel, np.ascontiguousarray(states[at : at + STATES_AT_ONCE]), numbers)
-            waiting.append(records)
-            leaves.append(left)
-        expanded += len(states)
-        if sum(map(len, waiting)) >= CANDIDATES:
-            yield from _blocks(kernel, parts, source, part_numbers, waiting)
-            waiting = []
-    yield from _blocks(kernel, parts, source, part_numbers, waiting)
-    frame = np.concatenate([np.array([expanded]), *(pairs.ravel() for pairs in leaves)])
-    yield candidate_row(source % parts, FRAME, source, 0, frame.astype(np.int64).tobytes())
+    split = _Split(kernel, job, source)
+    if files is None:
+        number = itertools.count()
+        for drained in split.steps():
+            yield from candidate_rows(spec, parts, source, number, drained)
+    else:
+        with CandidateFile(spec, files, source) as file:
+            for drained in split.steps():
+                file.write(drained)
+        yield from file.rows(parts)
+    yield candidate_row(source % parts, FRAME, source, 0, split.frame().tobytes())
+
+
+class _Split:
+    """The states of one task of the first stage."""
+
+    def __init__(self, kernel: BlockKernel, job: ArcsJob, source: int) -> None:
+        self._kernel, self._job, self._source = kernel, job, source
+        self._expanded = self._sent = 0
+        self._leaves: list[Numbers] = []
+
+    def steps(self) -> Iterator[Sorted]:
+        """Their steps, some at a time, sorted by bucket."""
+        words = self._kernel.spec.words
+        depth, first, last = self._job.splits[self._source]
+        stored = self._job.visited[depth]
+        waiting: list[Words] = []
+        for group, states in read_states(place_of(stored.folder), stored.groups[first:last], words):
+            base = self._job.numbering.first_of(group.bucket, depth)
+            for at in range(0, len(states), STATES_AT_ONCE):
+                some = np.ascontiguousarray(states[at : at + STATES_AT_ONCE])
+                records, left = _steps_of(self._kernel, some, np.arange(base + at, base + at + len(some)))
+                waiting.append(records)
+                self._leaves.append(left)
+            self._expanded += len(states)
+            if sum(map(len, waiting)) >= CANDIDATES:
+                yield self._drained(waiting)
+                waiting = []
+        if waiting:
+            yield self._drained(waiting)
+
+    def _drained(self, waiting: Sequence[Words]) -> Sorted:
+        records = np.ascontiguousarray(np.concatenate(waiting))
+        self._sent += len(records)
+        return self._kernel.by_bucket(records)
+
+    def frame(self) -> Numbers:
+        """What the task tells."""
+        numbers = np.array([self._expanded, self._sent])
+        return np.concatenate([numbers, *(pairs.ravel() for pairs in self._leaves)]).astype(np.int64)
 
 
 def _steps_of(kernel: BlockKernel, states: Words, numbers: Numbers) -> tuple[Words, Numbers]:
@@ -128,33 +171,20 @@ def _steps_of(kernel: BlockKernel, states: Words, numbers: Numbers) -> tuple[Wor
     return records, np.column_stack([numbers[cut], leaves[cut].view(np.int64)])
 
 
-def _blocks(kernel: BlockKernel, parts: int, source: int, number: Iterator[int], waiting: Sequence[Words]) -> Batches:
-    """The records as blocks of one bucket each."""
-    if not waiting:
-        return
-    drained = kernel.by_bucket(np.ascontiguousarray(np.concatenate(waiting)))
-    yield from candidate_rows(kernel.spec, parts, source, number, drained)
-
-
-def arcs_task(shipped: Callable[[], BlockSpec], job: ArcsJob) -> Callable[[Batches], Batches]:
+def arcs_task(shipped: Callable[[], BlockSpec], job: ArcsJob, files: Path | None = None) -> Task:
     """The second stage: rows sorted by bucket; writes the files of one part, and says what is in them."""
 
     def list_arcs(batches: Batches) -> Batches:
         kernel = load_block_kernel(shipped())
-        rows = _rows(batches)
-        bucket, block = next(rows)
+        rows = rows_of(batches)
+        bucket, _, block = next(rows)
         if bucket != HEAD:
             raise RuntimeError("a task of arcs was not told its part")
         part = _Part(kernel, job, int(np.frombuffer(block, np.int64)[0]))
-        yield result_row("part", json.dumps(part.made(rows)).encode())
+        steps = StepsOfRows(rows) if files is None else StepsOfFiles(rows, files)
+        yield result_row("part", json.dumps(part.made(steps)).encode())
 
     return list_arcs
-
-
-def _rows(batches: Batches) -> Iterator[tuple[int, Any]]:
-    for batch in batches:
-        for bucket, block in zip(batch.column("bucket").to_pylist(), batch.column("block"), strict=True):
-            yield bucket, block.as_buffer()
 
 
 class _Part:
@@ -168,50 +198,44 @@ class _Part:
         n = kernel.spec.recovers
         self._beyond = np.uint64(((1 << n) - 1) << n)
 
-    def made(self, rows: Iterator[tuple[int, Any]]) -> dict[str, Any]:
+    def made(self, steps: StepsOfRows | StepsOfFiles) -> dict[str, Any]:
         """Write the part; its description."""
-        spec, folder, expanded = self._kernel.spec, place_of(self._job.folder), 0
+        spec, folder, expanded, sent, came = self._kernel.spec, place_of(self._job.folder), 0, 0, 0
+        for frame in steps.frames:
+            expanded, sent = expanded + int(frame[0]), sent + int(frame[1])
+            self._leaves.append(frame[2:].reshape(-1, 2))
         with PartWriter(folder, "arcs") as writer:
-            windows = self._windows()
-            candidates, stop = None, 0
-            waiting: list[Words] = []
-            for bucket, block in rows:
-                if bucket == FRAME:
-                    frame = np.frombuffer(block, np.int64)
-                    expanded += int(frame[0])
-                    self._leaves.append(frame[1:].reshape(-1, 2))
-                    continue
-                while bucket >= stop or candidates is None:
-                    self._list(writer, candidates, waiting)
-                    candidates, stop = next(windows)
-                    waiting = []
-                waiting.append(np.frombuffer(block, np.uint64).reshape(-1, spec.record))
-                if sum(map(len, waiting)) >= GROUP_RECORDS:
-                    self._list(writer, candidates, waiting)
-                    waiting = []
-            self._list(writer, candidates, waiting)
-            for _ in windows:
-                pass
+            for lo, hi in self._windows():
+                candidates, waiting = self._window(lo, hi), list[Words]()
+                for block in steps.within(lo, hi, spec.record):
+                    waiting.append(block)
+                    came += len(block)
+                    if sum(map(len, waiting)) >= GROUP_RECORDS:
+                        self._list(writer, candidates, waiting)
+                        waiting = []
+                self._list(writer, candidates, waiting)
         pairs = np.concatenate([np.zeros((0, 2), np.int64), *self._leaves])
         files = {
             "arcs": writer.result(), "marks": written_file(folder, "marks", bits=self._marks.view(np.int64)),
             "leaves": written_file(folder, "leaves", number=pairs[:, 0].copy(), bits=pairs[:, 1].copy()),
         }  # fmt: skip
         described = {name: None if file is None else file.document() for name, file in files.items()}
-        return {"part": self._part, "expanded": expanded, "own": self._own(), **described}
+        counted = {"expanded": expanded, "sent": sent, "came": came}
+        return {"part": self._part, **counted, "own": self._own(), **described}
 
-    def _windows(self) -> Iterator[tuple[CandidateSet, int]]:
-        """The states of neighbouring buckets as a set whose marks are their numbers, and the bucket after them."""
+    def _windows(self) -> Iterator[tuple[int, int]]:
+        """Neighbouring buckets whose states are looked up together: the first, and the one after the last."""
         numbering, buckets = self._job.numbering, self._job.numbering.buckets_of(self._part)
         lo = buckets.start
         while lo < buckets.stop:
             hi = lo + 1
             while hi < buckets.stop and numbering.first(hi + 1) - numbering.first(lo) <= WINDOW_STATES:
                 hi += 1
-            yield self._window(lo, hi), hi
+            yield lo, hi
             lo = hi
 
     def _window(self, lo: int, hi: int) -> CandidateSet:
+        """The states of buckets as a set whose marks are their numbers."""
         numbering, spec = self._job.numbering, self._kernel.spec
         count = numbering.first(hi) - numbering.first(lo)
         candidates, chosen = CandidateSet(self._kernel, count + BATCH), BucketRange(lo, hi, spec.bucket_bits)
@@ -227,9 +251,9 @@ class _Part:
             raise DamagedLevelError(f"the buckets {lo} to {hi - 1} have {found:,} states instead of {count:,}")
         return candidates
 
-    def _list(self, writer: PartWriter, candidates: CandidateSet | None, waiting: Sequence[Words]) -> None:
+    def _list(self, writer: PartWriter, candidates: CandidateSet, waiting: Sequence[Words]) -> None:
         """Write the arcs of some records; what none of the states is leads out of what was explored."""
-        if candidates is None or not waiting:
+        if not waiting:
             return
         words = self._kernel.spec.words
         records = np.concatenate(waiting)

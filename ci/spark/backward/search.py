@@ -8,12 +8,17 @@ round, so that a search that was killed goes on after it. The marks are those of
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 from attrs import define, evolve, field, frozen
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError
@@ -27,20 +32,24 @@ from kraftcheck.ci.spark.backward.files import read_groups
 from kraftcheck.ci.spark.backward.numbering import Numbering, Numbers
 from kraftcheck.ci.spark.backward.rounds import RoundJob, flow_task, marks_of, raise_task
 from kraftcheck.ci.spark.tasks import Stages
-from kraftcheck.solvers.blocks.tasks import BlockSpec
+from kraftcheck.solvers.blocks.closure import ARC_BYTES, MOST_STATES, MOST_WAYS, STATE_BYTES, HeldArcs
+from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
 from kraftcheck.solvers.machine_code.frame import FramePlan
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.arcs import Arcs
 from kraftcheck.solvers.search.backward import Recoverability, RecoverabilityFinding
-
-HELD_BYTES = 24
-"""Bytes that an arc takes in the driver, about."""
 
 PART_TRANSITIONS = 1 << 23
 """Transitions of the explored states for each task that lists arcs, about."""
 
 HERE_TRANSITIONS = 1 << 20
 """Transitions up to which the driver lists the arcs itself: Spark's scheduling would take longer."""
+
+
+PIECE = 1 << 20
+"""Marks that are looked at together."""
+
+Marks = npt.NDArray[Any]
+"""The marks of states by their number, as narrow as the kernel keeps them."""
 
 
 class JobRunner(Protocol):
@@ -57,6 +66,9 @@ class JobRunner(Protocol):
     @property
     def cores(self) -> int:
         """Tasks that run at the same time."""
+
+    def exchange(self, where: Path) -> AbstractContextManager[Path | None]:
+        """A folder for what goes from stage to stage; see there."""
 
     def rows(
         self, stages: Stages, label: str, stop: threading.Event, *, here: bool
@@ -136,17 +148,19 @@ class SparkBackward:
         numbering = Numbering.of(self.commits, spec.buckets, min(spec.buckets, parts))
         visited = tuple(self.log.stored(level) for level in self.commits)
         job = ArcsJob(str(self._kept.folder), numbering, visited, splits_of(visited))
-        first, second = exits_task(self.cluster.shipped, job), arcs_task(self.cluster.shipped, job)
-        done = self.cluster.rows(
-            Stages(len(job.splits), numbering.parts, first, second), "arcs backward", stop, here=here
-        )
+        with contextlib.nullcontext() if here else self.cluster.exchange(self._kept.folder) as files:
+            first, second = exits_task(self.cluster.shipped, job, files), arcs_task(self.cluster.shipped, job, files)
+            stages = Stages(len(job.splits), numbering.parts, first, second)
+            done = self.cluster.rows(stages, "arcs backward", stop, here=here)
         if done is None:
             return None
         made = sorted(self._kept.results(done[0]), key=lambda part: int(part["part"]))
-        expanded = sum(part["expanded"] for part in made)
+        expanded, sent, came = (sum(part[name] for part in made) for name in ("expanded", "sent", "came"))
         if [part["part"] for part in made] != list(range(numbering.parts)) or expanded != numbering.count:
             whole = f"{expanded:,} of {numbering.count:,} states"
             raise JobFailedError(f"the job of arcs brought back those of {whole}, for {len(made)} parts")
+        if sent != came:
+            raise JobFailedError(f"the job of arcs gave {sent:,} steps, of which {came:,} arrived")
         progress = Progress(0, tuple(part_files(part) for part in made), _total([part["own"] for part in made]))
         self._kept.write(progress)
         return progress
@@ -154,12 +168,11 @@ class SparkBackward:
     def _closed(self, progress: Progress, stop: threading.Event) -> Iterator[tuple[int, Numbers]] | None:
         """All marks once none can rise, as (first number, marks of states from it on); None when stopped."""
         numbering, self.rounds = self._numbering(progress), progress.rounds
-        held = HELD_BYTES * sum(part.arcs.rows for part in progress.parts if part.arcs is not None)
-        if held + HELD_BYTES * numbering.count <= self.memory:
+        if self._fits(progress, numbering):
             marks = self._here(progress, numbering, stop)
             self.rounds += 1
             self.report(self.rounds, 0)
-            return None if stop.is_set() else iter([(0, marks)])
+            return None if stop.is_set() else _in_pieces(marks)
         rose = 1
         while rose:
             if stop.is_set() or (after := self._round(progress, numbering, stop)) is None:
@@ -169,31 +182,36 @@ class SparkBackward:
             self.report(self.rounds, rose)
         return self._read_marks(progress, numbering)
 
-    def _here(self, progress: Progress, numbering: Numbering, stop: threading.Event) -> Numbers:
+    def _fits(self, progress: Progress, numbering: Numbering) -> bool:
+        """Whether the driver has memory for all arcs."""
+        size = ARC_BYTES * _arcs(progress) + STATE_BYTES * numbering.count
+        return size <= self.memory and numbering.count < MOST_STATES and len(ways_of(self.cluster.spec)) <= MOST_WAYS
+
+    def _here(self, progress: Progress, numbering: Numbering, stop: threading.Event) -> Marks:
         """Raise all marks in the driver, along arcs in memory."""
         spec, folder = self.cluster.spec, self._kept.folder
-        kind = np.dtype(f"u{spec.mark_bytes}")
-        ways = ways_of(spec).astype(kind)
-        marks = np.concatenate([part.astype(kind) for _, part in self._read_marks(progress, numbering)])
-        columns: list[list[Any]] = [[np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)], [np.zeros(0, kind)]]
-        for part in progress.parts:
+        marks = np.empty(numbering.count, dtype=f"u{spec.mark_bytes}")
+        for first, part in self._read_marks(progress, numbering):
+            marks[first : first + len(part)] = part
+        held = HeldArcs(load_block_kernel(spec), ways_of(spec), marks, _arcs(progress))
+        for number, files in enumerate(progress.parts):
+            first, last = numbering.states_of(number)
+            for (targets,) in read_groups(folder, files.arcs, "target"):
+                held.count(first, last, targets)
             if not progress.rounds:
-                for numbers, bits in read_groups(folder, part.leaves, "number", "bits"):
-                    np.bitwise_or.at(marks, numbers, bits.astype(kind))
-            for sources, targets, kinds in read_groups(folder, part.arcs, "source", "target", "way"):
-                for column, values in zip(columns, (sources, targets, ways[kinds]), strict=True):
-                    column.append(values.astype(column[0].dtype))
-        Arcs(*map(np.concatenate, columns)).close(marks, stop.is_set)
-        return marks.astype(np.int64)
+                for numbers, bits in read_groups(folder, files.leaves, "number", "bits"):
+                    np.bitwise_or.at(marks, numbers, bits.astype(marks.dtype))
+        groups = (read_groups(folder, files.arcs, "target", "source", "way") for files in progress.parts)
+        held.take(itertools.chain.from_iterable(groups))
+        held.close(stop.is_set)
+        return marks
 
     def _read_marks(self, progress: Progress, numbering: Numbering) -> Iterator[tuple[int, Numbers]]:
         for number, part in enumerate(progress.parts):
             first, last = numbering.states_of(number)
             yield first, marks_of(self._kept.folder, part, last - first)
 
-    def _round(
-        self, progress: Progress, numbering: Numbering, stop: threading.Event
-    ) -> tuple[Progress, int] | None:
+    def _round(self, progress: Progress, numbering: Numbering, stop: threading.Event) -> tuple[Progress, int] | None:
         """One round by a job, and how many marks rose; None when stopped."""
         is_first, parts = progress.rounds == 0, dict(enumerate(progress.parts))
         flowing = [n for n, part in parts.items() if (part.risen if not is_first else part.marks or part.leaves)]
@@ -245,6 +263,17 @@ class SparkBackward:
                 )
             )  # fmt: skip
         return tuple(findings)
+
+
+def _arcs(progress: Progress) -> int:
+    """How many arcs there are."""
+    return sum(part.arcs.rows for part in progress.parts if part.arcs is not None)
+
+
+def _in_pieces(marks: Marks) -> Iterator[tuple[int, Numbers]]:
+    """Marks as the rounds of jobs have them, some at a time."""
+    for at in range(0, len(marks), PIECE):
+        yield at, marks[at : at + PIECE].astype(np.int64)
 
 
 def _total(parts: Sequence[Sequence[Sequence[int]]]) -> list[list[int]]:

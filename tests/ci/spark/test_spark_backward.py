@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import pytest
 from attrs import define, evolve
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError
-from kraftcheck.ci.spark.backward import arcs, search
+from kraftcheck.ci.spark.backward import arcs, search, steps
 from kraftcheck.ci.spark.backward.checkpoint import FOLDER, document_of
 from kraftcheck.ci.spark.backward.rounds import folded
 from kraftcheck.ci.spark.backward.search import SparkBackward
@@ -51,17 +54,26 @@ SYSTEMS: list[tuple[System, str | None]] = [
 
 @define
 class Here:
-    """Runs jobs in this process, on two cores; what they give may be lost."""
+    """Runs jobs in this process, on two cores; what they give may be lost, and goes through files where asked."""
 
     spec: BlockSpec
     cores: int = 2
     jobs: int = 0
     lost: int | None = None
+    files: bool = False
 
     @property
     def shipped(self) -> Any:
         """As Spark's."""
         return lambda: self.spec
+
+    @contextlib.contextmanager
+    def exchange(self, where: Path) -> Iterator[Path | None]:
+        """As Spark's."""
+        if self.files:
+            (where / "steps").mkdir()
+        yield where / "steps" if self.files else None
+        shutil.rmtree(where / "steps", ignore_errors=True)
 
     def rows(self, stages: Stages, label: str, stop: threading.Event, *, here: bool) -> Any:
         """Run a job; None once it is stopped."""
@@ -107,16 +119,16 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arcs, "GROUP_RECORDS", 16)
 
 
-@pytest.mark.parametrize("memory", [0, 1 << 30], ids=["rounds", "memory"])
+@pytest.mark.parametrize(("memory", "files"), [(0, False), (1 << 30, True)], ids=["rounds", "memory and files"])
 @pytest.mark.parametrize("number", [0, 1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_recovery_is_judged_as_natively(
-    number: int, memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: int, memory: int, files: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By rounds of jobs and by arcs in memory, verdicts and traces are those of the native engine."""
+    """By rounds of jobs and by arcs in memory, with steps in rows and in files, verdicts and traces are the native."""
     small_parts(monkeypatch)
     program = program_of(*SYSTEMS[number])
     run, spec = committed(program, tmp_path)
-    found, backward = judged(program, run, Here(spec), memory)
+    found, backward = judged(program, run, Here(spec, files=files), memory)
     assert found.findings is not None
     native = explore(program, clock=lambda: 0.0)
     both = (verdicts(run, found), native.verdicts)
@@ -212,6 +224,26 @@ def test_a_split_that_is_not_expanded_is_an_error(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(search, "splits_of", lambda visited: arcs.splits_of(visited)[:-1])
     with pytest.raises(JobFailedError, match="brought back those of 7 of 8 states"):
         judged(program, run, Here(spec), 0)
+
+
+@pytest.mark.parametrize("files", [False, True], ids=["rows", "files"])
+def test_steps_that_do_not_arrive_are_an_error(files: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a step is lost on the way to the part of its target, there is no verdict, but an error."""
+    small_parts(monkeypatch)
+    run, spec = committed(program := program_of(WAYS), tmp_path)
+    kind = steps.StepsOfFiles if files else steps.StepsOfRows
+    within, lost = kind.within, [1]
+
+    def without_one(self: Any, lo: int, hi: int, record: int) -> Iterator[Any]:
+        for block in within(self, lo, hi, record):
+            some = min(lost[0], len(block))
+            lost[0] -= some
+            yield block[some:]
+
+    monkeypatch.setattr(kind, "within", without_one)
+    with pytest.raises(JobFailedError, match=r"the job of arcs gave \d+ steps, of which \d+ arrived"):
+        judged(program, run, Here(spec, files=files), 1 << 30)
+    assert not lost[0]
 
 
 def test_what_flows_to_a_state_is_all_bits() -> None:

@@ -1,0 +1,176 @@
+"""Arcs in memory, along which marks flow backward: listed by target, and followed in machine code.
+
+An arc takes `ARC_BYTES`, a state `STATE_BYTES`. A state whose mark rose waits in a queue until what it has now has
+flowed to the sources of its arcs; it waits there once at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+from llvmlite import ir
+
+from kraftcheck.solvers.blocks.tasks import BlockKernel, Words
+from kraftcheck.solvers.machine_code.irtools import (
+    BYTE,
+    POINTER,
+    U32,
+    WORD,
+    Local,
+    begin,
+    count_up,
+    element,
+    load,
+    prefetch,
+    repeat,
+    store,
+    word,
+)
+from kraftcheck.solvers.machine_code.objectcode import address
+
+ARC_BYTES = 5
+"""Bytes of an arc: its source, and the number of its way."""
+
+STATE_BYTES = 24
+"""Bytes of a state: where its arcs begin, its place in the queue, whether it waits, its mark; at most."""
+
+MOST_WAYS = 1 << 8
+MOST_STATES = 1 << 32
+
+HEAD, WAITING, ROOM = range(3)
+"""Entries of a control block: where the queue begins, how many states wait, how many states there are."""
+
+AT_ONCE = 1 << 20
+"""States from which marks flow before it is asked again whether to stop."""
+
+AHEAD = 8
+"""States of the queue whose arcs are asked for before their turn."""
+
+
+@define
+class HeldArcs:
+    """Arcs between states, which have numbers from 0.
+
+    Attributes:
+        kernel: the functions.
+        ways: the bits that flow back through each way.
+        marks: of the states.
+        arcs: how many there are.
+    """
+
+    kernel: BlockKernel
+    ways: Words
+    marks: npt.NDArray[Any]
+    arcs: int
+    _begins: npt.NDArray[np.int64] = field(init=False)
+    _sources: npt.NDArray[np.uint32] = field(init=False)
+    _kinds: npt.NDArray[np.uint8] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Take the memory."""
+        self._begins = np.zeros(len(self.marks) + 1, dtype=np.int64)
+        self._sources = np.empty(self.arcs, dtype=np.uint32)
+        self._kinds = np.empty(self.arcs, dtype=np.uint8)
+
+    def count(self, first: int, last: int, targets: npt.NDArray[np.int64]) -> None:
+        """Reckon with arcs to these targets, which are among the states first..last-1; all, before any is taken."""
+        self._begins[first + 1 : last + 1] += np.bincount(targets - first, minlength=last - first)
+
+    def take(self, arcs: Iterable[Sequence[npt.NDArray[Any]]]) -> None:
+        """Take the arcs: targets, sources (int64) and ways (int32).
+
+        Raises:
+            RuntimeError: when they are not those that were counted.
+        """
+        ends = np.cumsum(self._begins)
+        if int(ends[-1]) != self.arcs:
+            raise RuntimeError(f"{int(ends[-1]):,} of {self.arcs:,} arcs were counted")
+        self._begins[1:] = ends[:-1]  # the place of the next arc of a state: in the end, where those of the next begin
+        for columns in arcs:
+            targets, sources, ways = map(np.ascontiguousarray, columns)
+            places = map(address, (targets, sources, ways, self._begins, self._sources, self._kinds))
+            self.kernel.deal(*places, len(targets))
+        if not np.array_equal(self._begins, ends):
+            raise RuntimeError("the arcs that were taken are not those that were counted")
+
+    def close(self, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Raise the marks until none can rise, or it is stopped: those of a source by those of its targets."""
+        flowing = self.marks & np.bitwise_or.reduce(self.ways, initial=np.uint64(0)).astype(self.marks.dtype) != 0
+        waiting, queue = flowing.view(np.uint8), np.empty(len(self.marks), dtype=np.uint32)
+        first = np.flatnonzero(flowing)
+        queue[: len(first)] = first
+        control = np.array([0, len(first), len(self.marks)], dtype=np.int64)
+        arrays = (control, queue, waiting, self._begins, self._sources, self._kinds, self.ways, self.marks)
+        while control[WAITING] and not stopped():
+            self.kernel.flow(*map(address, arrays), AT_ONCE)
+
+
+def emit_closure(module: ir.Module, mark_bytes: int) -> None:
+    """The functions `deal` and `flow` for marks of so many bytes."""
+    _emit_deal(module)
+    _emit_flow(module, ir.IntType(8 * mark_bytes))
+
+
+def _emit_deal(module: ir.Module) -> None:
+    """`deal(targets, sources, ways, places, out_sources, out_ways, count) -> 0`: puts arcs where their targets say.
+
+    The next arc to state t goes to `places[t + 1]`, which is counted up.
+    """
+    function, b = begin(module, "deal", [*[POINTER] * 6, WORD], public=True)
+    targets, sources, ways, places, out_sources, out_ways, count = function.args
+    with count_up(b, word(0), count) as k:
+        at = b.add(load(b, targets, k), word(1))
+        place = load(b, places, at)
+        store(b, b.trunc(load(b, sources, k), U32), out_sources, place, U32)
+        store(b, b.trunc(load(b, ways, k, U32), BYTE), out_ways, place, BYTE)
+        store(b, b.add(place, word(1)), places, at)
+    b.ret(word(0))
+
+
+def _emit_flow(module: ir.Module, mark: Any) -> None:
+    """`flow(control, queue, waiting, begins, sources, ways, bits, marks, most) -> 0`: from so many states at most."""
+    function, b = begin(module, "flow", [*[POINTER] * 8, WORD], public=True)
+    control, queue, waiting, begins, sources, ways, bits, marks, most = function.args
+    room, left = load(b, control, ROOM), Local(b, most)
+    head, count = Local(b, load(b, control, HEAD)), Local(b, load(b, control, WAITING))
+
+    def whole(value: Any) -> Any:
+        return value if value.type == WORD else b.zext(value, WORD)
+
+    def at(place: Any) -> Any:
+        beyond = b.icmp_unsigned(">=", place, room)
+        return b.select(beyond, b.sub(place, room), place)
+
+    def goes_on() -> Any:
+        return b.and_(*(b.icmp_unsigned("!=", number.get(), word(0)) for number in (count, left)))
+
+    with repeat(b, goes_on):
+        with b.if_then(b.icmp_unsigned(">", count.get(), word(2 * AHEAD))):
+            later = whole(load(b, queue, at(b.add(head.get(), word(2 * AHEAD))), U32))
+            prefetch(b, element(b, begins, later))
+            soon = load(b, begins, whole(load(b, queue, at(b.add(head.get(), word(AHEAD))), U32)))
+            prefetch(b, element(b, sources, soon, U32))
+            prefetch(b, element(b, ways, soon, BYTE))
+        target = whole(load(b, queue, head.get(), U32))
+        head.set(at(b.add(head.get(), word(1))))
+        count.add(word(-1))
+        left.add(word(-1))
+        store(b, ir.Constant(BYTE, 0), waiting, target, BYTE)
+        has = whole(load(b, marks, target, mark))
+        with count_up(b, load(b, begins, target), load(b, begins, b.add(target, word(1)))) as k:
+            source = whole(load(b, sources, k, U32))
+            old = whole(load(b, marks, source, mark))
+            new = b.or_(old, b.and_(has, load(b, bits, whole(load(b, ways, k, BYTE)))))
+            with b.if_then(b.icmp_unsigned("!=", new, old)):
+                store(b, new if mark == WORD else b.trunc(new, mark), marks, source, mark)
+                with b.if_then(b.icmp_unsigned("==", load(b, waiting, source, BYTE), ir.Constant(BYTE, 0))):
+                    store(b, ir.Constant(BYTE, 1), waiting, source, BYTE)
+                    store(b, b.trunc(source, U32), queue, at(b.add(head.get(), count.get())), U32)
+                    count.add(word(1))
+    store(b, head.get(), control, HEAD)
+    store(b, count.get(), control, WAITING)
+    b.ret(word(0))

@@ -22,6 +22,9 @@ from kraftcheck.solvers.machine_code.threads import ThreadPool
 WORD_BYTES = 16
 """Bytes that the table of a set has for each word of a state, at most about."""
 
+ROOM = 1.1
+"""How many times as many states as are visited a set has room for at first: the levels to come are small."""
+
 WINDOW_ROWS = 1 << 19
 """States that a thread reads at once, about."""
 
@@ -73,16 +76,15 @@ class DriverVisited:
         return True
 
     def _take(self, level: LevelJob) -> None:
-        buckets = self.kernel.spec.buckets
+        buckets, rows, depth = self.kernel.spec.buckets, sum(part.rows for part in level.visited), 0
         if not self._buckets:
-            self._buckets = [CompactBucket(self.kernel, self.memory // buckets) for _ in range(buckets)]
-        depth = 0
+            budget, room = self.memory // buckets, int(ROOM * rows / buckets)
+            self._buckets = [CompactBucket(self.kernel, budget, room) for _ in range(buckets)]
         with ThreadPool(os.cpu_count() or 1) as pool:
             for part in level.visited:
                 depth = part.last if isinstance(part, StoredRun) else depth + 1
                 if depth > self._levels:  # of a run that began before, states that are there are met again
                     self._read(part, pool)
-        rows = sum(part.rows for part in level.visited)
         if depth != level.depth or self.count != rows:
             raise DamagedLevelError(f"{level.frontier}: {self.count:,} states up to there instead of {rows:,}")
 

@@ -22,7 +22,7 @@ from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.exchange import CANDIDATE_COLUMNS
 from kraftcheck.ci.spark.tasks import Stages
 
-SMALL = 1 << 13
+SMALL = 1 << 15
 """States of a level below which its job is not worth Spark's."""
 
 VISITED_BYTES = 1 << 30

@@ -129,9 +129,13 @@ class CompactBucket:
         budget: most bytes that its table may take; while it grows, the one before stands beside it.
     """
 
-    def __init__(self, kernel: BlockKernel, budget: int) -> None:
+    def __init__(self, kernel: BlockKernel, budget: int, room: int = 0) -> None:
+        """Begin with nothing, and with room for so many states if the budget has it."""
         self.kernel, self.budget = kernel, budget
-        self._table = _Table(self._form(*_FIRST))
+        form = self._form(*_FIRST)
+        while form.limit < room and (following := self._after(form)).size <= budget:
+            form = following
+        self._table = _Table(form)
         self._quotients = np.empty(BATCH, dtype=np.uint64)
 
     @property

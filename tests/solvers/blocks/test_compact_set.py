@@ -165,6 +165,18 @@ def test_no_table_is_taken_that_a_larger_one_beats() -> None:
     assert compact.count == len(states)
 
 
+def test_a_set_with_room_need_not_grow() -> None:
+    """A set with room for its states keeps its table, unless the budget has no room for that."""
+    kernel = kernel_of(ONE_WORD)
+    drawn = dict.fromkeys(np.random.default_rng(19).integers(0, 1 << 61, size=9_000).tolist())
+    states = records([state_of(kernel, quotient, 0) for quotient in drawn])
+    compact = CompactBucket(kernel, 1 << 20, len(states))
+    size = compact.bytes_in_use
+    assert len(compact.admit(states)) == len(states)
+    assert compact.bytes_in_use == size
+    assert 10_000 < CompactBucket(kernel, 20_000, len(states)).bytes_in_use <= 20_000
+
+
 def test_a_set_does_not_outgrow_its_budget() -> None:
     """A set that may not grow says so, and holds what it took by then."""
     kernel = kernel_of(ONE_WORD)

@@ -9,7 +9,7 @@ from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.solvers.blocks.memo import SuccessorMemo
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 
-MEMO_BYTES = 64 << 20
+MEMO_BYTES = 128 << 20
 """Bytes of a worker's memo, at most."""
 
 _memos: dict[int, SuccessorMemo] = {}

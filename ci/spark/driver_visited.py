@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 
+from kraftcheck.ci.dataset.store.groups import BucketRange
 from kraftcheck.ci.dataset.store.job import LevelJob, Part
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.dataset.store.runs import StoredRun
@@ -89,22 +90,22 @@ class DriverVisited:
             raise DamagedLevelError(f"{level.frontier}: {self.count:,} states up to there instead of {rows:,}")
 
     def _read(self, part: Part, pool: ThreadPool) -> None:
-        buckets = len(self._buckets)
-        windows = min(buckets, part.rows // WINDOW_ROWS + 1)
+        buckets, spec = len(self._buckets), self.kernel.spec
+        windows, finer = min(buckets, part.rows // WINDOW_ROWS + 1), part.bits - spec.bucket_bits
 
         def visit(_: int, window: int) -> None:
-            lo, hi = window * buckets // windows, (window + 1) * buckets // windows
-            for bucket, states in part.blocks(lo, hi, self.kernel.spec.words):
-                self._buckets[bucket].admit(states)
+            chosen = (window * buckets // windows, (window + 1) * buckets // windows)
+            for bucket, states in part.blocks(BucketRange(*chosen, spec.bucket_bits), spec.words):
+                self._buckets[bucket >> finer].admit(states)
 
         pool.run(windows, visit)
 
     def others(self, drained: Sorted) -> Sorted:
         """The records whose states are not among them, in order, and how many each bucket has."""
         records, counts = drained
-        left = np.zeros_like(counts)
+        left, finer = np.zeros_like(counts), len(counts) // len(self._buckets)
         kept: list[Any] = [records[:0]]
         for bucket, block in blocks_of(drained):
-            kept.append(block[~self._buckets[bucket].holds(block)])
+            kept.append(block[~self._buckets[bucket // finer].holds(block)])
             left[bucket] = len(kept[-1])
         return np.concatenate(kept), left

@@ -1,7 +1,7 @@
 """A search that an engine goes on with: level by level, committed to a folder, restartable.
 
-The driver holds the commit log and counters, never states: a level is a job,
-and what comes back is which file holds what.
+The driver holds the commit log and counters: a level is a job, and what comes
+back is which file holds what.
 """
 
 from __future__ import annotations

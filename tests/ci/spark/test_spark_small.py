@@ -23,7 +23,6 @@ from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.expansion import Expansion
 from tests import toys
 from tests.ci.spark.levels import InProcess, begun, facts, finished, native_facts, program_of
-from tests.ci.spark.test_spark_splitting import DEEP, PROGRAM, bits_of, few_candidates
 
 
 class NoSparkError(RuntimeError):
@@ -119,16 +118,6 @@ def test_small_levels_read_merged_levels(tmp_path: Path) -> None:
     run.expand(one, Compaction(run.log, runner.spec.words, one.merge, run.stop, 2))
     assert run.commits[-1].last
     assert facts(finished(run)) == native_facts(program)
-
-
-def test_small_levels_may_have_finer_buckets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where levels get finer buckets as they grow, the driver finds what is found natively."""
-    few_candidates(monkeypatch)
-    run, runner = begun(PROGRAM, tmp_path, max_depth=DEEP)
-    run.expand(cluster(runner, tmp_path))
-    assert run.commits[-1].last
-    assert len(set(bits_of(run))) > 2
-    assert facts(finished(run)) == native_facts(PROGRAM)
 
 
 def test_a_visited_state_that_is_not_there_is_damage(tmp_path: Path) -> None:

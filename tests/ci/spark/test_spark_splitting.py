@@ -151,6 +151,16 @@ def buckets_of(kernel: BlockKernel, states: Words) -> list[int]:
     return np.flatnonzero(kernel.by_bucket(records)[1]).tolist()
 
 
+def test_small_levels_may_have_finer_buckets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where levels get finer buckets as they grow, the driver finds what is found natively."""
+    few_candidates(monkeypatch)
+    run, runner = begun(PROGRAM, tmp_path, max_depth=DEEP)
+    run.expand(cluster(runner, tmp_path))
+    assert run.commits[-1].last
+    assert len(set(bits_of(run))) > 2
+    assert facts(finished(run)) == native_facts(PROGRAM)
+
+
 def test_merged_levels_have_the_finest_buckets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of levels has buckets as fine as the level that it was made for, with the states of their hashes."""
     few_candidates(monkeypatch)

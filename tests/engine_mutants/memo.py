@@ -61,7 +61,7 @@ HELD = (
            Killer(test_spark_small.test_a_visited_state_that_is_not_there_is_damage)),
     Mutant("small-visited-finer", "Candidates of a finer bucket are looked for in another bucket of the driver's.",
            "ci.spark.driver_visited:DriverVisited.others", "bucket // finer", "bucket % len(self._buckets)",
-           Killer(test_spark_splitting.test_small_levels_may_have_finer_buckets), (AssertionError,)),
+           Killer(test_spark_splitting.test_small_levels_may_have_finer_buckets), (JobFailedError,)),
     Mutant("small-visited-behind", "The driver does not add the last committed level to what it holds.",
            "ci.spark.driver_visited:DriverVisited._take", "if depth > self._levels:", "if depth > self._levels + 1:",
            Killer(test_spark_small.test_small_levels_have_the_files_of_jobs, (0,)), (JobFailedError,), slow=True),

@@ -9,7 +9,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from kraftcheck.ci.dataset.store.folders import GONE, remove_folder
 from kraftcheck.ci.dataset.store.groups import PLACE, Groups, Table
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.driver_visited import DriverVisited
 from kraftcheck.ci.spark.errors import job_error
@@ -152,7 +152,7 @@ class SparkCluster:
         here, label = self._is_held(level), f"level {level.depth}"
         if here:  # the driver keeps no memo, and drops what is visited when it expands
             level = evolve(level, descent=None, visited=())
-        with contextlib.nullcontext() if here else self._exchange(level) as files:
+        with contextlib.nullcontext() if here else self.exchange(place_of(level.folder).parent) as files:
             stages = level_stages(self.shipped, level, files, self.visited.others if here else None)
             done = self.rows(stages, label, stop, here=here)
             if done is None:
@@ -179,20 +179,19 @@ class SparkCluster:
         done = self.rows(merge_stages(self.shipped, job, tasks), label, stop, here=tasks == 1)
         return None if done is None else merged_files(done[0], tasks)
 
-    def _exchange(self, level: LevelJob) -> AbstractContextManager[Path | None]:
-        place = place_of(level.folder)
-        return self.exchange((place if isinstance(place, Path) else self.log).parent)
-
     @contextlib.contextmanager
-    def exchange(self, where: Path) -> Iterator[Path | None]:
-        """A folder in another for what goes from stage to stage, where all tasks are on this machine.
+    def exchange(self, where: AnyPath) -> Iterator[Path | None]:
+        """A folder for what goes from stage to stage, where all tasks are on this machine.
 
         A run that goes on removes it.
+
+        Args:
+            where: the place that it is made in; it is beside Spark's log where that is a store.
         """
         if not is_embedded(self.session.sparkContext):
             yield None
             return
-        folder = where / f"{GONE}{uuid.uuid4().hex}"
+        folder = (where if isinstance(where, Path) else self.log.parent) / f"{GONE}{uuid.uuid4().hex}"
         folder.mkdir(parents=True)
         try:
             yield folder

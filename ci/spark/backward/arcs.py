@@ -12,6 +12,7 @@ import functools
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np

@@ -25,6 +25,7 @@ from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.search.origins import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.places import StatePlace
 from kraftcheck.ci.spark.backward.arcs import ArcsJob, arcs_task, exits_task, splits_of, ways_of
 from kraftcheck.ci.spark.backward.checkpoint import BackwardLog, Progress, part_files
@@ -67,7 +68,7 @@ class JobRunner(Protocol):
     def cores(self) -> int:
         """Tasks that run at the same time."""
 
-    def exchange(self, where: Path) -> AbstractContextManager[Path | None]:
+    def exchange(self, where: AnyPath) -> AbstractContextManager[Path | None]:
         """A folder for what goes from stage to stage; see there."""
 
     def rows(

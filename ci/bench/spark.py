@@ -214,7 +214,6 @@ def spark(
             run.start()
             cluster = SparkCluster.of(session, spec, Path(place) / "spark.log", case.small)
             run.expand(cluster, Compaction(log, spec.words, cluster.merge, run.stop, case.most))
-            cluster.visited.clear()
             seconds = time.perf_counter() - start
             if case.memory is not None:
                 backward = SparkBackward(cluster, log, run.commits, traced, case.memory, lambda *_: None)

@@ -79,7 +79,7 @@ def _arguments(parameters: Mapping[str, Sequence[int]]) -> list[dict[str, int]]:
 @functools.cache
 def most_of_each(runs: int, each: int) -> Mapping[str, list[Taken]]:
     """Of each action the steps of many runs before which there is most."""
-    few, lowest = subject("replication", "tiny", BOUNDS, "fixed"), lowest_setting(BOUNDS)
+    few, lowest = subject("replication", "tiny", BOUNDS, "fixed"), lowest_setting()
     dice, by_action = random.Random(3), dict[str, list[Taken]]()
     for one in itertools.chain.from_iterable(taken(few, lowest, dice) for _ in range(runs)):
         by_action.setdefault(one.action, []).append(one)

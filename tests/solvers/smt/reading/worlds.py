@@ -104,9 +104,9 @@ def extended(path: str, held: list[Any], places: int, count: int) -> list[Any]:
     return [extended(path, row, places - 1, count) for row in [*held, *[[]] * (count - len(held))]]
 
 
-def lowest_setting(bounds: Mapping[str, int]) -> Setting:
+def lowest_setting() -> Setting:
     """A setting by which states settle as those of any number of brokers: where nobody goes by a min ISR, it is 1."""
-    return subject("replication", "tiny", {**bounds, "config-changes": 1}, "fixed").setting
+    return subject("replication", "tiny", {"config-changes": 1}, "fixed").setting
 
 
 def pinned(of: Theory, at: Places) -> Term:
@@ -122,18 +122,14 @@ def _pinned_field(graph: Graph, symbol: Term, held: Sequence[Any], places: int, 
     if places > len(at):
         return every(graph, lambda place: _pinned_field(graph, symbol, held, places, *at, place))
     word, value = (word_at(symbol, *at), _chosen(held, *at)) if at else (symbol, held[0])
-    return same_truth(word, _as_truth(value)) if symbol.is_truth else word == value
+    return same_truth(word, value == 1) if symbol.is_truth else word == value
 
 
 def _chosen(held: Any, *at: Word) -> Any:
     """The word of a sequence, listed place by place, at a place that may be any."""
     if not at:
-        return held
+        return int(held)
     *known, word = [_chosen(one, *at[1:]) for one in held]
     for place, one in reversed([*enumerate(known)]):
         word = choose(at[0] == place, one, word)
     return word
-
-
-def _as_truth(value: Word) -> Truth:
-    return value == 1

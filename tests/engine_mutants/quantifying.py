@@ -36,6 +36,12 @@ QUANTIFIERS = (
            f"{FOLDER}.axioms:_of_pair", "one.size <= other.size + 1", "one.size <= other.size", sizes(2)),
     Mutant("within-is-smaller", "A set within another is smaller, equal or not.",
            f"{FOLDER}.axioms:_of_pair", "z3.Not(lacked), beyond(first)", "beyond(first)", sizes(0)),
+    Mutant("either-set-is-the-other", "Where a condition makes a set one of two, it has the size of the other one.",
+           f"{FOLDER}.reader:QuantifiedReader._size", "for holds in (True, False)", "for holds in (False, True)",
+           Killer(test_quantified.test_a_set_that_is_one_of_two_has_its_size)),
+    Mutant("pairs-unsaid", "No two sets are compared, whatever model contradicts their members.",
+           f"{FOLDER}.engine:QuantifiedEngine._wrong", "return [*islice(", "return [] and [*islice(",
+           Killer(test_quantified.test_a_set_within_another_is_smaller)),
     Mutant("first-place-fails", "Nothing holds at the first place where it holds.",
            f"{FOLDER}.reader:QuantifiedReader._named_word", "z3.And(member, place < word)",
            "z3.And(member, place <= word)", places(3, 1)),
@@ -44,8 +50,8 @@ QUANTIFIERS = (
            "z3.And(member, place <= limit), place <= word)", "z3.And(member, place <= limit), place < word)",
            places(3, 1)),
     Mutant("denial-left-out", "What is to be shown is not denied, and what is assumed shows nothing.",
-           f"{FOLDER}.engine:QuantifiedEngine._check", "for truth in some(sets)), denial)",
-           "for truth in some(sets)))", sizes(0)),
+           f"{FOLDER}.engine:QuantifiedEngine._check", "*of_members([*read.sets.values()]), denial)",
+           "*of_members([*read.sets.values()]))", sizes(0)),
 )  # fmt: skip
 
 BREAKING = (

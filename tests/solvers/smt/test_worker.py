@@ -27,7 +27,7 @@ def of_number(system: kc.System, number: int) -> Theory:
 
 def worker(system: kc.System, few: kc.System | None = None) -> ProofWorker:
     """A worker about any number, that asks what few use of a system, if any."""
-    asked = None if few is None else Questions(of_number(few, 3))
+    asked = () if few is None else (Questions(of_number(few, 3)),)
     return ProofWorker(Questions(of_number(system, ANY)), Effort(timeout=30), time.monotonic, asked)
 
 

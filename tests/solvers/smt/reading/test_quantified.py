@@ -17,7 +17,7 @@ from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.sequences import Sequence as Words
 from kraftcheck.model.language.sequences import cardinality, every, first_place, last_place, word_at
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.session import SolverSession
@@ -150,6 +150,19 @@ def test_a_set_within_another_is_smaller() -> None:
 
     assert smaller(1)
     assert not smaller(2)
+
+
+def test_a_set_that_is_one_of_two_has_its_size() -> None:
+    """By a condition that is the same at every place a set is one of two; it is of the size of that one alone."""
+    graph = Graph()
+    sets = [Words.of_state(graph, name, 0, 1, truths=True) for name in ("one", "other")]
+    first = graph.truth_variable("first")
+    symbols = [first, *(words.symbol for words in sets if words.symbol is not None)]
+    one, other, either = (cardinality(graph, claim) for claim in (
+        sets[0].at, sets[1].at, lambda at: choose(first, sets[0].at(at), sets[1].at(at))))  # fmt: skip
+    assert follows(graph, symbols, [], either == choose(first, one, other))
+    assert not follows(graph, symbols, [], either == one)
+    assert not follows(graph, symbols, [first], either == other)
 
 
 @pytest.mark.parametrize("held", [(0, 0, 0), (0, 1, 0), (1, 0, 1)])

@@ -79,6 +79,8 @@ class ProofWorker:
         for obligation in batch:
             some = used.get(obligation), more.get(obligation)
             first = self._from_some(obligation, *some, assumed) if some != (None, None) else None
+            if obligation.claim in DOMAINS and self.few and self._is_quantified():
+                first = self._domains_from_short(obligation, assumed)
             if first is None and not whole:
                 whole.append(self._session(batch[0].action, assumed, batch[0].claim not in DOMAINS))
             answers.append(whole[0].ask(obligation) if first is None else evolve(first, seconds=self.clock() - start))
@@ -92,9 +94,20 @@ class ProofWorker:
         premises = self.questions.premises(action, assumed, within)
         return SolverSession(self.questions, premises, self.effort, self.clock)
 
-    def _quantified(self, action: str, assumed: Sequence[str]) -> SolverSession:
+    def _quantified(self, action: str, assumed: Sequence[str], within: bool = True) -> SolverSession:
         effort = evolve(self.effort, timeout=min(QUANTIFIED_SECONDS, self.effort.timeout))
-        return SolverSession(self.questions, self.questions.premises(action, assumed), effort, self.clock, True)
+        return SolverSession(self.questions, self.questions.premises(action, assumed, within), effort, self.clock, True)
+
+    def _domains_from_short(self, obligation: Obligation, assumed: Sequence[str]) -> ObligationAnswer | None:
+        """A proof that no field leaves its domain, from short invariants; None where these do not suffice."""
+        short = self._short(assumed)
+        session = self._quantified(obligation.action, [name for name in assumed if name in short], within=False)
+        return answer if (answer := session.ask(obligation)).result == PROVEN else None
+
+    def _short(self, assumed: Sequence[str]) -> set[str]:
+        """The invariants that say little."""
+        truths = self.questions.subject.state_truths()
+        return {name for name in assumed if len(closure([truths[name]])) < SHORT}
 
     def _used_by(
         self, few: Questions, batch: Sequence[Obligation], assumed: Sequence[str]
@@ -122,11 +135,10 @@ class ProofWorker:
             used, more: what its proofs with few participants use; None where they are not proven.
             assumed: what may be assumed.
         """
-        of, truths = self.few[0].subject, self.questions.subject.state_truths()
-        shared = {claim.id for claim in of.invariants}
+        shared = {claim.id for claim in self.few[0].subject.invariants}
         strangers = {name for name in assumed if name not in shared}
         first = {obligation.claim, *(used or ()), *strangers}
-        short = {name for name in assumed if len(closure([truths[name]])) < SHORT}
+        short = self._short(assumed)
         instances = [] if used is None else [(self._session, first), (self._session, first | short)]
         for begin, chosen in [*self._quantified_from(first, short, more), *instances]:
             session = begin(obligation.action, [name for name in assumed if name in chosen])

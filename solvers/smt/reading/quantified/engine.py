@@ -30,6 +30,15 @@ OPTIONS = {
 AT_A_TIME = 6
 """So many pairs of sets are compared more after each model."""
 
+GUARD = "guard: "
+"""Group of the premises that are guards."""
+
+
+def cases_of(terms: Mapping[str, Term]) -> list[tuple[str, Term]]:
+    """The cases of the first guard that is a disjunction, each with the guard's name: one of them is given."""
+    guards = {name: term for name, term in terms.items() if name.startswith(GUARD) and term.op == "or"}
+    return next(([(name, case) for case in term.args] for name, term in guards.items()), [])
+
 
 class QuantifiedEngine:
     """Z3 with claims about every place as quantifiers."""
@@ -42,14 +51,26 @@ class QuantifiedEngine:
             name: self._read.expression(premises.terms[name]) if name in premises.terms else truth.translate(context)
             for name, truth in premises.truths.items()
         }
+        self._cases = [(name, self._read.expression(case)) for name, case in cases_of(premises.terms)]
 
     def refute(self, conjuncts: Sequence[Term]) -> SolverAnswer:
-        """Whether the premises imply all of some truths.
+        """Whether the premises imply all of some truths: in each case that they tell apart, if they do."""
+        read = self._read
+        denial = z3.Not(z3.And(z3.BoolVal(True, read.context), *map(read.expression, conjuncts)))
+        core = set[str]()
+        for name, case in self._cases or [("", z3.BoolVal(True, read.context))]:
+            answer = self._refute(z3.And(case, denial))
+            if answer.result != PROVEN:
+                return answer
+            core.update(answer.core, [name] if name else [])
+        return SolverAnswer(PROVEN, core=tuple(sorted(core)))
+
+    def _refute(self, denial: Any) -> SolverAnswer:
+        """Whether the premises contradict a denial.
 
         What is true of the sizes of two sets is said where a model of the rest contradicts it, a few at a time.
         """
-        read, said = self._read, dict[tuple[int, int], PairAxioms]()
-        denial = z3.Not(z3.And(z3.BoolVal(True, read.context), *map(read.expression, conjuncts)))
+        said = dict[tuple[int, int], PairAxioms]()
         while True:
             answer, model = self._check(denial, [*said.values()])
             wrong = [] if model is None else self._wrong(model, said)

@@ -224,3 +224,19 @@ def test_false_does_not_follow() -> None:
     for kind in of.program.kinds:
         premises = Questions(of).premises(kind.action.name, ["lemma-logs-sorted", "lemma-history-is-current"])
         assert QuantifiedEngine(premises, EFFORT).refute([false]).result != PROVEN, kind.action.name
+
+
+def test_a_claim_is_proven_in_each_case_of_a_guard() -> None:
+    """Where a guard is a disjunction a claim must hold in every case; the proof rests on the guard."""
+    graph = Graph()
+    words = Words.of_state(graph, "words", 0, 9)
+    assert words.symbol is not None
+    guard = {"guard: either": graph.lift(any_of(words.at(0) == 1, words.at(0) == 2, words.at(0) == 3))}
+    read = Z3Reader()
+    truths = {name: read.expression(term) for name, term in guard.items()}
+    engine = QuantifiedEngine(Premises(truths, (read.expression(words.symbol),), (words.symbol,), 1, guard), EFFORT)
+    answer = engine.refute([graph.lift(words.at(0) <= 3)])
+    assert (answer.result, answer.core) == (PROVEN, ("guard: either",))
+    for most in (1, 2):
+        assert engine.refute([graph.lift(words.at(0) <= most)]).result != PROVEN
+    assert engine.refute([graph.lift(words.at(0) >= 2)]).result != PROVEN

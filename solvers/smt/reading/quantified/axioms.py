@@ -7,7 +7,7 @@ members and of all that an outer place gives: Z3 chooses of which.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations
+from itertools import combinations, permutations, product
 from typing import Any
 
 import z3
@@ -41,15 +41,15 @@ def _of_members(counted: CountedSet) -> list[Any]:
 
 
 @frozen
-class PairAxioms:
-    """What is true of the sizes of two sets: who is larger has a member outside the other, or two.
+class SizeAxioms:
+    """What is true of the sizes of two sets, or of three.
 
     Attributes:
-        numbers: of the two sets.
+        numbers: of the sets.
         truths: in Z3.
     """
 
-    numbers: tuple[int, int]
+    numbers: tuple[int, ...]
     truths: tuple[Any, ...]
 
     def may_fail(self, model: z3.ModelRef, options: Mapping[str, Any]) -> bool:
@@ -57,11 +57,26 @@ class PairAxioms:
         return any(_may_fail(truth, model, options) for truth in self.truths)
 
 
-def of_pairs(sets: Sequence[CountedSet]) -> Iterator[PairAxioms]:
-    """The axioms of each two sets."""
+def of_pairs(sets: Sequence[CountedSet]) -> Iterator[SizeAxioms]:
+    """Of each two sets: who is larger has a member outside the other, or two; who lacks one is smaller, or has one."""
     for one, other in permutations(sets, 2):
         if len(one.parameters) + len(other.parameters) <= MOST_PARAMETERS:
-            yield PairAxioms((one.number, other.number), tuple(_of_pair(one, other.renamed("of the other"))))
+            yield SizeAxioms((one.number, other.number), tuple(_of_pair(one, other.renamed("of the other"))))
+
+
+def of_covers(sets: Sequence[CountedSet], model: z3.ModelRef) -> Iterator[SizeAxioms]:
+    """Of each two sets that a model makes smaller together than a third: that has a member in neither.
+
+    Sets that an outer place gives are left out.
+    """
+    single = [counted for counted in sets if not counted.parameters]
+    size = {one.number: model.eval(one.size, model_completion=True).as_long() for one in single}
+    for whole, (one, other) in product(single, combinations(single, 2)):
+        if size[whole.number] > size[one.number] + size[other.number]:
+            numbers = (whole.number, one.number, other.number)
+            place = _witness(f"outside of both {numbers}", (), whole.size.ctx)
+            outside = z3.And(whole.has(place), z3.Not(one.has(place)), z3.Not(other.has(place)))
+            yield SizeAxioms(numbers, (z3.Or(whole.size <= one.size + other.size, outside),))
 
 
 def _may_fail(truth: Any, model: z3.ModelRef, options: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ system, for not all that is true of sizes is said.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import z3
@@ -17,7 +17,7 @@ import z3
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises
-from kraftcheck.solvers.smt.reading.quantified.axioms import PairAxioms, of_members, of_pairs
+from kraftcheck.solvers.smt.reading.quantified.axioms import SizeAxioms, of_covers, of_members, of_pairs
 from kraftcheck.solvers.smt.reading.quantified.reader import QuantifiedReader
 from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN
 
@@ -28,7 +28,7 @@ OPTIONS = {
 """Places are chosen from models alone: triggers would say each claim about three places of every three in a query."""
 
 AT_A_TIME = 6
-"""So many pairs of sets are compared more after each model."""
+"""So many times more sets are compared after each model."""
 
 GUARD = "guard: "
 """Group of the premises that are guards."""
@@ -68,9 +68,9 @@ class QuantifiedEngine:
     def _refute(self, denial: Any) -> SolverAnswer:
         """Whether the premises contradict a denial.
 
-        What is true of the sizes of two sets is said where a model of the rest contradicts it, a few at a time.
+        What is true of the sizes of two sets, or three, is said where a model of the rest contradicts it.
         """
-        said = dict[tuple[int, int], PairAxioms]()
+        said = dict[tuple[int, ...], SizeAxioms]()
         while True:
             answer, model = self._check(denial, [*said.values()])
             wrong = [] if model is None else self._wrong(model, said)
@@ -78,12 +78,13 @@ class QuantifiedEngine:
                 return answer
             said |= {axioms.numbers: axioms for axioms in wrong}
 
-    def _wrong(self, model: z3.ModelRef, said: Mapping[tuple[int, int], PairAxioms]) -> list[PairAxioms]:
-        """Some axioms of two sets that are not said yet, and may be false in a model."""
-        unsaid = (axioms for axioms in of_pairs([*self._read.sets.values()]) if axioms.numbers not in said)
+    def _wrong(self, model: z3.ModelRef, said: Mapping[tuple[int, ...], SizeAxioms]) -> list[SizeAxioms]:
+        """Some axioms of sizes that are not said yet, and may be false in a model."""
+        sets = [*self._read.sets.values()]
+        unsaid = (axioms for axioms in chain(of_pairs(sets), of_covers(sets, model)) if axioms.numbers not in said)
         return [*islice((axioms for axioms in unsaid if axioms.may_fail(model, OPTIONS)), AT_A_TIME)]
 
-    def _check(self, denial: Any, pairs: Sequence[PairAxioms]) -> tuple[SolverAnswer, z3.ModelRef | None]:
+    def _check(self, denial: Any, sizes: Sequence[SizeAxioms]) -> tuple[SolverAnswer, z3.ModelRef | None]:
         """Whether a denial contradicts the premises and some axioms, and a model if it does not."""
         read = self._read
         solver = z3.Solver(ctx=read.context)
@@ -92,7 +93,7 @@ class QuantifiedEngine:
         for mark, name in literals.items():
             solver.add(z3.Implies(z3.Bool(mark, read.context), self._truths[name]))
         solver.add(*read.meanings, *read.ranges(), *of_members([*read.sets.values()]), denial)
-        solver.add(*(truth for axioms in pairs for truth in axioms.truths))
+        solver.add(*(truth for axioms in sizes for truth in axioms.truths))
         result = solver.check(*(z3.Bool(mark, read.context) for mark in literals))
         if result == z3.unsat:
             core = tuple(sorted(literals[str(mark)] for mark in solver.unsat_core()))

@@ -152,6 +152,21 @@ def test_a_set_within_another_is_smaller() -> None:
     assert not smaller(2)
 
 
+def test_two_sets_that_cover_a_third_are_no_smaller() -> None:
+    """A set whose members are each in one of two others is as large as both at most; else nothing is said."""
+    def together(outside: int) -> bool:
+        graph = Graph()
+        words = [Words.of_state(graph, name, 0, 1, truths=True) for name in ("whole", "one", "other")]
+        whole, one, other = words
+        covered = every(graph, lambda at: any_of(negate(whole.at(at)), one.at(at), other.at(at), at < outside))
+        symbols = [each.symbol for each in words if each.symbol is not None]
+        sizes = [cardinality(graph, each.at) for each in words]
+        return follows(graph, symbols, [graph.lift(covered)], sizes[0] <= sizes[1] + sizes[2])
+
+    assert together(0)
+    assert not together(1)
+
+
 def test_a_set_that_is_one_of_two_has_its_size() -> None:
     """By a condition that is the same at every place a set is one of two; it is of the size of that one alone."""
     graph = Graph()

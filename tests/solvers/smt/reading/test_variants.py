@@ -70,7 +70,7 @@ def refuted(row: BrokenProofRow) -> Iterator[Refuted]:
 def without_bounds(place: Place, rules: str) -> Theory:
     """The theory of any number of brokers, records and epochs, with the other bounds of a place."""
     bounds = {bound.name: bound for bound in SYSTEMS["replication"].bounds}
-    kept = {name: n for name, n in place.bounds.items() if bounds[name].freed_by is None}
+    kept = {name: n for name, n in place.bounds.items() if not bounds[name].freed_by}
     return ProofRequest("replication", place.scope, {**freed("replication", kept), "unbounded": 1}, rules).build()
 
 

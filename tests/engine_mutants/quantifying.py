@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.properties import test_broken_for_any, test_broken_proofs
+from tests.solvers.smt import test_worker
 from tests.solvers.smt.reading import test_quantified
 
 FOLDER = "solvers.smt.reading.quantified"
@@ -39,6 +40,9 @@ QUANTIFIERS = (
     Mutant("either-set-is-the-other", "Where a condition makes a set one of two, it has the size of the other one.",
            f"{FOLDER}.reader:QuantifiedReader._size", "for holds in (True, False)", "for holds in (False, True)",
            Killer(test_quantified.test_a_set_that_is_one_of_two_has_its_size)),
+    Mutant("domains-assumed", "That a step stays within the domains is assumed where it is to be shown.",
+           "solvers.smt.worker:ProofWorker._domains_from_short", "within=False", "within=True",
+           Killer(test_worker.test_only_a_field_that_stays_in_its_domain_is_proven_to, (1,))),
     Mutant("last-case-unasked", "Where a guard is one of several truths, a claim is proven without the last one.",
            f"{FOLDER}.engine:cases_of", "for case in term.args]", "for case in term.args[:-1]]",
            Killer(test_quantified.test_a_claim_is_proven_in_each_case_of_a_guard)),

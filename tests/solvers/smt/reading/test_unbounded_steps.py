@@ -22,8 +22,30 @@ EFFORT = Effort(timeout=60)
 REQUEST = ProofRequest("replication", "tiny", {"brokers": ANY, "unbounded": 1}, "fixed")
 
 RESTS_ON: Mapping[tuple[str, str], str] = {
+    ("alter_partition", "lemma-known-covers-candidates"):
+        "lemma-controller-elr-empty-at-min-isr lemma-controller-leader-in-isr lemma-history-is-current "
+        "lemma-nobody-is-ahead lemma-one-min-isr lemma-request-is-the-leaders metadata-match",
+    ("apply_metadata", "candidates-complete"):
+        "lemma-commits-reach-candidates lemma-controller-elr-empty-at-min-isr lemma-controller-elr-within-replicas "
+        "lemma-controller-isr-within-replicas lemma-controller-leader-is-replica lemma-fetched-is-held "
+        "lemma-history-is-current lemma-logs-sorted",
+    ("apply_metadata", "leader-complete"):
+        "lemma-commits-reach-candidates lemma-controller-leader-in-isr lemma-controller-leader-is-replica "
+        "lemma-history-is-current",
+    ("apply_metadata", "lemma-candidates-hold-committed"):
+        "lemma-commits-reach-candidates lemma-controller-elr-empty-at-min-isr lemma-controller-elr-within-replicas "
+        "lemma-controller-isr-within-replicas lemma-controller-leader-in-isr lemma-controller-leader-is-replica "
+        "lemma-fetched-is-held lemma-history-is-current lemma-request-is-the-leaders lemma-requests-name-replicas",
+    ("apply_metadata", "lemma-committed-is-known"):
+        "lemma-commits-reach-candidates lemma-controller-leader-in-isr lemma-controller-leader-is-replica "
+        "lemma-history-is-current lemma-leaders-hold-committed lemma-logs-sorted lemma-no-record-of-the-future "
+        "watermark-within-log",
+    ("apply_metadata", "lemma-known-covers-candidates"):
+        "lemma-controller-elr-empty-at-min-isr lemma-one-min-isr",
     ("apply_metadata", "lemma-log-matching"):
         "lemma-leaders-hold-committed lemma-logs-sorted",
+    ("apply_metadata", "quorum-superset"):
+        "lemma-controller-elr-empty-at-min-isr",
     ("fetch", "acknowledged-survives"):
         "lemma-acknowledged-is-committed lemma-candidates-hold-committed lemma-commits-reach-candidates "
         "lemma-elr-as-configured lemma-ends-within-log lemma-history-is-current lemma-leaders-hold-committed "
@@ -61,10 +83,25 @@ RESTS_ON: Mapping[tuple[str, str], str] = {
     ("fetch", "logs-match"):
         "consistent-reads lemma-commits-reach-candidates lemma-log-matching lemma-logs-sorted "
         "lemma-shown-is-committed watermark-within-log",
+    ("produce", "lemma-log-matching"):
+        "lemma-commits-reach-candidates lemma-leader-has-its-epoch lemma-logs-sorted",
     ("propose_expand", "acknowledged-survives"):
         "lemma-acknowledged-is-committed lemma-candidates-hold-committed lemma-commits-reach-candidates "
         "lemma-elr-as-configured lemma-ends-within-log lemma-living-quorum lemma-logs-sorted "
         "lemma-shown-is-committed watermark-within-log",
+    ("propose_expand", "lemma-candidates-hold-committed"):
+        "lemma-commits-reach-candidates lemma-committed-is-known lemma-controller-leader-in-isr "
+        "lemma-fetched-is-held lemma-history-is-current lemma-logs-sorted metadata-match",
+    ("propose_expand", "lemma-committed-is-known"):
+        "lemma-commits-reach-candidates lemma-logs-sorted lemma-no-record-of-the-future lemma-nobody-is-ahead",
+    ("propose_expand", "lemma-log-matching"):
+        "lemma-commits-reach-candidates lemma-logs-sorted",
+    ("propose_expand", "lemma-logs-sorted"):
+        "lemma-commits-reach-candidates",
+    ("propose_expand", "logs-match"):
+        "consistent-reads lemma-commits-reach-candidates lemma-logs-sorted watermark-within-log",
+    ("propose_shrink", "lemma-candidates-hold-committed"):
+        "lemma-commits-reach-candidates lemma-ends-within-log metadata-match",
     ("receive_answer", "acknowledged-survives"):
         "lemma-acknowledged-is-committed lemma-candidates-hold-committed lemma-commits-reach-candidates "
         "lemma-elr-as-configured lemma-ends-within-log lemma-living-quorum lemma-logs-sorted "
@@ -87,6 +124,8 @@ RESTS_ON: Mapping[tuple[str, str], str] = {
         "lemma-commits-reach-candidates lemma-logs-sorted watermark-within-log",
     ("receive_answer", "logs-match"):
         "consistent-reads lemma-commits-reach-candidates lemma-logs-sorted watermark-within-log",
+    ("register", "lemma-leaders-hold-committed"):
+        "candidates-complete lemma-controller-leader-in-isr lemma-elr-as-configured lemma-history-is-current",
     ("unfence", "lemma-living-quorum"):
         "lemma-controller-elr-within-replicas lemma-controller-last-known-is-no-vacancy lemma-deaths-are-counted "
         "recovery-quorum",

@@ -234,7 +234,7 @@ def prove(
     check_solver(solver, None, False)
     added = expressions_of(invariants)
     request = ProofRequest(system, scope, bounds_of(bounds), rules, added.invariants, added.names)
-    chosen = request.subject()
+    chosen, few = request.subject(), request.builders()
     refuse_liveness(chosen, "prove judges", properties, "; ask for other properties here")
     check_switches(chosen, theory)
     subject_ = request.build()
@@ -243,7 +243,6 @@ def prove(
     effort, begun = Effort(timeout, seed, False, solver), time.monotonic()
 
     def proven(stop: threading.Event) -> induction.Proof:
-        few = request.builders()
         return induction.prove(request.build, effort=effort, clock=time.monotonic, only=only, stop=stop, few=few)
 
     proof = _interruptible(chosen.name, proven)

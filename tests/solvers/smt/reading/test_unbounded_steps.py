@@ -129,7 +129,7 @@ RESTS_ON: Mapping[tuple[str, str], str] = {
     ("unfence", "lemma-living-quorum"):
         "lemma-controller-elr-within-replicas lemma-controller-last-known-is-no-vacancy lemma-deaths-are-counted "
         "recovery-quorum",
-}
+}  # fmt: skip
 """By action and claim the invariants that a proof used, besides the claim itself."""
 
 

@@ -234,7 +234,7 @@ def prove(
     check_solver(solver, None, False)
     added = expressions_of(invariants)
     request = ProofRequest(system, scope, bounds_of(bounds), rules, added.invariants, added.names)
-    chosen, few = request.subject(), request.few if request.of_any() else None
+    chosen, few = request.subject(), request.builders()
     refuse_liveness(chosen, "prove judges", properties, "; ask for other properties here")
     check_switches(chosen, theory)
     subject_ = request.build()

@@ -53,7 +53,7 @@ def attempt_any(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
         open_claims = [claim for claim in row.claims if claim not in broken]
         if open_claims:
             few = ProofRequest(row.system, place.scope, place.bounds, row.rules)
-            traces = _refutations(few, open_claims, SearchBudget(workers, default_memory()), quiet)
+            traces = refutations(few, open_claims, SearchBudget(workers, default_memory()), quiet)
             try:
                 broken |= _broken(few, place, traces)
             except Refusal as refusal:
@@ -85,7 +85,7 @@ def _broken(few: ProofRequest, place: Place, traces: Mapping[str, Trace]) -> dic
     return broken
 
 
-def _refutations(few: ProofRequest, claims: Sequence[str], budget: SearchBudget, quiet: bool) -> Mapping[str, Trace]:
+def refutations(few: ProofRequest, claims: Sequence[str], budget: SearchBudget, quiet: bool) -> Mapping[str, Trace]:
     """The shortest traces of the claims that a variant refutes with few brokers."""
     chosen = few.subject(proof=False)
     offered = [claim.id for claim in chosen.system.properties(chosen.setting) if claim.id in claims]

@@ -51,7 +51,6 @@ OTHERS = ", --bmc K looks for lassos of at most K steps, and --property NAME pro
 def run_proof(request: ProofRequest, effort: Effort, only: Sequence[str], workers: int, quiet: bool) -> Proof:
     """Prove with progress on standard error; Ctrl-C and SIGTERM cut it."""
     build: TheoryBuilder = functools.partial(ProofRequest.build, request)
-    few: TheoryBuilder | None = functools.partial(ProofRequest.few, request) if request.of_any() else None
     with faults_refused(request.name), stop_flag() as stop, progress_tally(quiet, "queries") as tally:
         begin_event = threading.Event()
         begin_event.set()
@@ -59,7 +58,7 @@ def run_proof(request: ProofRequest, effort: Effort, only: Sequence[str], worker
         def prove_request() -> Proof:
             return prove(
                 build, effort=effort, clock=time.monotonic, only=only, workers=workers, stop=stop,
-                progress=tally if tally is not None else _no_progress, few=few,
+                progress=tally if tally is not None else _no_progress, few=request.builders(),
             )  # fmt: skip
 
         return run_interruptibly(prove_request, stop, begin_event)

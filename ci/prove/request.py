@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kraftcheck.ci.systems.subject import Subject, subject, traced
 from kraftcheck.model.language.bound import ANY, Bound
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.worker import TheoryBuilder
 
 FEW = 3
 """Of so many participants it is asked what a proof about any number rests on."""
@@ -62,6 +64,20 @@ class ProofRequest:
     def few(self) -> Theory:
         """The theory with few participants, where the request is about any number of them."""
         return traced(self.of_numbers(self._system(), {b.name: min(b.hi, FEW) for b in self.free()}), theory)
+
+    def few_without_bounds(self) -> Theory:
+        """The theory with the fewest participants, and without the other bounds that the request has freed."""
+        fewest = {b.name: b.lo for b in self.free()}
+        return traced(evolve(self, bounds={**self.bounds, **fewest}).subject(), theory)
+
+    def builders(self) -> list[TheoryBuilder]:
+        """Make the theories with few participants, in a worker process; none where the request is about a number."""
+        if not self.of_any():
+            return []
+        frees = {bound.freed_by for bound in self._system().bounds} - {bound.name for bound in self.free()}
+        more = any(self.bounds.get(name, 0) for name in frees if name)
+        makes = (ProofRequest.few, ProofRequest.few_without_bounds) if more else (ProofRequest.few,)
+        return [functools.partial(make, self) for make in makes]
 
     def free(self) -> list[Bound]:
         """The bounds that are `any`."""

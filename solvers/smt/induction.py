@@ -125,7 +125,7 @@ _WORKER: list[ProofWorker] = []
 """The worker of this process, once a pool has started it."""
 
 
-def _start(build: TheoryBuilder, few: TheoryBuilder | None, effort: Effort, clock: Clock) -> None:
+def _start(build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides what a Ctrl-C ends
     _WORKER[:] = [proof_worker(build(), few, effort, clock)]
 
@@ -201,7 +201,7 @@ def chunks_of(batch: Sequence[Obligation]) -> Iterator[Sequence[Obligation]]:
 
 @contextlib.contextmanager
 def proof_pool(
-    subject: Theory, build: TheoryBuilder, few: TheoryBuilder | None, effort: Effort, clock: Clock, workers: int,
+    subject: Theory, build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock, workers: int,
     stop: threading.Event, progress: ProofProgress,
 ) -> Iterator[ProofPool]:  # fmt: skip
     """A pool with so many worker processes, which make the theory anew; with one, this process works with it."""
@@ -223,7 +223,7 @@ def proof_pool(
 def prove(
     build: TheoryBuilder, *, effort: Effort, clock: Clock, only: Sequence[str] = (), workers: int = 1,
     stop: threading.Event | None = None, progress: ProofProgress = lambda count, total: None,
-    few: TheoryBuilder | None = None,
+    few: Sequence[TheoryBuilder] = (),
 ) -> Proof:  # fmt: skip
     """Prove the claims of a theory.
 
@@ -235,7 +235,7 @@ def prove(
         workers: processes.
         stop: once set, the proof ends unfinished.
         progress: called with the number of answers in each round, and of obligations.
-        few: makes the theory of the same system with few participants, for a proof about any number.
+        few: make theories of the same system with few participants, for a proof about any number; see `ProofWorker`.
     """
     halt, subject = stop or threading.Event(), build()
     check_described(subject, effort)

@@ -6,7 +6,9 @@ needed a proof with few participants tells at once: its unsat core. So those are
 assumed first, then those that are short as well, and all only in the end. A
 proof from fewer premises is a proof; what none of them proves is asked from all.
 Where claims speak of three places together, they are quantifiers of Z3 at first,
-which chooses places from its models; their instances are asked after that.
+which chooses places from its models; their instances are asked after that. There
+a second proof with few participants, without the bounds of the first, tells what
+else is needed: what the bounds said by themselves.
 """
 
 from __future__ import annotations
@@ -60,20 +62,25 @@ class ProofWorker:
 
     Attributes:
         questions, effort, clock: of the theory, of each query, and the seconds from any origin.
-        few: questions about the same system with few participants; None: all invariants are assumed at once.
+        few: questions about the same system with few participants, and, for claims about three places, with few and
+            without other bounds; none: all invariants are assumed at once.
     """
 
     questions: Questions
     effort: Effort
     clock: Clock
-    few: Questions | None = None
+    few: tuple[Questions, ...] = ()
 
     def answer(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
         """The answers to obligations about one action, in order."""
-        used, start, whole = self._used_by_few(batch, assumed), self.clock(), list[SolverSession]()
-        answers = []
+        used = self._used_by(self.few[0], batch, assumed) if self.few else {}
+        more = self._used_by(self.few[1], batch, assumed) if self.few[1:] and self._is_quantified() else {}
+        start, whole, answers = self.clock(), list[SolverSession](), list[ObligationAnswer]()
         for obligation in batch:
-            first = self._from_some(obligation, used[obligation], assumed) if obligation in used else None
+            some = used.get(obligation), more.get(obligation)
+            first = self._from_some(obligation, *some, assumed) if some != (None, None) else None
+            if obligation.claim in DOMAINS and self.few and self._is_quantified():
+                first = self._domains_from_short(obligation, assumed)
             if first is None and not whole:
                 whole.append(self._session(batch[0].action, assumed, batch[0].claim not in DOMAINS))
             answers.append(whole[0].ask(obligation) if first is None else evolve(first, seconds=self.clock() - start))
@@ -87,53 +94,78 @@ class ProofWorker:
         premises = self.questions.premises(action, assumed, within)
         return SolverSession(self.questions, premises, self.effort, self.clock)
 
-    def _quantified(self, action: str, assumed: Sequence[str]) -> SolverSession:
+    def _quantified(self, action: str, assumed: Sequence[str], within: bool = True) -> SolverSession:
         effort = evolve(self.effort, timeout=min(QUANTIFIED_SECONDS, self.effort.timeout))
-        return SolverSession(self.questions, self.questions.premises(action, assumed), effort, self.clock, True)
+        return SolverSession(self.questions, self.questions.premises(action, assumed, within), effort, self.clock, True)
 
-    def _used_by_few(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> Mapping[Obligation, list[str]]:
+    def _domains_from_short(self, obligation: Obligation, assumed: Sequence[str]) -> ObligationAnswer | None:
+        """A proof that no field leaves its domain, from short invariants; None where these do not suffice."""
+        short = self._short(assumed)
+        session = self._quantified(obligation.action, [name for name in assumed if name in short], within=False)
+        return answer if (answer := session.ask(obligation)).result == PROVEN else None
+
+    def _short(self, assumed: Sequence[str]) -> set[str]:
+        """The invariants that say little."""
+        truths = self.questions.subject.state_truths()
+        return {name for name in assumed if len(closure([truths[name]])) < SHORT}
+
+    def _used_by(
+        self, few: Questions, batch: Sequence[Obligation], assumed: Sequence[str]
+    ) -> Mapping[Obligation, list[str]]:
         """The invariants that the proof of each obligation with few participants uses, if it is proven there."""
-        action = batch[0].action
-        if self.few is None or action == INITIATION or batch[0].claim in DOMAINS:
+        action, of = batch[0].action, few.subject
+        if action == INITIATION or batch[0].claim in DOMAINS:
             return {}
-        of = self.few.subject
         if action not in {kind.action.name for kind in of.program.kinds}:
             return {}
         known, claims = [claim.id for claim in of.invariants if claim.id in assumed], {claim.id for claim in of.claims}
         effort = Effort(min(FEW_SECONDS, self.effort.timeout), self.effort.seed, minimise=True)
-        session = SolverSession(self.few, self.few.premises(action, known), effort, self.clock)
+        session = SolverSession(few, few.premises(action, known), effort, self.clock)
         answers = [session.ask(obligation) for obligation in batch if obligation.claim in claims]
         strangers = {obligation: list[str]() for obligation in batch if obligation.claim not in claims}
         return strangers | {answer.obligation: rests_on(answer) for answer in answers if answer.result == PROVEN}
 
     def _from_some(
-        self, obligation: Obligation, used: Sequence[str], assumed: Sequence[str]
+        self, obligation: Obligation, used: Sequence[str] | None, more: Sequence[str] | None, assumed: Sequence[str]
     ) -> ObligationAnswer | None:
-        """A proof from some of the invariants that may be assumed; None where neither choice of them suffices."""
-        assert self.few is not None
-        of, truths = self.few.subject, self.questions.subject.state_truths()
-        shared = {claim.id for claim in of.invariants}
-        first = {obligation.claim, *used, *(name for name in assumed if name not in shared)}
-        short = {name for name in assumed if len(closure([truths[name]])) < SHORT}
-        for begin, chosen in [
-            *self._quantified_from(first, short),
-            (self._session, first),
-            (self._session, first | short),
-        ]:
+        """A proof from some of the invariants that may be assumed; None where no choice of them suffices.
+
+        Args:
+            obligation: what to prove.
+            used, more: what its proofs with few participants use; None where they are not proven.
+            assumed: what may be assumed.
+        """
+        shared = {claim.id for claim in self.few[0].subject.invariants}
+        strangers = {name for name in assumed if name not in shared}
+        first = {obligation.claim, *(used or ()), *strangers}
+        short = self._short(assumed)
+        instances = [] if used is None else [(self._session, first), (self._session, first | short)]
+        for begin, chosen in [*self._quantified_from(first, short, more), *instances]:
             session = begin(obligation.action, [name for name in assumed if name in chosen])
             if (answer := session.ask(obligation)).result == PROVEN:
                 return answer
         return None
 
-    def _quantified_from(self, first: set[str], short: set[str]) -> list[tuple[SessionStart, set[str]]]:
-        """What is asked with quantifiers: nothing where no claim is about three places, for instances are few there."""
+    def _is_quantified(self) -> bool:
+        """Whether quantifiers are asked: not where no claim is about three places, for instances are few there."""
         truths = self.questions.subject.state_truths()
-        if not self.effort.quantifiers or not any(
+        return self.effort.quantifiers and any(
             node.op == "bound" and node.value + 1 >= DEEP for node in closure(truths.values())
-        ):
+        )
+
+    def _quantified_from(
+        self, first: set[str], short: set[str], more: Sequence[str] | None
+    ) -> list[tuple[SessionStart, set[str]]]:
+        """What is asked with quantifiers; of what few use without bounds first that which counts no set."""
+        if not self._is_quantified():
             return []
-        plain = {name for name, truth in truths.items() if len(closure([truth])) < LONG}
-        return [(self._quantified, chosen) for chosen in (first, first | short, first | plain)]
+        parts = {name: closure([truth]) for name, truth in self.questions.subject.state_truths().items()}
+        plain = {name for name, nodes in parts.items() if len(nodes) < LONG}
+        chosen = [first, first | short, first | plain]
+        if more is not None:
+            countless = {name for name in more if not any(node.op == "cardinality" for node in parts[name])}
+            chosen = [first | countless, first | {*more}, *chosen]
+        return [(self._quantified, some) for some in chosen]
 
     @staticmethod
     def _with_fields(session: SolverSession, answer: ObligationAnswer) -> ObligationAnswer:
@@ -143,9 +175,9 @@ class ProofWorker:
         return evolve(answer, fields=tuple(fields), faults=tuple(faults))
 
 
-def proof_worker(subject: Theory, few: TheoryBuilder | None, effort: Effort, clock: Clock) -> ProofWorker:
-    """A worker for a theory, which makes the one with few participants itself."""
-    return ProofWorker(Questions(subject), effort, clock, None if few is None else Questions(few()))
+def proof_worker(subject: Theory, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock) -> ProofWorker:
+    """A worker for a theory, which makes those with few participants itself."""
+    return ProofWorker(Questions(subject), effort, clock, tuple(Questions(build()) for build in few))
 
 
 def rests_on(answer: ObligationAnswer) -> list[str]:

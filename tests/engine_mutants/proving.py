@@ -117,7 +117,7 @@ INDUCTION = (
            "solvers.smt.queries:Questions.premises", "for name in assumed}", "for name in state_truths}", FALLEN),
     Mutant("few-assume-what-fell", "What few participants use is assumed for any number, also what fell.",
            "solvers.smt.worker:ProofWorker._from_some", "[name for name in assumed if name in chosen]",
-           "[name for name in truths if name in chosen]",
+           "[name for name in self.questions.subject.state_truths() if name in chosen]",
            Killer(test_worker.test_nothing_is_assumed_that_may_not_be)),
     Mutant("few-suffice", "What few participants prove is proven for any number.",
            "solvers.smt.worker:ProofWorker._from_some", "if (answer := session.ask(obligation)).result == PROVEN:",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.properties import test_broken_for_any, test_broken_proofs
+from tests.solvers.smt import test_worker
 from tests.solvers.smt.reading import test_quantified
 
 FOLDER = "solvers.smt.reading.quantified"
@@ -36,6 +37,22 @@ QUANTIFIERS = (
            f"{FOLDER}.axioms:_of_pair", "one.size <= other.size + 1", "one.size <= other.size", sizes(2)),
     Mutant("within-is-smaller", "A set within another is smaller, equal or not.",
            f"{FOLDER}.axioms:_of_pair", "z3.Not(lacked), beyond(first)", "beyond(first)", sizes(0)),
+    Mutant("either-set-is-the-other", "Where a condition makes a set one of two, it has the size of the other one.",
+           f"{FOLDER}.reader:QuantifiedReader._size", "for holds in (True, False)", "for holds in (False, True)",
+           Killer(test_quantified.test_a_set_that_is_one_of_two_has_its_size)),
+    Mutant("domains-assumed", "That a step stays within the domains is assumed where it is to be shown.",
+           "solvers.smt.worker:ProofWorker._domains_from_short", "within=False", "within=True",
+           Killer(test_worker.test_only_a_field_that_stays_in_its_domain_is_proven_to, (1,))),
+    Mutant("last-case-unasked", "Where a guard is one of several truths, a claim is proven without the last one.",
+           f"{FOLDER}.engine:cases_of", "for case in term.args]", "for case in term.args[:-1]]",
+           Killer(test_quantified.test_a_claim_is_proven_in_each_case_of_a_guard)),
+    Mutant("covered-by-one-of-three", "A set is no larger than two others together, whatever members these lack.",
+           f"{FOLDER}.axioms:of_covers", "(z3.Or(whole.size <= one.size + other.size, outside),)",
+           "(whole.size <= one.size + other.size,)",
+           Killer(test_quantified.test_two_sets_that_cover_a_third_are_no_smaller)),
+    Mutant("pairs-unsaid", "No two sets are compared, whatever model contradicts their members.",
+           f"{FOLDER}.engine:QuantifiedEngine._wrong", "return [*islice(", "return [] and [*islice(",
+           Killer(test_quantified.test_a_set_within_another_is_smaller)),
     Mutant("first-place-fails", "Nothing holds at the first place where it holds.",
            f"{FOLDER}.reader:QuantifiedReader._named_word", "z3.And(member, place < word)",
            "z3.And(member, place <= word)", places(3, 1)),
@@ -44,8 +61,8 @@ QUANTIFIERS = (
            "z3.And(member, place <= limit), place <= word)", "z3.And(member, place <= limit), place < word)",
            places(3, 1)),
     Mutant("denial-left-out", "What is to be shown is not denied, and what is assumed shows nothing.",
-           f"{FOLDER}.engine:QuantifiedEngine._check", "for truth in some(sets)), denial)",
-           "for truth in some(sets)))", sizes(0)),
+           f"{FOLDER}.engine:QuantifiedEngine._check", "*of_members([*read.sets.values()]), denial)",
+           "*of_members([*read.sets.values()]))", sizes(0)),
 )  # fmt: skip
 
 BREAKING = (

@@ -42,16 +42,32 @@ class Places:
                 return int(found)
             case "ite":
                 return self.value(term.args[1] if self.value(term.args[0], env) else term.args[2], env)
-            case "every" | "cardinality" | "least_by" | "above":
+            case "and" | "or":
+                return int((all if term.op == "and" else any)(self.value(arg, env) for arg in term.args))
+            case "every":
+                place = term.args[0].value
+                return int(all(self.value(term.args[1], {**env, place: at}) for at in range(self.count)))
+            case "least" | "greatest":
+                return self._extreme_place(term, env)
+            case "cardinality" | "least_by" | "above":
                 return self._of_every_place(term, env)
         return int(evaluate(term.op, [self.value(arg, env) for arg in term.args]))
+
+    def _extreme_place(self, term: Term, env: Mapping[int, int]) -> int:
+        """The first place before a limit, which is the limit or 0 where there is none; or the last up to one, or -1."""
+        limit, place = self.value(term.args[2], env), term.args[0].value
+
+        def holds(at: int) -> bool:
+            return bool(self.value(term.args[1], {**env, place: at}))
+
+        if term.op == "least":
+            return next(filter(holds, range(limit)), max(limit, 0))
+        return next(filter(holds, range(limit, -1, -1)), -1)
 
     def _of_every_place(self, term: Term, env: Mapping[int, int]) -> int:
         place = term.args[0].value
         members = [at for at in range(self.count) if self.value(term.args[1], {**env, place: at})]
         match term.op:
-            case "every":
-                return len(members) == self.count
             case "cardinality":
                 return len(members)
             case "above":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,14 +12,14 @@ from attrs import evolve
 
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import System, conjuncts
 from kraftcheck.model.language.words import all_of
-from kraftcheck.model.partition.directories import DirectoryMap
 from kraftcheck.model.systems.replication.log import Log
 from kraftcheck.model.systems.replication.state import Broker, Replication
 from kraftcheck.solvers.smt.theory import theory
 from tests.shared.interpretation import Places
+from tests.solvers.smt.reading.worlds import words
 
 BROKERS = 3
 BOUNDS = {"brokers": BROKERS, "replication": BROKERS, "epochs": 2, "unclean-stops": 1}
@@ -57,46 +56,6 @@ def _disturbed(broker: Broker, dice: random.Random) -> Broker:
         {"ends": tuple(dice.randrange(-1, 2) for _ in range(BROKERS))},
     ]  # fmt: skip
     return evolve(evolve(broker, **dice.choice(changes)), **dice.choice(changes[3:]))
-
-
-def words(path: str, state: Replication) -> list[Any]:
-    """What a state of a fixed number of brokers has for a field of one of any number, place by place."""
-    first, _, rest = path.partition(".")
-    if first == "isrs" and not path.endswith("]"):
-        return [placed(isr) for isr in state.isrs]
-    if first != "brokers":
-        return placed(field(path, state))
-    each = [placed(field(rest, broker)) for broker in state.brokers]
-    return each if rest in ("isr", "proposed", "stale", "ends", "log.entries") else [one for (one,) in each]
-
-
-def field(path: str, record: Any) -> Any:
-    """What a path names, within a record of a fixed number of brokers."""
-    for name in re.findall(r"\w+", path):
-        if isinstance(record, Replicas):
-            listed = [b for b in record.slots if b >= 0]
-            ranks = {b: rank for rank, b in enumerate(listed)}
-            by_name = {"members": BrokerSet.of(listed), "ranks": tuple(ranks.get(b, 0) for b in range(BROKERS)),
-                       "top": len(listed)}  # fmt: skip
-            record = by_name[name]
-        elif name == "length":
-            record = record.end()
-        elif name.isdigit():
-            record = (record.entries if isinstance(record, Log) else record)[int(name)]
-        else:
-            record = getattr(record, name)
-    return record
-
-
-def placed(value: Any) -> list[Any]:
-    """The words of a field by place; of a single word, that one."""
-    if isinstance(value, BrokerSet):
-        return [value.mask >> b & 1 for b in range(BROKERS)]
-    if isinstance(value, DirectoryMap):
-        return list(value.slots)
-    if isinstance(value, tuple):
-        return [one.mask if isinstance(one, BrokerSet) else one for one in value]
-    return [getattr(value, "slot", value)]
 
 
 @pytest.mark.parametrize("freed", [{"epochs": BOUNDS["epochs"]}, {"unbounded": 1}], ids=["bounded", "unbounded"])

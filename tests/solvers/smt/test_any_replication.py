@@ -66,7 +66,7 @@ ACTIONS = (
 def asked(action: str, names: Sequence[str], epochs: int = 1) -> list[ObligationAnswer]:
     """The answers to what is asked of an action, from what three brokers use first."""
     request = ProofRequest("replication", "tiny", {"brokers": ANY, "epochs": epochs}, "fixed")
-    of = proof_worker(request.build(), request.few, Effort(timeout=300), time.monotonic)
+    of = proof_worker(request.build(), request.builders(), Effort(timeout=300), time.monotonic)
     subject_ = of.questions.subject
     wanted = [o for o in obligations(subject_, names or [c.id for c in subject_.claims]) if o.action == action]
     return of.answer(wanted, [claim.id for claim in subject_.invariants])

@@ -12,11 +12,11 @@ import kraftcheck as kc
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.solvers.smt import worker as module
 from kraftcheck.solvers.smt.induction import obligations
-from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import ProofWorker
-from tests.shared.any_number import EWD_840, LEASE, TWO_PHASE, lease, two_phase
+from tests.shared.any_number import EWD_840, LEASE, NOBODY, TWO_PHASE, Lease, lease, two_phase
 
 
 def of_number(system: kc.System, number: int) -> Theory:
@@ -27,7 +27,7 @@ def of_number(system: kc.System, number: int) -> Theory:
 
 def worker(system: kc.System, few: kc.System | None = None) -> ProofWorker:
     """A worker about any number, that asks what few use of a system, if any."""
-    asked = None if few is None else Questions(of_number(few, 3))
+    asked = () if few is None else (Questions(of_number(few, 3)),)
     return ProofWorker(Questions(of_number(system, ANY)), Effort(timeout=30), time.monotonic, asked)
 
 
@@ -102,3 +102,17 @@ def test_nothing_is_assumed_that_may_not_be() -> None:
     of, obligation = worker(LEASE, claimless), Obligation("leader-unfenced", "unfence")
     assert of.answer([obligation], ["leader-unfenced"])[0].result == PROVEN
     assert of.answer([obligation], [])[0].result != PROVEN
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_only_a_field_that_stays_in_its_domain_is_proven_to(guarded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With quantifiers too, domains are shown of a step that keeps them, and of no other."""
+    monkeypatch.setattr(ProofWorker, "_is_quantified", lambda _: True)
+
+    def fall(state: Lease) -> Lease:
+        falls = state.leader > NOBODY if guarded else True
+        return Lease(state.fenced, kc.choose(falls, state.leader - 1, state.leader))
+
+    falling = evolve(LEASE, actions=lambda _: [kc.Action("fall", fall, lambda state: True)])
+    (answer,) = worker(falling, falling).answer([Obligation(DOMAINS[0], "fall")], [])
+    assert (answer.result == PROVEN, answer.fields) == (guarded, () if guarded else ("leader",))

@@ -6,16 +6,20 @@ members and of all that an outer place gives: Z3 chooses of which.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import permutations
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, permutations, product
 from typing import Any
 
 import z3
+from attrs import frozen
 
 from kraftcheck.solvers.smt.reading.quantified.sets import CountedSet
 
 MOST_PARAMETERS = 2
 """Parameters of two sets that are compared: more are seldom needed, and cost much."""
+
+MODEL_MILLISECONDS = 300
+"""How long it may take to see that an axiom is true in a model; else it is said."""
 
 
 def of_members(sets: Sequence[CountedSet]) -> list[Any]:
@@ -36,11 +40,50 @@ def _of_members(counted: CountedSet) -> list[Any]:
     ]
 
 
-def of_pairs(sets: Sequence[CountedSet]) -> list[Any]:
-    """A set that is larger than another has a member outside it, or two; so has one as large that lacks a member."""
-    pairs = [(one, other.renamed("of the other")) for one, other in permutations(sets, 2)]
-    few = [(a, b) for a, b in pairs if len(a.parameters) + len(b.parameters) <= MOST_PARAMETERS]
-    return [axiom for one, other in few for axiom in _of_pair(one, other)]
+@frozen
+class SizeAxioms:
+    """What is true of the sizes of two sets, or of three.
+
+    Attributes:
+        numbers: of the sets.
+        truths: in Z3.
+    """
+
+    numbers: tuple[int, ...]
+    truths: tuple[Any, ...]
+
+    def may_fail(self, model: z3.ModelRef, options: Mapping[str, Any]) -> bool:
+        """Whether one of them is not shown to be true in a model."""
+        return any(_may_fail(truth, model, options) for truth in self.truths)
+
+
+def of_pairs(sets: Sequence[CountedSet]) -> Iterator[SizeAxioms]:
+    """Of each two sets: who is larger has a member outside the other, or two; who lacks one is smaller, or has one."""
+    for one, other in permutations(sets, 2):
+        if len(one.parameters) + len(other.parameters) <= MOST_PARAMETERS:
+            yield SizeAxioms((one.number, other.number), tuple(_of_pair(one, other.renamed("of the other"))))
+
+
+def of_covers(sets: Sequence[CountedSet], model: z3.ModelRef) -> Iterator[SizeAxioms]:
+    """Of each two sets that a model makes smaller together than a third: that has a member in neither.
+
+    Sets that an outer place gives are left out.
+    """
+    single = [counted for counted in sets if not counted.parameters]
+    size = {one.number: model.eval(one.size, model_completion=True).as_long() for one in single}
+    for whole, (one, other) in product(single, combinations(single, 2)):
+        if size[whole.number] > size[one.number] + size[other.number]:
+            numbers = (whole.number, one.number, other.number)
+            place = _witness(f"outside of both {numbers}", (), whole.size.ctx)
+            outside = z3.And(whole.has(place), z3.Not(one.has(place)), z3.Not(other.has(place)))
+            yield SizeAxioms(numbers, (z3.Or(whole.size <= one.size + other.size, outside),))
+
+
+def _may_fail(truth: Any, model: z3.ModelRef, options: Mapping[str, Any]) -> bool:
+    solver = z3.Solver(ctx=truth.ctx)
+    solver.set(timeout=MODEL_MILLISECONDS, **options)
+    solver.add(z3.Not(model.eval(truth)))
+    return bool(solver.check() != z3.unsat)
 
 
 def _of_pair(one: CountedSet, other: CountedSet) -> list[Any]:

@@ -98,8 +98,8 @@ class QuantifiedReader(Z3Reader):
                 return [*result, z3.ForAll([place], z3.Implies(member, place < word))]
 
     def _size(self, node: Term) -> Any:
-        """The size of a set: of one of two sets by a condition that depends on an outer place, else a function."""
-        if (condition := self._shapes.open_condition(node)) is not None:
+        """The size of a set: of one of two sets by a condition that is the same at every place, else a function."""
+        if (condition := self._shapes.condition(node)) is not None:
             chosen = (self._shapes.assuming(node, condition, holds) for holds in (True, False))
             return z3.If(self.expression(condition), *map(self.expression, chosen))
         shape = self._shapes.of(node)

@@ -69,18 +69,19 @@ class SetShapes:
 
     substitution: Substitution
 
-    def open_condition(self, of: Term) -> Term | None:
-        """A truth in the claim of a set that depends on an outer place, and not on its own; None: there is none.
+    def condition(self, of: Term) -> Term | None:
+        """A truth in the claim of a set that does not depend on its place, so that it is one of two; None: none is.
 
-        A claim that binds places itself has none: what depends on these is no outer truth.
+        A claim that binds places itself has none: what depends on these is no truth of the set.
         """
         if self._binds(of):
             return None
         for term in self._parts(of):
-            if self._is_outer(term, of):
-                if term.is_truth:
-                    return term
-            elif term.op == "ite" and self._is_outer(term.args[0], of):
+            if of.args[0].value in self.substitution.free(term) or term.op in ("const", "bound", "sequence"):
+                continue
+            if term.is_truth:
+                return term
+            if term.op == "ite":
                 return term.args[0]
         return None
 

@@ -17,7 +17,7 @@ from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.sequences import Sequence as Words
 from kraftcheck.model.language.sequences import cardinality, every, first_place, last_place, word_at
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.session import SolverSession
@@ -152,6 +152,34 @@ def test_a_set_within_another_is_smaller() -> None:
     assert not smaller(2)
 
 
+def test_two_sets_that_cover_a_third_are_no_smaller() -> None:
+    """A set whose members are each in one of two others is as large as both at most; else nothing is said."""
+    def together(outside: int) -> bool:
+        graph = Graph()
+        words = [Words.of_state(graph, name, 0, 1, truths=True) for name in ("whole", "one", "other")]
+        whole, one, other = words
+        covered = every(graph, lambda at: any_of(negate(whole.at(at)), one.at(at), other.at(at), at < outside))
+        symbols = [each.symbol for each in words if each.symbol is not None]
+        sizes = [cardinality(graph, each.at) for each in words]
+        return follows(graph, symbols, [graph.lift(covered)], sizes[0] <= sizes[1] + sizes[2])
+
+    assert together(0)
+    assert not together(1)
+
+
+def test_a_set_that_is_one_of_two_has_its_size() -> None:
+    """By a condition that is the same at every place a set is one of two; it is of the size of that one alone."""
+    graph = Graph()
+    sets = [Words.of_state(graph, name, 0, 1, truths=True) for name in ("one", "other")]
+    first = graph.truth_variable("first")
+    symbols = [first, *(words.symbol for words in sets if words.symbol is not None)]
+    one, other, either = (cardinality(graph, claim) for claim in (
+        sets[0].at, sets[1].at, lambda at: choose(first, sets[0].at(at), sets[1].at(at))))  # fmt: skip
+    assert follows(graph, symbols, [], either == choose(first, one, other))
+    assert not follows(graph, symbols, [], either == one)
+    assert not follows(graph, symbols, [first], either == other)
+
+
 @pytest.mark.parametrize("held", [(0, 0, 0), (0, 1, 0), (1, 0, 1)])
 @pytest.mark.parametrize("limit", [-1, 0, 1, 2])
 def test_first_and_last_places_are_those_of_concrete_words(held: tuple[int, ...], limit: int) -> None:
@@ -211,3 +239,19 @@ def test_false_does_not_follow() -> None:
     for kind in of.program.kinds:
         premises = Questions(of).premises(kind.action.name, ["lemma-logs-sorted", "lemma-history-is-current"])
         assert QuantifiedEngine(premises, EFFORT).refute([false]).result != PROVEN, kind.action.name
+
+
+def test_a_claim_is_proven_in_each_case_of_a_guard() -> None:
+    """Where a guard is a disjunction a claim must hold in every case; the proof rests on the guard."""
+    graph = Graph()
+    words = Words.of_state(graph, "words", 0, 9)
+    assert words.symbol is not None
+    guard = {"guard: either": graph.lift(any_of(words.at(0) == 1, words.at(0) == 2, words.at(0) == 3))}
+    read = Z3Reader()
+    truths = {name: read.expression(term) for name, term in guard.items()}
+    engine = QuantifiedEngine(Premises(truths, (read.expression(words.symbol),), (words.symbol,), 1, guard), EFFORT)
+    answer = engine.refute([graph.lift(words.at(0) <= 3)])
+    assert (answer.result, answer.core) == (PROVEN, ("guard: either",))
+    for most in (1, 2):
+        assert engine.refute([graph.lift(words.at(0) <= most)]).result != PROVEN
+    assert engine.refute([graph.lift(words.at(0) >= 2)]).result != PROVEN

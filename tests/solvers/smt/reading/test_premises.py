@@ -1,0 +1,167 @@
+"""What is assumed of each step of `replication` without any bound holds in steps that are possible."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from attrs import evolve, frozen
+
+from kraftcheck.ci.systems.subject import Subject, subject
+from kraftcheck.model.language.anynumber.maps import each_record
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.packing import Slot
+from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.words import negate
+from kraftcheck.model.systems.replication.settle import settle
+from kraftcheck.model.systems.replication.state import Replication
+from kraftcheck.properties.kinds import always
+from kraftcheck.solvers.program.program import Kind
+from kraftcheck.solvers.smt.queries import Questions
+from kraftcheck.solvers.smt.theory import Theory, theory
+from tests.shared.interpretation import Places
+from tests.shared.samples import one_in
+from tests.solvers.smt.reading.worlds import lowest_setting, meaning, places_of
+
+BROKERS, EPOCHS, COUNT = 3, 2, 4
+"""Of the explored states, and places of each sequence: one broker never registers, one epoch is yet to come."""
+
+BOUNDS = {"brokers": BROKERS, "replication": BROKERS, "epochs": EPOCHS, "records": 2}
+
+STEPS = 25
+"""How long a run is."""
+
+
+@frozen
+class Taken:
+    """A step of the explorer: what was before, by which action with which arguments, and what is after."""
+
+    before: Replication
+    action: str
+    arguments: Mapping[str, int]
+    after: Replication
+
+    def interest(self) -> int:
+        """How much of what claims are about there is before the step."""
+        s = self.before
+        led = sum(bool(s.leads(n, b)) for n, b in enumerate(s.brokers))
+        there = (
+            s.committed.end() > 0, s.acknowledged > 0, s.leader_epoch > 0, s.controller.elr.mask > 0, led > 1,
+            s.request.isr.mask > 0, any(b.proposed.mask for b in s.brokers), any(b.status == 2 for b in s.brokers),
+            any(max(b.ends) >= 0 for b in s.brokers), any(b.epoch < s.leader_epoch for b in s.brokers),
+        )  # fmt: skip
+        return sum(there)
+
+
+def taken(of: Subject, lowest: Setting, dice: random.Random) -> Iterator[Taken]:
+    """The steps of a run of random steps, each action as likely as any other that is possible."""
+    state: Any = dice.choice(of.system.initial(of.setting))
+    for _ in range(STEPS):
+        offered = ((action, _arguments(action.parameters)) for action in of.system.actions(of.setting))
+        possible = [(action, [one for one in each if action.enabled(state, one)]) for action, each in offered]
+        action, choices = dice.choice([(action, each) for action, each in possible if each])
+        arguments = dice.choice(choices)
+        after = action.outcome(state, arguments).state
+        if after.leader_epoch > EPOCHS:
+            return
+        yield Taken(settle(state, lowest), action.name, arguments, settle(after, lowest))
+        state = after
+
+
+def _arguments(parameters: Mapping[str, Sequence[int]]) -> list[dict[str, int]]:
+    return [dict(zip(parameters, values, strict=True)) for values in itertools.product(*parameters.values())]
+
+
+@functools.cache
+def most_of_each(runs: int, each: int) -> Mapping[str, list[Taken]]:
+    """Of each action the steps of many runs before which there is most."""
+    few, lowest = subject("replication", "tiny", BOUNDS, "fixed"), lowest_setting()
+    dice, by_action = random.Random(3), dict[str, list[Taken]]()
+    for one in itertools.chain.from_iterable(taken(few, lowest, dice) for _ in range(runs)):
+        by_action.setdefault(one.action, []).append(one)
+    return {name: sorted(steps, key=Taken.interest, reverse=True)[:each] for name, steps in by_action.items()}
+
+
+def false_of(of: Theory, step: Taken, names: Sequence[str] = ()) -> list[str]:
+    """What of all that is assumed of an action is false of a step: of its invariants some, or all."""
+    (kind,) = (one for one in of.program.kinds if one.action.name == step.action)
+    at = meaning(of, step.before, step.arguments, COUNT)
+    premises = Questions(of).premises(step.action, names or [claim.id for claim in of.invariants])
+    wrong = [name for name, term in premises.terms.items() if not at.value(term)]
+    return wrong + outside(of, at) + otherwise(of, kind, at, meaning(of, step.after, {}, COUNT))
+
+
+def outside(of: Theory, at: Places) -> list[str]:
+    """The fields that are not in their domain."""
+    slots = {slot.path: slot.domain for slot in of.program.layout.slots}
+    return [f"domain: {path}" for path, domain in slots.items()
+            if not all(domain.lo <= int(word) <= domain.hi for word in _flat(at.words[path]))]  # fmt: skip
+
+
+def _flat(held: Any) -> list[Any]:
+    return [word for one in held for word in _flat(one)] if isinstance(held, list) else [held]
+
+
+def otherwise(of: Theory, kind: Kind, before: Places, after: Places) -> list[str]:
+    """The fields that the effect, as it is read for provers, makes other than the step has them."""
+    slots = zip(of.program.layout.slots, kind.after, strict=True)
+    return [f"effect: {slot.path}" for slot, term in slots
+            if any(before.value(term, dict(enumerate(at))) != word for at, word in said_of(slot, after))]  # fmt: skip
+
+
+def said_of(slot: Slot, after: Places) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The words of a field by place; of a log those of its records, for from its end on it says nothing."""
+    held, places = after.words[slot.path], places_of(slot.domain)
+    for at in itertools.product(range(after.count), repeat=places):
+        word = functools.reduce(lambda row, place: row[place], at, held) if at else held[0]
+        if not slot.path.endswith("entries") or word:
+            yield at, int(word)
+
+
+def endless(*more: Property) -> Theory:
+    """The theory of any number of brokers, records and epochs, with more lemmas."""
+    of = subject("replication", "tiny", {"brokers": ANY, "unbounded": 1}, "fixed", proof=True)
+    lemmas = of.system.lemmas
+    return theory(evolve(of.system, lemmas=lambda setting: (*lemmas(setting), *more)), of.setting)
+
+
+ACTIONS = (
+    "produce", "produce_acks_1", "fetch", "apply_metadata", "propose_expand", "propose_shrink", "receive_answer",
+    "alter_partition", "fence", "unfence", "register", "elect_preferred", "crash",
+)  # fmt: skip
+
+
+def test_what_is_assumed_of_each_step_holds_in_steps_that_are_taken() -> None:
+    """All premises of each action hold together in steps with much under way, and its effect is theirs."""
+    of, steps = endless(), most_of_each(25, 2)
+    assert {*steps} == {kind.action.name for kind in of.program.kinds}
+    assert min(each[0].interest() for each in steps.values()) >= 3
+    assert {(one.action, name) for each in steps.values() for one in each for name in false_of(of, one)} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("action", ACTIONS)
+def test_what_is_assumed_of_a_step_holds_in_many(action: str) -> None:
+    """The same of a hundred steps of each action."""
+    of, steps = endless(), most_of_each(400, 100)[action]
+    assert len(steps) == 100
+    assert {name for step in steps for name in false_of(of, step)} == set()
+
+
+CONTRADICTORY = {
+    "the first epoch never ends": lambda s: s.leader_epoch == 0,
+    "nothing is committed": lambda s: s.committed.end() == 0,
+    "who leads waits for nothing": lambda s: each_record(s.brokers, lambda _, b: negate(b.pending())),
+}
+
+
+@pytest.mark.parametrize("name", one_in(3, CONTRADICTORY))
+def test_a_lemma_that_excludes_what_happens_is_named(name: str) -> None:
+    """A lemma that is true at first, and excludes steps that are taken, is false in one of them, and only it is."""
+    of = endless(always("lemma-wrong", name, CONTRADICTORY[name]))
+    steps = [one for each in most_of_each(25, 2).values() for one in each]
+    assert {name for one in steps for name in false_of(of, one, ["lemma-wrong"])} == {"invariant: lemma-wrong"}

@@ -1,0 +1,135 @@
+"""States of `replication` with few brokers as interpretations of claims about any number of brokers and epochs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kraftcheck.ci.systems.subject import subject
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.sequences import every, word_at
+from kraftcheck.model.language.system import Setting
+from kraftcheck.model.language.terms import Graph, Term, Truth, Word
+from kraftcheck.model.language.words import all_of, choose, same_truth
+from kraftcheck.model.partition.directories import DirectoryMap
+from kraftcheck.model.systems.replication.log import Log
+from kraftcheck.model.systems.replication.state import Replication
+from kraftcheck.solvers.smt.theory import Theory
+from tests.shared.interpretation import Places
+
+BY_PLACE = ("isr", "proposed", "stale", "ends", "log.entries")
+"""What a broker has of each other one, or at each offset."""
+
+ELSEWHERE: Mapping[str, int] = {
+    "controller.directories": 1, "brokers.status": 1, "brokers.min_isr": 1, "brokers.ends": -1,
+    "leaders": -1, "minimums": 1,
+}  # fmt: skip
+"""What is beyond the brokers and epochs of a state, where it is not 0: who never registered, and what is not yet."""
+
+
+def words(path: str, state: Replication) -> list[Any]:
+    """What a state of a fixed number of brokers has for a field of one of any number, place by place."""
+    first, _, rest = path.partition(".")
+    if first == "isrs" and not path.endswith("]"):
+        return [placed(isr, len(state.brokers)) for isr in state.isrs]
+    if first != "brokers":
+        return placed(field(path, state), len(state.brokers))
+    each = [placed(field(rest, broker), len(state.brokers)) for broker in state.brokers]
+    return each if rest in BY_PLACE else [one for (one,) in each]
+
+
+def field(path: str, record: Any) -> Any:
+    """What a path names, within a record of a fixed number of brokers."""
+    for name in re.findall(r"\w+", path):
+        if isinstance(record, Replicas):
+            slots, listed = len(record.slots), [b for b in record.slots if b >= 0]
+            ranks = {b: rank for rank, b in enumerate(listed)}
+            by_name = {"members": BrokerSet.of(listed), "ranks": tuple(ranks.get(b, 0) for b in range(slots)),
+                       "top": len(listed)}  # fmt: skip
+            record = by_name[name]
+        elif name == "length":
+            record = record.end()
+        elif name.isdigit():
+            record = (record.entries if isinstance(record, Log) else record)[int(name)]
+        else:
+            record = getattr(record, name)
+    return record
+
+
+def placed(value: Any, brokers: int) -> list[Any]:
+    """The words of a field by place; of a single word, that one."""
+    if isinstance(value, BrokerSet):
+        return [value.mask >> b & 1 for b in range(brokers)]
+    if isinstance(value, DirectoryMap):
+        return list(value.slots)
+    if isinstance(value, tuple):
+        return [one.mask if isinstance(one, BrokerSet) else one for one in value]
+    return [getattr(value, "slot", value)]
+
+
+def meaning(of: Theory, state: Replication, arguments: Mapping[str, Any], count: int) -> Places:
+    """What a theory says of a state and the arguments of a step; brokers and epochs beyond its own are of nobody.
+
+    Args:
+        of: of any number of brokers and of epochs.
+        state: of few.
+        arguments: by the names of the action's parameters.
+        count: places of each sequence.
+    """
+    graph, places = of.program.graph, {slot.path: places_of(slot.domain) for slot in of.program.layout.slots}
+    whole = {path: extended(path, words(path, state), depth, count) for path, depth in places.items()}
+    names = [v.graph.variables[v.value] for kind in of.program.kinds for v in kind.variables]
+    given = {name: _argument(name, arguments, len(state.brokers)) for name in names if name.split(".")[1] in arguments}
+    assert {*graph.variables} >= {*whole, *given}
+    return Places(count, {**whole, **given})
+
+
+def places_of(domain: Any) -> int:
+    """How many places give a word of a field."""
+    return getattr(domain, "places", 0)
+
+
+def _argument(name: str, arguments: Mapping[str, Any], brokers: int) -> list[Any]:
+    _, parameter, *path = name.split(".")
+    return placed(field(".".join(path), arguments[parameter]), brokers)
+
+
+def extended(path: str, held: list[Any], places: int, count: int) -> list[Any]:
+    """The words of a field at more places."""
+    if places == 0:
+        return held
+    if places == 1:
+        return [*held, *[ELSEWHERE.get(path, 0)] * (count - len(held))]
+    return [extended(path, row, places - 1, count) for row in [*held, *[[]] * (count - len(held))]]
+
+
+def lowest_setting() -> Setting:
+    """A setting by which states settle as those of any number of brokers: where nobody goes by a min ISR, it is 1."""
+    return subject("replication", "tiny", {"config-changes": 1}, "fixed").setting
+
+
+def pinned(of: Theory, at: Places) -> Term:
+    """The truth that the state is that of an interpretation, whose last place is like all after it."""
+    graph = of.program.graph
+    fields = zip(of.program.state, of.program.layout.slots, strict=True)
+    return graph.lift(all_of(*(
+        _pinned_field(graph, symbol, at.words[slot.path], places_of(slot.domain)) for symbol, slot in fields
+    )))  # fmt: skip
+
+
+def _pinned_field(graph: Graph, symbol: Term, held: Sequence[Any], places: int, *at: Word) -> Truth:
+    if places > len(at):
+        return every(graph, lambda place: _pinned_field(graph, symbol, held, places, *at, place))
+    word, value = (word_at(symbol, *at), _chosen(held, *at)) if at else (symbol, held[0])
+    return same_truth(word, value == 1) if symbol.is_truth else word == value
+
+
+def _chosen(held: Any, *at: Word) -> Any:
+    """The word of a sequence, listed place by place, at a place that may be any."""
+    if not at:
+        return int(held)
+    *known, word = [_chosen(one, *at[1:]) for one in held]
+    for place, one in reversed([*enumerate(known)]):
+        word = choose(at[0] == place, one, word)
+    return word

@@ -46,6 +46,7 @@ def test_a_worker_that_stood_still_changes_nothing(seed: int, cluster: Standalon
         assert driver.reaches(drawn.randrange(8, 12))
         time.sleep(drawn.uniform(0, 2))
         worker = cluster.workers[drawn.randrange(2)]
+        awaited(lambda: bool(below(worker.pid)) or driver.process.poll() is not None)
         stopped = [worker.pid, *below(worker.pid)]
         assert send(stopped, signal.SIGSTOP) > 1
         try:

@@ -59,9 +59,9 @@ class Dying:
     depth: int
     note: Path
 
-    def __call__(self, shipped: Any, level: Any, files: Path | None) -> Any:
+    def __call__(self, shipped: Any, level: Any, *more: Any) -> Any:
         """The stage's work, with the loss built in."""
-        work, kill, doomed, note = self.make(shipped, level, files), self.kill, level.depth == self.depth, self.note
+        work, kill, doomed, note = self.make(shipped, level, *more), self.kill, level.depth == self.depth, self.note
 
         def dying(batches: Iterator[Any]) -> Iterator[Any]:
             from pyspark import TaskContext

@@ -43,8 +43,7 @@ def test_a_worker_that_stood_still_changes_nothing(seed: int, cluster: Standalon
     driver = Driver(MEDIUM, tmp_path / "out", ("--master", cluster.url), IMPATIENT)
     log = driver.out / "spark.log"
     with driven(driver):
-        assert driver.reaches(drawn.randrange(8, 11))
-        time.sleep(drawn.uniform(0, 0.5))  # there are levels left that are large
+        assert driver.reaches(drawn.randrange(10, 12))  # Spark has made levels, and has large ones left
         worker = cluster.workers[drawn.randrange(2)]
         awaited(lambda: bool(below(worker.pid)) or driver.process.poll() is not None)
         stopped = [worker.pid, *below(worker.pid)]

@@ -110,6 +110,19 @@ def verdicts(run: Any, found: Recoverability) -> Any:
     return conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, found).verdicts
 
 
+def assert_native(program: Program, run: Any, found: Recoverability) -> None:
+    """What was found backward has the verdicts, depths and counts of the native engine."""
+    native = explore(program, clock=lambda: 0.0)
+    both = (verdicts(run, found), native.verdicts)
+    mine, theirs = ([(v.claim, type(v.verdict), v.depth) for v in one if v.kind == "recovers"] for one in both)
+    assert mine == theirs
+    assert found.findings is not None
+    assert native.recoverability.findings is not None
+    names = ("concerned", "failing", "uncertain", "satisfied")
+    for one, other in zip(found.findings, native.recoverability.findings, strict=True):
+        assert [getattr(one, name) for name in names] == [getattr(other, name) for name in names]
+
+
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs of many tasks, whose tables hold few states."""
     monkeypatch.setattr(search, "HERE_TRANSITIONS", 0)
@@ -129,15 +142,7 @@ def test_recovery_is_judged_as_natively(
     program = program_of(*SYSTEMS[number])
     run, spec = committed(program, tmp_path)
     found, backward = judged(program, run, Here(spec, files=files), memory)
-    assert found.findings is not None
-    native = explore(program, clock=lambda: 0.0)
-    both = (verdicts(run, found), native.verdicts)
-    told, wanted = ([(v.claim, type(v.verdict), v.depth) for v in one if v.kind == "recovers"] for one in both)
-    assert told == wanted
-    assert native.recoverability.findings is not None
-    names = ("concerned", "failing", "uncertain", "satisfied")
-    for mine, theirs in zip(found.findings, native.recoverability.findings, strict=True):
-        assert [getattr(mine, name) for name in names] == [getattr(theirs, name) for name in names]
+    assert_native(program, run, found)
     assert (backward.rounds > 1) == (memory == 0)
     assert not (tmp_path / FOLDER).exists()
 

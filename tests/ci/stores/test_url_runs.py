@@ -20,10 +20,9 @@ from kraftcheck.ci.dataset.store.objects import ObjectPath
 from kraftcheck.ci.dataset.store.sight import SightError
 from kraftcheck.ci.spark.backward.checkpoint import FOLDER, document_of
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.search.explore import explore
 from tests import toys
 from tests.ci.spark.levels import HELD, AttemptLostError, begun, facts, finished, native_facts, program_of
-from tests.ci.spark.test_spark_backward import WAYS, Here, committed, judged, small_parts, verdicts
+from tests.ci.spark.test_spark_backward import WAYS, Here, assert_native, committed, judged, small_parts
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 
@@ -100,10 +99,7 @@ def test_recovery_is_judged_at_a_url(store: ObjectPath, monkeypatch: pytest.Monk
     assert [place.name for place in (store / FOLDER).glob("*.json")] == [document_of(1)]
     found, second = judged(program, run, Here(spec), 0)
     assert second.resumed == 1
-    native = explore(program, clock=lambda: 0.0)
-    both = (verdicts(run, found), native.verdicts)
-    mine, theirs = ([(v.claim, type(v.verdict), v.depth) for v in one if v.kind == "recovers"] for one in both)
-    assert mine == theirs
+    assert_native(program, run, found)
     assert not (store / FOLDER).exists()
 
 

@@ -13,10 +13,12 @@ else is needed: what the bounds said by themselves.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, evolve
 
+from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.queries import (
     DOMAINS,
@@ -106,8 +108,12 @@ class ProofWorker:
 
     def _short(self, assumed: Sequence[str]) -> set[str]:
         """The invariants that say little."""
-        truths = self.questions.subject.state_truths()
-        return {name for name in assumed if len(closure([truths[name]])) < SHORT}
+        return {name for name in assumed if len(self._parts[name]) < SHORT}
+
+    @functools.cached_property
+    def _parts(self) -> Mapping[str, Sequence[Term]]:
+        """The terms of each truth about a state."""
+        return {name: closure([truth]) for name, truth in self.questions.subject.state_truths().items()}
 
     def _used_by(
         self, few: Questions, batch: Sequence[Obligation], assumed: Sequence[str]
@@ -148,9 +154,8 @@ class ProofWorker:
 
     def _is_quantified(self) -> bool:
         """Whether quantifiers are asked: not where no claim is about three places, for instances are few there."""
-        truths = self.questions.subject.state_truths()
         return self.effort.quantifiers and any(
-            node.op == "bound" and node.value + 1 >= DEEP for node in closure(truths.values())
+            node.op == "bound" and node.value + 1 >= DEEP for nodes in self._parts.values() for node in nodes
         )
 
     def _quantified_from(
@@ -159,11 +164,10 @@ class ProofWorker:
         """What is asked with quantifiers; of what few use without bounds first that which counts no set."""
         if not self._is_quantified():
             return []
-        parts = {name: closure([truth]) for name, truth in self.questions.subject.state_truths().items()}
-        plain = {name for name, nodes in parts.items() if len(nodes) < LONG}
+        plain = {name for name, nodes in self._parts.items() if len(nodes) < LONG}
         chosen = [first, first | short, first | plain]
         if more is not None:
-            countless = {name for name in more if not any(node.op == "cardinality" for node in parts[name])}
+            countless = {name for name in more if not any(node.op == "cardinality" for node in self._parts[name])}
             chosen = [first | countless, first | {*more}, *chosen]
         return [(self._quantified, some) for some in chosen]
 

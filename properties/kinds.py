@@ -37,12 +37,16 @@ def always(
     rules: tuple[str, ...] = (),
     *,
     case: str = "",
+    rests_on: tuple[tuple[str, ...], ...] = (),
 ) -> Property:
     """An invariant: the predicate holds in every reachable state.
 
     It is vacuous where no state shows the goal with the id `case`: for `implies(p, q)`, a goal `sometimes` of `p`.
+    Parts of a proof about any number may assume only one group of invariants that it `rests_on`, by their ids.
     """
-    return Property(id, "always", sentence, predicate, source, refuted_by, rules=rules, case=case)
+    return Property(
+        id, "always", sentence, predicate, source, refuted_by, rules=rules, case=case, rests_on=rests_on,
+    )  # fmt: skip
 
 
 def step(

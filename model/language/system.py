@@ -147,6 +147,8 @@ class Property:
         fairness: for liveness, what is fair besides what the system declares.
         case, options: the goal without whose witness it is vacuous; the options of the command line that add it.
         initially: for `step`, what is claimed of initial states besides.
+        rests_on: groups of invariants, by their ids; each suffices for some parts of a proof about any number, which
+            takes one at a time. Only others are assumed where none does.
     """
 
     id: str
@@ -162,6 +164,7 @@ class Property:
     case: str = ""
     options: Mapping[str, str] = field(factory=dict)
     initially: Callable[[Any], Truth | Conjuncts] | None = None
+    rests_on: tuple[tuple[str, ...], ...] = ()
 
     def parts(self, subject: Any) -> dict[str, Truth]:
         """The property's conjuncts by name."""

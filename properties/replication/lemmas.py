@@ -75,7 +75,7 @@ def _of_logs(setting: Setting) -> tuple[Property, ...]:
     """What keeps committed records safe; without ELR some of it is false, and so are the claims that it is for."""
     if not (setting["elr"] and setting.rules.partition.elr_available):
         return ()
-    return (*lemmas_logs.lemmas(setting), *lemmas_commits.lemmas())
+    return (*lemmas_logs.lemmas(setting), *lemmas_commits.lemmas(setting))
 
 
 def _leaders(s: Replication, claim: Callable[[Broker], Truth]) -> Conjuncts:

@@ -9,10 +9,11 @@ from attrs import frozen
 from kraftcheck.model.language.anynumber.brokers import PerBroker
 from kraftcheck.model.language.anynumber.maps import each_record, some_records
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.system import Conjuncts, Property
+from kraftcheck.model.language.system import Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, concrete, implies, negate
-from kraftcheck.model.systems.replication.history import is_some, last_kept, of_each, until
+from kraftcheck.model.systems.replication.endless import unbounded
+from kraftcheck.model.systems.replication.history import has_no_end, is_some, last_kept, until
 from kraftcheck.model.systems.replication.log import Log, larger
 from kraftcheck.model.systems.replication.state import (
     ACCEPTED,
@@ -27,14 +28,45 @@ from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.leaders import each_led, each_other, endless, leading
 from kraftcheck.properties.replication.lemmas_logs import asked, candidates, eligible
 
+REACH_RESTS_ON = (
+    ("lemma-commits-reach-candidates", "lemma-ends-within-log", "lemma-fetched-means-applied", "lemma-logs-sorted",
+     "lemma-nobody-is-ahead", "lemma-history-is-current", "lemma-commits-are-applied", "lemma-fetched-is-held",
+     "lemma-no-record-of-the-future"),
+    ("lemma-one-min-isr", "lemma-controller-elr-empty-at-min-isr", "metadata-match", "lemma-request-is-the-leaders"),
+    ("lemma-known-covers-candidates", "lemma-fetched-is-held", "lemma-history-is-current", "lemma-one-min-isr",
+     "lemma-controller-elr-empty-at-min-isr", "metadata-match", "lemma-request-is-the-leaders"),
+    ("lemma-commits-reach-candidates", "lemma-log-matching", "lemma-logs-sorted", "lemma-ends-within-log",
+     "lemma-nobody-is-ahead", "lemma-history-is-current"),
+)  # fmt: skip
+"""What proofs of the first lemma need without bounds: of leaders that are behind; of those whose request is
+answered while the ISR is at min ISR; and of followers that fetch."""
 
-def lemmas() -> tuple[Property, ...]:
-    """The lemmas; each is true in every reachable state while ELR is on, and explored as such."""
+
+def lemmas(setting: Setting) -> tuple[Property, ...]:
+    """The lemmas at a setting; each is true in every reachable state while ELR is on, and explored as such."""
     return (
         always("lemma-commits-reach-candidates",
-               "what a leader may yet commit is in the logs of all who are, or were elected, after it", _reach),
+               "what a leader may yet commit is in the logs of all who are, or were elected, after it", _reach,
+               rests_on=REACH_RESTS_ON),
         always("lemma-leaders-hold-committed", "who leads an epoch after which nothing was committed holds what was",
-               _follow),
+               _follow,
+               rests_on=(("lemma-leaders-hold-committed", "lemma-candidates-hold-committed", "candidates-complete",
+                          "lemma-controller-leader-in-isr", "lemma-controller-elr-within-replicas",
+                          "lemma-history-is-current"),)),
+        *_of_any_number_of_epochs(setting),
+    )  # fmt: skip
+
+
+def _of_any_number_of_epochs(setting: Setting) -> tuple[Property, ...]:
+    """What is said of the newest epoch with a commit, which is kept where epochs have no bound."""
+    if not unbounded(setting):
+        return ()
+    return (
+        always("lemma-commits-are-applied",
+               "who may be elected, or is yet to lead, has applied the newest epoch with a commit", _applied,
+               rests_on=(("lemma-commits-are-applied", "lemma-fetched-means-applied", "lemma-commits-reach-candidates",
+                          "lemma-ends-within-log", "lemma-history-is-current", "lemma-nobody-is-ahead",
+                          "metadata-match"),)),
     )  # fmt: skip
 
 
@@ -152,7 +184,6 @@ def _reach(s: Replication) -> Conjuncts:
 
 def _reached(s: Replication, v: View, led_after: Callable[[Word, Word, Word], Truth]) -> dict[str, Truth]:
     """Of one view: its log agrees with what is committed, and with the log of each other broker that counts."""
-    room = s.committed.beyond(*_logs_beside(s, v))
     able = all_of(v.able, negate(s.lossy))
 
     def counts(x: Word, other: Broker) -> Truth:
@@ -166,17 +197,12 @@ def _reached(s: Replication, v: View, led_after: Callable[[Word, Word, Word], Tr
         return implies(counts(x, other), any_of(v.quorum.has(x), all_of(v.stuck(s), negate(late))))
 
     def agrees(x: Word, other: Broker) -> Truth:
-        below = choose(v.quorum.has(x), v.end_of(x), room)
+        below = choose(v.quorum.has(x), v.end_of(x), v.log.beyond())
         return implies(counts(x, other), v.agrees(s, other.log, below))
 
     parts = {"agrees": implies(able, v.agrees(s, s.committed, s.committed.end()))}
     parts |= {f"and {x}, counted": truth for x, truth in each_other(s, v.leader, waited_for).items()}
     return parts | {f"and {x} agree": truth for x, truth in each_other(s, v.leader, agrees).items()}
-
-
-def _logs_beside(s: Replication, v: View) -> list[Log]:
-    """The logs that have what a leader may yet commit: of any number of brokers its own, which has all of it."""
-    return [v.log] if isinstance(s.brokers, PerBroker) else [b.log for b in s.brokers]
 
 
 def _follow(s: Replication) -> Conjuncts:
@@ -190,10 +216,21 @@ def _follow(s: Replication) -> Conjuncts:
     return each_led(s, follows)
 
 
+def _applied(s: Replication) -> Conjuncts:
+    led_after = _led_after(s)
+
+    def applied(n: Word, b: Broker) -> Truth:
+        elected = any_of(candidates(s).has(n), led_after(n, b.epoch, s.commit_epoch))
+        return implies(all_of(elected, b.running(), negate(s.lossy)), s.commit_epoch <= b.epoch)
+
+    return {"the epoch exists": s.commit_epoch <= s.leader_epoch, **each_record(s.brokers, applied)}
+
+
 def nothing_after(s: Replication) -> Callable[[Word], Truth]:
     """Whether nothing was committed by the leader of an epoch later than a given one.
 
-    A reason that the leader of an epoch has committed nothing is a running broker that
+    Where epochs have no bound, the state says so. Else it is told from what is under way: a
+    reason that the leader of an epoch has committed nothing is a running broker that
     has not passed the epoch and for which it must wait: a candidate, or who is elected in
     that epoch or later and has not heard of it. Each broker is a reason for the epochs
     after its own, up to the last of these.
@@ -201,8 +238,8 @@ def nothing_after(s: Replication) -> Callable[[Word], Truth]:
     There need not be one up to the newest epoch, but only up to one whose leader may commit
     and waits for nobody that has passed it: all who may be elected later wait with it.
     """
-    if endless(s):
-        return _nothing_after_of_any(s)
+    if has_no_end(s.leaders):
+        return lambda epoch: s.commit_epoch <= epoch
     last_led = _last_led(s)
 
     def last(n: Word) -> Word:
@@ -220,33 +257,7 @@ def nothing_after(s: Replication) -> Callable[[Word], Truth]:
         waits = [all_of(v.able, v.epoch == epoch, negate(v.stuck(s))) for v in views]
         return any_of(epoch >= s.leader_epoch, *waits)
 
-    lasts = [] if isinstance(s.brokers, PerBroker) else [last(n) for n in range(len(s.brokers))]
-    return until(s.leaders, needs_no_more, next_has_reason, lasts)
-
-
-def _nothing_after_of_any(s: Replication) -> Callable[[Word], Truth]:
-    """As `nothing_after`, of any number of brokers and of epochs."""
-    led_after = _led_after(s)
-
-    def has_reason(epoch: Word) -> Truth:
-        def is_reason(n: Word, b: Broker) -> Truth:
-            later = any_of(all_of(candidates(s).has(n), s.leader_epoch > epoch), led_after(n, epoch, 0))
-            return all_of(b.running(), b.epoch <= epoch, later)
-
-        return any_of(*some_records(s.brokers, is_reason))
-
-    def needs_no_more(epoch: Word, leader: Word) -> Truth:
-        b = s.broker(leader)
-        leads = all_of(leader >= 0, b.running(), b.epoch == epoch)
-        views = [*_views_of(s, leader, epoch, b, leads), _once_it_leads(s, leader, epoch, leader)]
-        return any_of(epoch >= s.leader_epoch, *(all_of(v.able, negate(v.stuck(s))) for v in views))
-
-    def reaches(epoch: Word, later: Word) -> Truth:
-        between = of_each(s.leaders, lambda e, _: implies(all_of(epoch <= e, e < later), has_reason(e)))
-        return all_of(epoch <= later, *between.values())
-
-    return lambda epoch: is_some(s.leaders, lambda later, leader: all_of(
-        needs_no_more(later, leader), reaches(epoch, later)))  # fmt: skip
+    return until(s.leaders, needs_no_more, next_has_reason)
 
 
 def _leaders_of(s: Replication, leader: Word) -> Sequence[Word]:

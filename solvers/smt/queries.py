@@ -212,6 +212,10 @@ class Questions:
             for term, slot in zip(program.state, program.layout.slots, strict=True)
         }
 
+    def after(self, action: str) -> Sequence[Term]:
+        """The state after a step of an action, by the same places as the state."""
+        return self._kinds[action].after
+
     def bounds_of(self, action: str, or_capped: bool = False) -> dict[str, Term]:
         """As `bounds`, of an action by its name."""
         return self.bounds(self._kinds[action], or_capped)

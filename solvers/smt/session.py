@@ -27,7 +27,6 @@ from kraftcheck.solvers.smt.queries import (
     Questions,
     new_solver,
 )
-from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.reading.z3_endless import EndlessEngine, conjuncts_of
 from kraftcheck.solvers.smt.z3terms import conjunction, value_of
 
@@ -51,19 +50,14 @@ class SolverSession:
 
     Args:
         questions, premises, effort, clock: whose obligations, what they share, limits of each query, and seconds.
-        quantified: whether claims about every place, of which there must be some, are quantifiers and not instances.
     """
 
-    def __init__(
-        self, questions: Questions, premises: Premises, effort: Effort, clock: Clock, quantified: bool = False
-    ) -> None:
+    def __init__(self, questions: Questions, premises: Premises, effort: Effort, clock: Clock) -> None:
         self._questions, self._premises, self._clock = questions, premises, clock
         self._names = {premise.get_id(): name for name, premise in premises.truths.items()}
         self._part = ALONE if premises.endless() else PARTS[effort.solver]
-        self._engine: SolverEngine | EndlessEngine | QuantifiedEngine
-        if quantified:
-            self._engine = QuantifiedEngine(premises, effort)
-        elif premises.endless():
+        self._engine: SolverEngine | EndlessEngine
+        if premises.endless():
             self._engine = EndlessEngine(premises, effort, questions.read)
         else:
             self._engine = (BitwuzlaEngine if effort.solver == "bitwuzla" else Z3Engine)(premises, effort)
@@ -89,7 +83,7 @@ class SolverSession:
         engine, core = self._engine, set[str]()
         parts: Sequence[Any]
         implied: Callable[[Sequence[Any]], SolverAnswer]
-        if isinstance(engine, EndlessEngine | QuantifiedEngine):
+        if isinstance(engine, EndlessEngine):
             parts, implied = conjuncts_of(terms), engine.refute
         else:
             parts, implied = conjuncts(goal), lambda part: engine.check(conjunction(part))

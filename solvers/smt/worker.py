@@ -6,20 +6,23 @@ needed a proof with few participants tells at once: its unsat core. So those are
 assumed first, then those that are short as well, and all only in the end. A
 proof from fewer premises is a proof; what none of them proves is asked from all.
 Where claims speak of three places together, they are quantifiers of Z3 at first,
-which chooses places from its models; their instances are asked after that. There
-a second proof with few participants, without the bounds of the first, tells what
-else is needed: what the bounds said by themselves.
+which chooses places from its models, and are asked part by part (`kraftcheck.solvers.smt.goals`);
+their instances are asked after that. There a second proof with few participants, without the
+bounds of the first, tells what else is needed: what the bounds said by themselves.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-from attrs import define, evolve
+from attrs import define, evolve, field
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.smt.goals.frame import Frame, frame_of
+from kraftcheck.solvers.smt.goals.proof import GoalProof
+from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import (
     DOMAINS,
     INITIATION,
@@ -36,9 +39,6 @@ from kraftcheck.solvers.smt.theory import Theory
 TheoryBuilder = Callable[[], Theory]
 """Makes the theory anew in a worker process; it must be picklable."""
 
-SessionStart = Callable[[str, Sequence[str]], SolverSession]
-"""Begins a session about an action, with the invariants that it may assume."""
-
 PREMISE = "invariant: "
 """Group of the premises that are invariants."""
 
@@ -50,9 +50,6 @@ LONG = 150
 
 DEEP = 3
 """Places of which a claim speaks together, where its instances at all places of interest are too many."""
-
-QUANTIFIED_SECONDS = 10.0
-"""How long a query with quantifiers may take before its instances are asked."""
 
 FEW_SECONDS = 10.0
 """How long a query with few participants may take: it only saves time."""
@@ -72,6 +69,7 @@ class ProofWorker:
     effort: Effort
     clock: Clock
     few: tuple[Questions, ...] = ()
+    _frames: dict[str, Frame] = field(factory=dict)
 
     def answer(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
         """The answers to obligations about one action, in order."""
@@ -96,19 +94,46 @@ class ProofWorker:
         premises = self.questions.premises(action, assumed, within)
         return SolverSession(self.questions, premises, self.effort, self.clock)
 
-    def _quantified(self, action: str, assumed: Sequence[str], within: bool = True) -> SolverSession:
-        effort = evolve(self.effort, timeout=min(QUANTIFIED_SECONDS, self.effort.timeout))
-        return SolverSession(self.questions, self.questions.premises(action, assumed, within), effort, self.clock, True)
+    def _by_parts(
+        self, obligation: Obligation, assumed: Sequence[str], choices: Sequence[Collection[str]], frame: Frame
+    ) -> ObligationAnswer | None:
+        """A proof with quantifiers, part by part; None where no choice of the assumed invariants suffices.
+
+        That the step stays in the layout is assumed last: it says all of the effect once more, and is seldom needed.
+        """
+        action, questions = obligation.action, self.questions
+        names = dict.fromkeys(tuple(name for name in assumed if name in some) for some in choices)
+        premises = tuple(questions.premises(action, some, within=False) for some in names)
+        if obligation.claim not in DOMAINS:
+            premises += (questions.premises(action, [*names][-1], within=True),)
+        start, goals = self.clock(), questions.goals(obligation)
+        found = GoalProof(self._substitution, premises, self.effort, frame).answer(goals)
+        if found.result != PROVEN:
+            return None
+        return ObligationAnswer(obligation, PROVEN, self.clock() - start, found.core)
+
+    @functools.cached_property
+    def _substitution(self) -> Substitution:
+        return Substitution(self.questions.subject.program.graph)
+
+    def _frame(self, action: str, assumed: Sequence[str]) -> Frame:
+        """What a step of an action leaves as it is, by the invariants that are not long."""
+        if action not in self._frames:
+            self._frames[action] = frame_of(self.questions, action, assumed, self._plain)
+        return self._frames[action]
 
     def _domains_from_short(self, obligation: Obligation, assumed: Sequence[str]) -> ObligationAnswer | None:
         """A proof that no field leaves its domain, from short invariants; None where these do not suffice."""
-        short = self._short(assumed)
-        session = self._quantified(obligation.action, [name for name in assumed if name in short], within=False)
-        return answer if (answer := session.ask(obligation)).result == PROVEN else None
+        return self._by_parts(obligation, assumed, [self._short(assumed)], Frame())
 
     def _short(self, assumed: Sequence[str]) -> set[str]:
         """The invariants that say little."""
         return {name for name in assumed if len(self._parts[name]) < SHORT}
+
+    @functools.cached_property
+    def _plain(self) -> set[str]:
+        """The invariants that are not long."""
+        return {name for name, nodes in self._parts.items() if len(nodes) < LONG}
 
     @functools.cached_property
     def _parts(self) -> Mapping[str, Sequence[Term]]:
@@ -145,11 +170,15 @@ class ProofWorker:
         strangers = {name for name in assumed if name not in shared}
         first = {obligation.claim, *(used or ()), *strangers}
         short = self._short(assumed)
-        instances = [] if used is None else [(self._session, first), (self._session, first | short)]
-        for begin, chosen in [*self._quantified_from(first, short, more), *instances]:
-            session = begin(obligation.action, [name for name in assumed if name in chosen])
-            if (answer := session.ask(obligation)).result == PROVEN:
+        if self._is_quantified():
+            frame = self._frame(obligation.action, assumed)
+            answer = self._by_parts(obligation, assumed, self._choices(obligation.claim, used, more), frame)
+            if answer is not None:
                 return answer
+        for chosen in [] if used is None else [first, first | short]:
+            session = self._session(obligation.action, [name for name in assumed if name in chosen])
+            if (told := session.ask(obligation)).result == PROVEN:
+                return told
         return None
 
     def _is_quantified(self) -> bool:
@@ -158,18 +187,11 @@ class ProofWorker:
             node.op == "bound" and node.value + 1 >= DEEP for nodes in self._parts.values() for node in nodes
         )
 
-    def _quantified_from(
-        self, first: set[str], short: set[str], more: Sequence[str] | None
-    ) -> list[tuple[SessionStart, set[str]]]:
-        """What is asked with quantifiers; of what few use without bounds first that which counts no set."""
-        if not self._is_quantified():
-            return []
-        plain = {name for name, nodes in self._parts.items() if len(nodes) < LONG}
-        chosen = [first, first | short, first | plain]
-        if more is not None:
-            countless = {name for name in more if not any(node.op == "cardinality" for node in self._parts[name])}
-            chosen = [first | countless, first | {*more}, *chosen]
-        return [(self._quantified, some) for some in chosen]
+    def _choices(self, claim: str, used: Sequence[str] | None, more: Sequence[str] | None) -> list[set[str]]:
+        """What is assumed with quantifiers; of what few use without bounds first that which counts no set."""
+        countless = {name for name in more or () if not any(node.op == "cardinality" for node in self._parts[name])}
+        first, groups = {claim, *(used or ())}, self.questions.subject.claim(claim).rests_on
+        return [first | countless, *map(set, groups), first.union(more or (), *groups), first | self._plain]
 
     @staticmethod
     def _with_fields(session: SolverSession, answer: ObligationAnswer) -> ObligationAnswer:

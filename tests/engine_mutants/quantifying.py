@@ -41,7 +41,7 @@ QUANTIFIERS = (
            f"{FOLDER}.reader:QuantifiedReader._size", "for holds in (True, False)", "for holds in (False, True)",
            Killer(test_quantified.test_a_set_that_is_one_of_two_has_its_size)),
     Mutant("domains-assumed", "That a step stays within the domains is assumed where it is to be shown.",
-           "solvers.smt.worker:ProofWorker._domains_from_short", "within=False", "within=True",
+           "solvers.smt.worker:ProofWorker._by_parts", "if obligation.claim not in DOMAINS", "if True",
            Killer(test_worker.test_only_a_field_that_stays_in_its_domain_is_proven_to, (1,))),
     Mutant("last-case-unasked", "Where a guard is one of several truths, a claim is proven without the last one.",
            f"{FOLDER}.engine:cases_of", "for case in term.args]", "for case in term.args[:-1]]",

@@ -75,8 +75,8 @@ def layout(setting: Setting, left: ReplicationBudgets, reply: Reply) -> Replicat
         leader_epoch=epoch,
         leaders=history[0], isrs=history[1], minimums=history[2],
         brokers=for_any_number(broker), request=Request(some, some, truth()),
-        committed=log, acknowledged=offset, lossy=truth(), lag=ints(0, 0),
-        left=left, reply=reply,
+        committed=log, acknowledged=offset, commit_epoch=epoch if unbounded(setting) else ints(0, 0), lossy=truth(),
+        lag=ints(0, 0), left=left, reply=reply,
     )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def new_topic(setting: Setting, state: Replication, left: ReplicationBudgets) ->
             state.request.isr.is_empty(), state.request.stated.is_empty(), negate(state.request.stale)
         ),
         "nothing has happened": all_of(
-            state.leader_epoch == 0, state.acknowledged == 0, negate(state.lossy),
+            state.leader_epoch == 0, state.acknowledged == 0, state.commit_epoch == 0, negate(state.lossy),
             state.committed.end() == 0, same_leaves(state.left, spent),
         ),
         **{f"state of {name}": truth_ for name, truth_ in each_record(state.brokers, begins).items()},

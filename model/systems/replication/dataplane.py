@@ -77,6 +77,7 @@ class DataPlane:
             after,
             committed=committed,
             acknowledged=choose(acked, larger(mark, state.acknowledged), state.acknowledged),
+            commit_epoch=choose(rises, larger(leader.epoch, state.commit_epoch), state.commit_epoch),
         )
 
     @rule("watermark.counts-fetches-of-this-epoch", source="KIP-320; catalogue 24",

@@ -123,9 +123,6 @@ class EndlessLog(Log):
 
         return all_of(*self.each(shared))
 
-    def beyond(self, *others: Log) -> Word:
-        """An offset that is not below the end of this log, nor of others."""
-        found = self.length
-        for other in others:
-            found = larger(found, other.end())
-        return found
+    def beyond(self) -> Word:
+        """Its end."""
+        return self.length

@@ -8,9 +8,9 @@ from typing import Any
 from kraftcheck.model.language.anynumber.brokers import PerBroker
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.sequences import Sequence as Endless
-from kraftcheck.model.language.sequences import every, last_place, some
+from kraftcheck.model.language.sequences import every, last_place
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, concrete, implies, negate, pick
+from kraftcheck.model.language.words import all_of, any_of, choose, concrete, negate, pick
 
 Kept = Any
 """A tuple by leader epoch, or a `model.language.sequences.Sequence`; of sets of brokers that has their masks."""
@@ -20,6 +20,11 @@ Rule = Callable[[Word, Any], Any]
 
 NEVER = -1
 """The epoch where there is none."""
+
+
+def has_no_end(kept: Kept) -> bool:
+    """Whether there are any number of epochs."""
+    return isinstance(kept, Endless)
 
 
 def kept_at(kept: Kept, epoch: Word, otherwise: Any) -> Any:
@@ -84,30 +89,15 @@ def last_kept(kept: Kept, claim: Callable[[Any], Truth], newest: Word) -> Word:
 
 
 def until(
-    kept: Kept, goal: Callable[[Word, Any], Truth], step: Callable[[Word], Truth], lasts: Sequence[Word]
+    kept: Sequence[Any], goal: Callable[[Word, Any], Truth], step: Callable[[Word], Truth]
 ) -> Callable[[Word], Truth]:
-    """Of an epoch: whether it or a later one is the goal, and a step is possible from each before that one.
+    """Of an epoch of a bounded number: whether it or a later one is the goal, and a step is possible from each before.
 
     Args:
         kept: of each epoch.
         goal: of an epoch and what is kept of it.
         step: from an epoch to the next.
-        lasts: where no step is possible from an epoch, but one to it, the epoch is one of these.
     """
-    if not isinstance(kept, Endless):
-        return _until_in_order(kept, goal, step)
-    goes_on = [(last, step(last)) for last in lasts]
-
-    def reaches(epoch: Word, later: Word) -> Truth:
-        rest = (implies(all_of(epoch <= last, last < later), possible) for last, possible in goes_on)
-        return any_of(epoch == later, all_of(epoch < later, step(epoch), *rest))
-
-    return lambda epoch: some(kept.graph, lambda later: all_of(goal(later, kept.at(later)), reaches(epoch, later)))
-
-
-def _until_in_order(
-    kept: Kept, goal: Callable[[Word, Any], Truth], step: Callable[[Word], Truth]
-) -> Callable[[Word], Truth]:
     found: list[Truth] = []
     after: Truth = False
     for epoch in reversed(range(len(kept))):

@@ -125,8 +125,8 @@ class Log:
             for o in places for later in places if o <= later
         ))  # fmt: skip
 
-    def beyond(self, *others: Log) -> Word:
-        """An offset that is not below the end of this log, nor of others."""
+    def beyond(self) -> Word:
+        """An offset that is not below the end of the log."""
         return len(self.entries)
 
 

@@ -9,6 +9,7 @@ compares explorations with and without. What is dead:
 * which broker epochs a request states, once one of them is out of date: it can only
   be refused with INELIGIBLE_REPLICA;
 * a late reply to a follower that has stopped;
+* the newest leader epoch with a commit, of which only claims about any number of epochs speak;
 * the leader of an epoch that every running broker has passed; the last ISR and min
   ISR of an epoch whose leader does not run, or has applied it.
 """
@@ -45,14 +46,22 @@ def settle(state: Replication, setting: Setting) -> Replication:
     low, request = smallest_min_isr(setting), state.request
     brokers = rewritten_records(state.brokers, lambda number, broker: _broker(state, number, broker, low))
     return evolve(
-        state,
+        state if unbounded(setting) else _without_history(state, low),
         brokers=brokers,
+        request=evolve(request, stated=choose(request.stale, request.stated.none(), request.stated)),
+        commit_epoch=state.commit_epoch if unbounded(setting) else 0,
+        lag=_lag(state) if limits_lag(setting) else 0,
+        reply=_reply(state, setting) if late_replies(setting) else state.reply,
+    )
+
+
+def _without_history(state: Replication, low: int) -> Replication:
+    """The state with one value for what is kept of past leader epochs and nobody may ask for."""
+    return evolve(
+        state,
         leaders=rewritten(state.leaders, lambda e, old: choose(remembered(state, e), old, NO_LEADER)),
         isrs=isrs_rewritten(state.isrs, lambda e, old: choose(_unread(state, e), old.none(), old)),
         minimums=rewritten(state.minimums, lambda e, old: choose(_unread(state, e), low, old)),
-        request=evolve(request, stated=choose(request.stale, request.stated.none(), request.stated)),
-        lag=_lag(state) if limits_lag(setting) else 0,
-        reply=_reply(state, setting) if late_replies(setting) else state.reply,
     )
 
 

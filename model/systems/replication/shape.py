@@ -89,7 +89,7 @@ def layout(setting: Setting) -> Replication:
         leaders=history[0], isrs=history[1], minimums=history[2],
         brokers=tuple(broker(number) for number in range(brokers)),
         request=Request(some, some, truth()),
-        committed=log, acknowledged=offset, lossy=truth(),
+        committed=log, acknowledged=offset, commit_epoch=epoch if unbounded(setting) else ints(0, 0), lossy=truth(),
         lag=ints(0, setting["lag"], cap=FURTHEST_BEHIND) if limits_lag(setting) else ints(0, 0),
         left=evolve(budgets, records=counter()) if unbounded(setting) else budgets,
         reply=_reply(setting),
@@ -173,8 +173,8 @@ def initial(setting: Setting) -> list[Replication]:
     state = Replication(
         controller=controller, leader_epoch=0,
         leaders=(0, *(NO_LEADER,) * epochs), isrs=(BrokerSet(),) * (epochs + 1), minimums=(low,) * (epochs + 1),
-        brokers=(broker,) * brokers, request=no_request(), committed=empty, acknowledged=0, lossy=False,
-        lag=0, left=left, reply=no_reply(setting["records"] if late_replies(setting) else 0),
+        brokers=(broker,) * brokers, request=no_request(), committed=empty, acknowledged=0, commit_epoch=0,
+        lossy=False, lag=0, left=left, reply=no_reply(setting["records"] if late_replies(setting) else 0),
     )  # fmt: skip
     settled = settle(state, setting)
     if unbounded(setting):

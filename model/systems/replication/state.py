@@ -201,6 +201,7 @@ class Replication:
         request: the current leader's AlterPartition in flight.
         committed: ghost: every record ever below a leader's high watermark.
         acknowledged: ghost: how many of them were acknowledged with acks=all.
+        commit_epoch: ghost: the newest leader epoch in which a leader has committed; kept where epochs have no bound.
         lossy: an unclean election happened: loss is allowed, and no longer counted.
         lag: how many leader epochs a running broker is behind; counted where the scope limits it.
         left: budgets.
@@ -216,6 +217,7 @@ class Replication:
     request: Request
     committed: Log
     acknowledged: Word
+    commit_epoch: Word
     lossy: Truth
     lag: Word
     left: ReplicationBudgets

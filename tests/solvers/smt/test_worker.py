@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +11,10 @@ from attrs import evolve
 
 import kraftcheck as kc
 from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt import worker as module
+from kraftcheck.solvers.smt.answer import SolverAnswer
+from kraftcheck.solvers.smt.goals.proof import GoalProof
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.session import SolverSession
@@ -81,15 +85,21 @@ def test_quantifiers_are_asked_where_they_may_be(quantifiers: bool, monkeypatch:
     """Claims are asked with quantifiers first, and with instances alone where texts are to show what is proven."""
     asked: list[bool] = []
 
-    class Noted(SolverSession):
+    class Instances(SolverSession):
         def __init__(self, questions: Questions, *rest: Any) -> None:
             if questions is of.questions:
-                asked.append(rest[3:] == (True,))
+                asked.append(False)
             super().__init__(questions, *rest)
+
+    class Parts(GoalProof):
+        def answer(self, goals: Sequence[Term]) -> SolverAnswer:
+            asked.append(True)
+            return super().answer(goals)
 
     monkeypatch.setattr(module, "DEEP", 1)
     of = evolve(worker(TWO_PHASE, TWO_PHASE), effort=Effort(timeout=30, quantifiers=quantifiers))
-    monkeypatch.setattr(module, "SolverSession", Noted)
+    monkeypatch.setattr(module, "SolverSession", Instances)
+    monkeypatch.setattr(module, "GoalProof", Parts)
     everything = [claim.id for claim in of.questions.subject.invariants]
     (answer,) = of.answer([Obligation("heard-is-promised", "hear")], everything)
     assert answer.result == PROVEN

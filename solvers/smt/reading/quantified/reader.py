@@ -14,7 +14,7 @@ from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.reading.quantified.sets import CountedSet, SetShapes
-from kraftcheck.solvers.smt.z3terms import Z3Reader
+from kraftcheck.solvers.smt.z3terms import Z3Reader, is_number
 
 NAMED = ("ite", "every", "and", "or")
 """Operators whose terms have a constant of their own where no place in them is free."""
@@ -103,7 +103,7 @@ class QuantifiedReader(Z3Reader):
             chosen = (self._shapes.assuming(node, condition, holds) for holds in (True, False))
             return z3.If(self.expression(condition), *map(self.expression, chosen))
         shape = self._shapes.of(node)
-        values = [self.expression(term) for term, _ in shape.parameters]
+        values = [self._as_sort_of(blank, term) for term, blank in shape.parameters]
         if shape.claim is None:
             return self._function(f"size {node.index}", values)
         if shape.claim.index not in self.sets:
@@ -112,6 +112,11 @@ class QuantifiedReader(Z3Reader):
             size = self._function(f"size {shape.claim.index}", parameters)
             self.sets[shape.claim.index] = CountedSet(len(self.sets), size, tuple(parameters), place, claim)
         return self._function(f"size {shape.claim.index}", values)
+
+    def _as_sort_of(self, blank: Term, term: Term) -> Any:
+        """The expression of a term in the sort of the blank that stands for it."""
+        value = self.expression(term)
+        return self._as_int(term) if is_number(blank) else value
 
     def _function(self, name: str, arguments: list[Any]) -> Any:
         if not arguments:

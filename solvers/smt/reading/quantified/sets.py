@@ -97,15 +97,16 @@ class SetShapes:
             places = [graph.intern("bound", (), number, own.lo, own.hi, False) for number in outer]
             return SetShape(own, None, tuple((place, place) for place in places))
         place = counted.graph.intern("bound", (), 0, own.lo, own.hi, False)
-        blanks: dict[int, tuple[Term, Term]] = {}
+        blanks: dict[tuple[int, bool], tuple[Term, Term]] = {}
 
         def blank(term: Term, keeper: bool = False) -> Term:
             if term is own:
                 return place
             if self._is_outer(term, counted) or (keeper and own.value not in self.substitution.free(term)):
-                if term.index not in blanks:
-                    blanks[term.index] = term, self._blank(len(blanks), term)
-                return blanks[term.index][1]
+                key = term.index, keeper
+                if key not in blanks:
+                    blanks[key] = term, self._keeper(len(blanks)) if keeper else self._blank(len(blanks), term)
+                return blanks[key][1]
             if not self.substitution.free(term):
                 return term
             args = (blank(arg, term.op == "read" and number > 0) for number, arg in enumerate(term.args))
@@ -120,6 +121,10 @@ class SetShapes:
             return self.substitution.named_place(f"blank {number}", truth=True)
         name = f"blank {number} of {term.lo}..{term.hi}"
         return self.substitution.named_word(name, term.lo, term.hi)
+
+    def _keeper(self, number: int) -> Term:
+        """The blank of who keeps what a claim reads: the same for every word, for only its value matters there."""
+        return self.substitution.named_place(f"keeper {number}")
 
     def _binds(self, of: Term) -> bool:
         """Whether a set's claim binds places itself, where it depends on the set's own."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,10 +19,10 @@ from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
-from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.interpretation import Places
+from tests.solvers.smt.goals.proving import proves
 from tests.solvers.smt.test_any_number import COUNT, MEMBERS, questions_about
 
 EFFORT = Effort(timeout=20)
@@ -207,8 +206,7 @@ def any_replication(rules: str = "fixed") -> Theory:
 def proven(of: Theory, claim: str, action: str, assumed: Sequence[str]) -> bool:
     """Whether a claim is proven of an action from some invariants, with quantifiers."""
     questions = Questions(of)
-    session = SolverSession(questions, questions.premises(action, assumed), EFFORT, time.monotonic, quantified=True)
-    return session.ask(Obligation(claim, action)).result == PROVEN
+    return proves(questions, Obligation(claim, action), questions.premises(action, assumed), EFFORT)
 
 
 COMMITS = ("lemma-logs-sorted", "lemma-ends-within-log", "lemma-commits-reach-candidates", "lemma-shown-is-committed",

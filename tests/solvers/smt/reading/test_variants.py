@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -19,11 +18,11 @@ from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.expected.proofs import NOT_FOR_ANY
 from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.program.verdict import Trace
-from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Questions
-from kraftcheck.solvers.smt.session import SolverSession
+from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions
 from kraftcheck.solvers.smt.theory import Theory
 from kraftcheck.solvers.smt.worker import LONG, SHORT
 from tests.shared.interpretation import Places
+from tests.solvers.smt.goals.proving import proves
 from tests.solvers.smt.reading.worlds import lowest_setting, meaning, pinned
 
 EFFORT = Effort(timeout=3)
@@ -89,8 +88,7 @@ def proven(one: Refuted, chosen: Sequence[str], *more: Term) -> bool:
     added = {f"pinned {number}": term for number, term in enumerate(more)}
     truths = {name: questions.read.expression(term) for name, term in added.items()}
     more_premises = evolve(premises, terms={**premises.terms, **added}, truths={**premises.truths, **truths})
-    session = SolverSession(questions, more_premises, EFFORT, time.monotonic, quantified=True)
-    return session.ask(Obligation(one.claim, one.action)).result == PROVEN
+    return proves(questions, Obligation(one.claim, one.action), more_premises, EFFORT)
 
 
 def false_there(one: Refuted) -> tuple[list[str], bool]:

@@ -1,0 +1,1 @@
+"""Goals of proofs, cut into parts that a solver proves one by one."""

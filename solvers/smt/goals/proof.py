@@ -1,0 +1,117 @@
+"""Proofs of goals part by part, each from few premises.
+
+A part that no choice of premises proves in a short time is cut into cases, and these once more;
+only what is not cut any more has a longer time.
+Each part has a solver of its own: what one that has read other parts knows besides makes it slower.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.smt.answer import SolverAnswer
+from kraftcheck.solvers.smt.goals.cases import Cases
+from kraftcheck.solvers.smt.goals.conjuncts import Conjuncts
+from kraftcheck.solvers.smt.goals.frame import Frame
+from kraftcheck.solvers.smt.goals.replacement import Equal, known
+from kraftcheck.solvers.smt.goals.simplification import simplified
+from kraftcheck.solvers.smt.places import Substitution
+from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises
+from kraftcheck.solvers.smt.reading.quantified.engine import GUARD, QuantifiedEngine
+
+SHORT_SECONDS = 2.0
+"""How long a part may take before it is cut, or other premises are tried."""
+
+QUANTIFIED_SECONDS = 10.0
+"""How long a part may take that is not cut any more."""
+
+CUTS = 2
+"""A part is cut by places, and its cases by conditions, and by the places that are compared then."""
+
+
+@frozen
+class GoalProof:
+    """Proves goals of one action.
+
+    Attributes:
+        substitution: of the graph of the goals.
+        choices: premises, those to try first first; all of them have the guards of the action.
+        effort: of each query.
+        frame: what the step leaves as it is.
+    """
+
+    substitution: Substitution
+    choices: tuple[Premises, ...]
+    effort: Effort
+    frame: Frame
+
+    @functools.cached_property
+    def _conjuncts(self) -> Conjuncts:
+        return Conjuncts(self.substitution)
+
+    @functools.cached_property
+    def _cases(self) -> Cases:
+        return Cases(self.substitution, self._conjuncts)
+
+    @functools.cached_property
+    def _guards(self) -> list[Equal]:
+        return guard_facts(self.choices[0].terms)
+
+    def parts(self, goals: Sequence[Term]) -> list[Term]:
+        """Truths that all hold just where some goals do, after a step that has the guards and the frame."""
+        framed = (simplified(self.substitution, goal, self.frame.facts) for goal in goals)
+        conjuncts = (part for goal in framed for part in self._conjuncts.of(goal))
+        return [part for conjunct in conjuncts for part in self._simplest(conjunct)]
+
+    def _simplest(self, truth: Term) -> list[Term]:
+        return self._conjuncts.of(simplified(self.substitution, truth, self._guards))
+
+    def cut(self, part: Term, cuts: int) -> list[Term]:
+        """The cases of a part that was cut some times."""
+        cases = [part] if cuts == 0 else self._cases.by_condition(part)
+        return [simplest for case in cases for one in self._cases.by_place(case) for simplest in self._simplest(one)]
+
+    def answer(self, goals: Sequence[Term]) -> SolverAnswer:
+        """The answer to whether some goals hold: proven if all their parts are."""
+        answer = self._of_all(self.parts(goals), 0)
+        guards = (name for name in self.choices[0].terms if name.startswith(GUARD))
+        core = {*self.frame.core, *guards, *answer.core} if answer.result == PROVEN else ()
+        return evolve(answer, core=tuple(sorted(core)))
+
+    def _of_all(self, parts: Sequence[Term], cuts: int) -> SolverAnswer:
+        core = set[str]()
+        for part in parts:
+            answer = self._of_part(part, cuts)
+            if answer.result != PROVEN:
+                return answer
+            core.update(answer.core)
+        return SolverAnswer(PROVEN, core=tuple(core))
+
+    def _of_part(self, part: Term, cuts: int) -> SolverAnswer:
+        short = self._from_any(part, min(SHORT_SECONDS, self.effort.timeout))
+        if short.result == PROVEN:
+            return short
+        for done in range(cuts, CUTS):
+            cases = self.cut(part, done)
+            if len(cases) != 1 or cases[0] is not part:
+                return self._of_all(cases, done + 1)
+        return self._from_any(part, min(QUANTIFIED_SECONDS, self.effort.timeout))
+
+    def _from_any(self, part: Term, seconds: float) -> SolverAnswer:
+        """The answer from the first choice of premises that proves a part."""
+        answer = SolverAnswer(UNDECIDED)
+        for premises in self.choices:
+            answer = QuantifiedEngine(premises, evolve(self.effort, timeout=seconds)).refute([part])
+            if answer.result == PROVEN:
+                break
+        return answer
+
+
+def guard_facts(terms: Mapping[str, Term]) -> list[Equal]:
+    """What is known of a step by its guards, among named premises."""
+    guards = (term for name, term in terms.items() if name.startswith(GUARD))
+    return [fact for guard in guards for fact in known(guard, True)]

@@ -1,0 +1,19 @@
+"""Asks whether one obligation is proven by parts, from premises that a test chooses."""
+
+from __future__ import annotations
+
+from kraftcheck.solvers.smt.goals.frame import Frame
+from kraftcheck.solvers.smt.goals.proof import GoalProof
+from kraftcheck.solvers.smt.places import Substitution
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
+
+
+def by_parts(questions: Questions, premises: Premises, effort: Effort, frame: Frame | None = None) -> GoalProof:
+    """What proves goals of a theory from some premises, and what a step leaves as it is."""
+    substitution = Substitution(questions.subject.program.graph)
+    return GoalProof(substitution, (premises,), effort, frame or Frame())
+
+
+def proves(questions: Questions, obligation: Obligation, premises: Premises, effort: Effort) -> bool:
+    """Whether an obligation is proven from some premises."""
+    return by_parts(questions, premises, effort).answer(questions.goals(obligation)).result == PROVEN

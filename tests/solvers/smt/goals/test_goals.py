@@ -1,0 +1,209 @@
+"""Goals cut into parts: the parts all hold just where the goal does, in states of every kind."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from collections.abc import Sequence as Sequence_
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from attrs import frozen
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kraftcheck.model.language.sequences import Sequence, every
+from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.solvers.smt.goals.cases import Cases
+from kraftcheck.solvers.smt.goals.conjuncts import MOST, Conjuncts
+from kraftcheck.solvers.smt.goals.replacement import known
+from kraftcheck.solvers.smt.goals.simplification import simplified
+from kraftcheck.solvers.smt.places import Substitution
+from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions
+from kraftcheck.solvers.smt.reading.quantified.engine import GUARD
+from tests.shared.interpretation import Places
+from tests.shared.samples import one_in
+from tests.solvers.smt.goals.proving import by_parts
+from tests.solvers.smt.reading.test_premises import ACTIONS, COUNT, endless, most_of_each
+from tests.solvers.smt.reading.worlds import meaning
+
+CLAIMS = ("lemma-commits-reach-candidates", "lemma-commits-are-applied", "lemma-known-covers-candidates", "logs-match")
+"""Claims with what is cut: conjunctions, comparisons of places, and conditions."""
+
+WORLDS = 12
+"""Interpretations of each goal; all but the first are of no state that can be reached."""
+
+
+def worlds(at: Places, dice: random.Random) -> Iterator[Places]:
+    """An interpretation, and others with some words of the same fields in other places."""
+    yield at
+    for _ in range(WORLDS - 1):
+        words = deepcopy(dict(at.words))
+        for path in dice.choices([*words], k=12):
+            held: Any = words[path]
+            while held and isinstance(held[0], list):
+                held = dice.choice(held)
+            if len(held) > 1:
+                held[dice.randrange(len(held))] = dice.choice(held)
+        yield Places(at.count, words)
+
+
+@pytest.mark.parametrize("action", one_in(4, ACTIONS))
+def test_all_parts_hold_just_where_the_goal_does(action: str) -> None:
+    """Whole, cut by places, and cut by conditions, where the guards hold; some goals fail, and some hold."""
+    of, dice, values = endless(), random.Random(5), set[bool]()
+    (step,) = most_of_each(25, 2)[action][:1]
+    questions, at = Questions(of), meaning(of, step.before, step.arguments, COUNT)
+    premises = questions.premises(action, [])
+    guards = [term for name, term in premises.terms.items() if name.startswith(GUARD)]
+    cutter = by_parts(questions, premises, Effort())
+    tried = [one for one in worlds(at, dice) if all(one.value(guard) for guard in guards)]
+    assert len(tried) > 1
+    for claim in CLAIMS:
+        goals = questions.goals(Obligation(claim, action))
+        parts = cutter.parts(goals)
+        cuts = [cutter.cut(part, 0) for part in parts]
+        some = dice.sample([case for cases in cuts for case in cases], min(6, sum(map(len, cuts))))
+        for world in tried:
+            holds = all(world.value(goal) for goal in goals)
+            values.add(holds)
+            each = [bool(world.value(part)) for part in parts]
+            assert all(each) == holds, claim
+            assert [all(world.value(case) for case in cases) for cases in cuts] == each, claim
+            for case in some:
+                assert all(world.value(one) for one in cutter.cut(case, 1)) == bool(world.value(case)), claim
+    assert True in values
+
+
+PLACES = 3
+"""Places of the sequence of drawn claims; words name one of them, or -1."""
+
+
+@frozen
+class Drawing:
+    """Draws claims about one sequence of truths and two words.
+
+    Attributes:
+        graph, dice: of the claims, and what chooses.
+        bits, words: what they speak of.
+    """
+
+    graph: Graph
+    dice: random.Random
+    bits: Sequence
+    words: tuple[Term, Term]
+
+    def claim(self, depth: int, *places: Any) -> Any:
+        """A claim that may depend on some places; parts that depend on none bind places of the same number."""
+        if depth == 0:
+            return self._atom(places)
+        deeper = functools.partial(self.claim, depth - 1, *places)
+        match self.dice.randrange(7):
+            case 0 | 1:
+                return every(self.graph, lambda place: self.claim(depth - 1, *places, place))
+            case 2:
+                return all_of(deeper(), deeper())
+            case 3 | 4:
+                return any_of(deeper(), deeper())
+            case 5:
+                return negate(deeper())
+            case _:
+                return choose(self.claim(depth - 1), deeper(), deeper())
+
+    def _atom(self, places: Sequence_[Any]) -> Any:
+        at = self.dice.choice([*places, self.dice.choice(self.words)])
+        other = self.dice.choice([*self.words, self.dice.randrange(PLACES)])
+        return self.dice.choice([self.bits.at(at), at == other])
+
+
+def drawing(seed: int) -> Drawing:
+    """A drawing by a seed."""
+    graph = Graph()
+    words = graph.variable("first", -1, PLACES - 1), graph.variable("second", -1, PLACES - 1)
+    return Drawing(graph, random.Random(seed), Sequence.of_state(graph, "bits", 0, 1, truths=True), words)
+
+
+def interpretations(of: Drawing) -> Iterator[Places]:
+    """Every meaning of the two words, with random truths."""
+    for first, second in itertools.product(range(-1, PLACES), repeat=2):
+        bits = [of.dice.randrange(2) for _ in range(PLACES)]
+        yield Places(PLACES, {"bits": bits, "first": [first], "second": [second]})
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**9))
+def test_drawn_claims_hold_just_where_all_their_parts_do(seed: int) -> None:
+    """Conjuncts, denied ones, cases by place and by condition, and what is simplified, of any claim."""
+    of = drawing(seed)
+    truth = of.graph.lift(of.claim(5))
+    substitution = Substitution(of.graph)
+    conjuncts = Conjuncts(substitution)
+    cases = Cases(substitution, conjuncts)
+    each = {
+        "conjuncts": conjuncts.of(truth), "by place": cases.by_place(truth), "by condition": cases.by_condition(truth),
+        "simplified": [simplified(substitution, truth)],
+    }  # fmt: skip
+    denied = conjuncts.of(truth, holds=False)
+    for world in interpretations(of):
+        holds = bool(world.value(truth))
+        told = {name: all(world.value(part) for part in parts) for name, parts in each.items()}
+        assert told == dict.fromkeys(each, holds)
+        assert all(world.value(part) for part in denied) == (not holds)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**9))
+def test_what_is_known_changes_no_claim_where_it_holds(seed: int) -> None:
+    """A claim in which a truth that is known is replaced is as true where that truth is what it is said to be."""
+    of = drawing(seed)
+    fact, truth = (of.graph.lift(of.claim(depth)) for depth in (2, 4))
+    substitution = Substitution(of.graph)
+    simpler = {holds: simplified(substitution, truth, known(fact, holds)) for holds in (True, False)}
+    for world in interpretations(of):
+        assert world.value(simpler[bool(world.value(fact))]) == world.value(truth)
+
+
+def claim_of_every(of: Drawing, claim: Callable[[Any], Any]) -> Term:
+    """A claim about every place, as a term."""
+    return of.graph.lift(every(of.graph, claim))
+
+
+def test_a_place_that_is_bound_again_is_another_place() -> None:
+    """What is known of a place is not said of the places of a claim within, though these have the same number."""
+    of = drawing(0)
+    closed = claim_of_every(of, lambda place: of.bits.at(place))
+    whole = claim_of_every(of, lambda place: any_of(negate(of.bits.at(place)), closed))
+    assert closed.args[0] is whole.args[0]
+    assert simplified(Substitution(of.graph), whole) is whole
+
+
+def test_disjunctions_are_distributed_up_to_a_limit() -> None:
+    """Two conjunctions with few conjuncts together make their products; more are left, the longest in one piece."""
+    of = drawing(0)
+    several = [of.graph.truth_variable(f"truth {number}") for number in range(2 * MOST)]
+    conjuncts = Conjuncts(Substitution(of.graph))
+
+    def parts(some: int, others: int) -> int:
+        one, other = all_of(*several[:some]), all_of(*several[MOST : MOST + others])
+        return len(conjuncts.of(of.graph.lift(any_of(one, other))))
+
+    assert [parts(2, 3), parts(2, 4), parts(MOST, 1), parts(3, 3), parts(MOST, 2)] == [6, 8, MOST, 3, MOST]
+
+
+def test_a_disjunct_takes_it_that_the_others_fail() -> None:
+    """What another disjunct says is not asked again; one that is implied is gone, and one that holds is all."""
+    of = drawing(0)
+    a, b, c = (of.graph.truth_variable(name) for name in "abc")
+    substitution = Substitution(of.graph)
+
+    def simpler(*disjuncts: Any) -> Any:
+        return simplified(substitution, of.graph.lift(any_of(*disjuncts)))
+
+    assert simpler(negate(a), all_of(a, b)) is of.graph.lift(any_of(negate(a), b))
+    assert simpler(a, all_of(a, b)) is a
+    assert simpler(a, choose(a, b, c)) is of.graph.lift(any_of(a, c))
+    assert simpler(all_of(a, b), negate(a), negate(b)) is of.graph.constant(True)

@@ -63,7 +63,8 @@ def _of_any_number_of_epochs(setting: Setting) -> tuple[Property, ...]:
         return ()
     return (
         always("lemma-commits-are-applied",
-               "who may be elected, or is yet to lead, has applied the newest epoch with a commit", _applied,
+               "who may be elected, or is yet to lead, has applied the newest epoch with a commit",
+               commits_are_applied,
                rests_on=(("lemma-commits-are-applied", "lemma-fetched-means-applied", "lemma-commits-reach-candidates",
                           "lemma-ends-within-log", "lemma-history-is-current", "lemma-nobody-is-ahead",
                           "metadata-match"),)),
@@ -216,7 +217,8 @@ def _follow(s: Replication) -> Conjuncts:
     return each_led(s, follows)
 
 
-def _applied(s: Replication) -> Conjuncts:
+def commits_are_applied(s: Replication) -> Conjuncts:
+    """Who may be elected, or is yet to lead, has applied the newest epoch in which a leader has committed."""
     led_after = _led_after(s)
 
     def applied(n: Word, b: Broker) -> Truth:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.properties import test_broken_for_any, test_broken_proofs
 from tests.solvers.smt import test_worker
+from tests.solvers.smt.goals import test_goals
 from tests.solvers.smt.reading import test_quantified
 
 FOLDER = "solvers.smt.reading.quantified"
@@ -63,6 +64,37 @@ QUANTIFIERS = (
     Mutant("denial-left-out", "What is to be shown is not denied, and what is assumed shows nothing.",
            f"{FOLDER}.engine:QuantifiedEngine._check", "*of_members([*read.sets.values()]), denial)",
            "*of_members([*read.sets.values()]))", sizes(0)),
+)  # fmt: skip
+
+CUT = Killer(test_goals.test_drawn_claims_hold_just_where_all_their_parts_do)
+GOALS_FOLDER = "solvers.smt.goals"
+
+CUTTING = (
+    Mutant("conjunct-left-out", "Of a conjunction only what the first of two is made of is asked.",
+           f"{GOALS_FOLDER}.conjuncts:Conjuncts._of_connective", "for some in parts for part",
+           "for some in parts[:1] for part", CUT),
+    Mutant("others-unasked", "A claim about every place is asked only of the places that words of the step name.",
+           f"{GOALS_FOLDER}.cases:Cases.by_place", "case in self.by_place(part, asked)), *further]",
+           "case in self.by_place(part, asked))]", CUT),
+    Mutant("nobody-is-asked", "A claim about every place is asked of a word that names none.",
+           f"{GOALS_FOLDER}.cases:Cases._at", "[graph.lift(word < 0), there]", "[there]", CUT),
+    Mutant("only-where-it-holds", "A goal is asked only where a condition holds by which a step is chosen.",
+           f"{GOALS_FOLDER}.cases:Cases.by_condition", ", (False, condition)):", ",):", CUT),
+    Mutant("bound-again-is-the-same", "What is known of a place is said of places of the same number within.",
+           f"{GOALS_FOLDER}.replacement:replaced", " if node.args[0].value not in bound[index])", ")",
+           Killer(test_goals.test_a_place_that_is_bound_again_is_another_place)),
+    Mutant("others-hold", "A disjunct takes it that the others hold.",
+           f"{GOALS_FOLDER}.simplification:_disjunction", "known(other, False)", "known(other, True)",
+           Killer(test_goals.test_a_disjunct_takes_it_that_the_others_fail)),
+    Mutant("unproven-part-passes", "A goal is proven though one of its parts is not.",
+           f"{GOALS_FOLDER}.proof:GoalProof._of_all", "if answer.result != PROVEN:", "if False:",
+           Killer(test_goals.test_a_goal_is_proven_only_if_all_its_parts_are, (1,))),
+    Mutant("frame-unproven", "Every word is said to stay, proven or not.",
+           f"{GOALS_FOLDER}.frame:frame_of", "if answer.result == PROVEN:", "if True:",
+           Killer(test_goals.test_the_frame_of_a_step_is_what_no_such_step_changes, (1,))),
+    Mutant("frame-unnamed", "The premises by which words stay are not among those of a proof.",
+           f"{GOALS_FOLDER}.proof:GoalProof.answer", "{*self.frame.core, *guards", "{*guards",
+           Killer(test_goals.test_a_proof_rests_on_what_its_frame_rests_on)),
 )  # fmt: skip
 
 BREAKING = (

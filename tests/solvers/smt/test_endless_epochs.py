@@ -20,8 +20,8 @@ from kraftcheck.model.language.layout import counter, endless
 from kraftcheck.model.language.sequences import Sequence, every, word_at
 from kraftcheck.model.language.system import Action, System
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose
-from kraftcheck.model.systems.replication.history import kept_at, last_kept, of_each, rewritten, until
+from kraftcheck.model.language.words import NO_LEADER, all_of, choose
+from kraftcheck.model.systems.replication.history import kept_at, last_kept, of_each, rewritten
 from kraftcheck.model.systems.replication.state import RUNNING, STOPPED_CLEAN, Replication
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.lemmas_commits import nothing_after
@@ -74,8 +74,6 @@ RULES: dict[str, Callable[[Any, int, int], Any]] = {
     "last_kept, rewritten": lambda kept, epoch, leader: last_kept(
         rewritten(kept, lambda e, old: choose(e == leader, 2, old)), lambda word: word == 2, epoch),
     "of_each": _below,
-    "until": lambda kept, epoch, leader: until(
-        kept, lambda _, word: word == 2, lambda e: any_of(e == 0, all_of(e >= leader, e < NEWEST)), (1, NEWEST))(epoch),
 }  # fmt: skip
 
 

@@ -9,16 +9,29 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.terminal.cache import cache_folder
-from kraftcheck.model.language.system import Setting, System
+from kraftcheck.model.language.system import Conjuncts, Setting, System
+from kraftcheck.model.language.words import all_of, implies, negate
 from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.model.systems.replication.history import of_each
 from kraftcheck.model.systems.replication.settle import settle
+from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.model.systems.replication.system import unsettled_actions
 from kraftcheck.properties.catalogue import REPLICATION
+from kraftcheck.properties.kinds import always, sometimes
+from kraftcheck.properties.replication.leaders import each_led
+from kraftcheck.properties.replication.lemmas_commits import commits_are_applied, nothing_after
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.samples import one_in
 
-UNSETTLED = evolve(REPLICATION, actions=unsettled_actions)
+
+def with_commit_epoch(at: Setting) -> Replication:
+    """The domain of each field, where the newest epoch with a commit is kept though epochs have a bound."""
+    whole: Replication = REPLICATION.layout(at)
+    return evolve(whole, commit_epoch=whole.leader_epoch)
+
+
+UNSETTLED = evolve(REPLICATION, actions=unsettled_actions, layout=with_commit_epoch)
 """The system without settling."""
 
 FEW = {"unclean-stops": 0, "shrinks": 0}
@@ -54,8 +67,43 @@ def test_settling_changes_no_verdict(case: tuple[str, Mapping[str, int]]) -> Non
     assert [(v.claim, type(v.verdict), v.depth) for v in plain.verdicts] == [
         (v.claim, type(v.verdict), v.depth) for v in settled.verdicts
     ]
-    layout = settled.program.layout
-    found = {layout.pack(settle(layout.unpack(state), at)) for state in plain.states()}
+    whole, layout = plain.program.layout, settled.program.layout
+    found = {layout.pack(settle(whole.unpack(state), at)) for state in plain.states()}
     assert found == set(settled.states())
     assert settled.distinct < plain.distinct
     assert (dict(plain.pruned), dict(settled.pruned)) == ({}, {})
+
+
+def leaders_hold_committed(s: Replication) -> Conjuncts:
+    """What is proven where epochs have no bound: who leads an epoch no older than the commit holds all."""
+    return each_led(s, lambda n, epoch, leader: implies(
+        all_of(leader == n, s.broker(n).running(), s.broker(n).epoch <= epoch, epoch <= s.leader_epoch,
+               s.commit_epoch <= epoch, negate(s.lossy)),
+        s.broker(n).log.agrees(s.committed, s.committed.end()),
+    ))  # fmt: skip
+
+
+def told_apart(s: Replication) -> Conjuncts:
+    """Where what is under way tells that nothing was committed after an epoch, the newest commit is not after it."""
+    idle = nothing_after(s)
+    return of_each(s.leaders, lambda epoch, _: implies(
+        all_of(idle(epoch), epoch <= s.leader_epoch, negate(s.lossy)), s.commit_epoch <= epoch))  # fmt: skip
+
+
+COMMITS = (
+    always("lemma-commits-are-applied", "as in proofs", commits_are_applied),
+    always("lemma-leaders-hold-committed", "as in proofs", leaders_hold_committed),
+    always("no-commit-after", "what is under way tells no more than the newest commit", told_apart),
+    sometimes("commit-in-a-later-epoch", "a later leader has committed", lambda s: s.commit_epoch > 0),
+    sometimes("leader-is-behind", "a commit is of an older epoch", lambda s: s.commit_epoch + 1 < s.leader_epoch),
+)
+"""Claims about the newest epoch with a commit, and what shows that it matters."""
+
+
+@pytest.mark.parametrize(("rules", "lemmas"), [("fixed", "Holds"), ("fixed+hw-advances-under-min-isr", "Refuted")])
+def test_the_newest_epoch_with_a_commit_is_as_lemmas_say(rules: str, lemmas: str) -> None:
+    """In every state of two brokers the lemmas hold by the right rules, and not where what is below min ISR commits."""
+    system = evolve(UNSETTLED, properties=lambda _: COMMITS)
+    verdicts = {v.claim: type(v.verdict).__name__ for v in explored(system, setting(rules, {})).verdicts}
+    wanted = {claim.id: lemmas if claim.kind == "always" else "Holds" for claim in COMMITS}
+    assert {claim: verdicts[claim] for claim in wanted} == wanted

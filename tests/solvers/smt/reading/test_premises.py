@@ -19,6 +19,7 @@ from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.words import negate
 from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.state import Replication
+from kraftcheck.model.systems.replication.system import unsettled_actions
 from kraftcheck.properties.kinds import always
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.queries import Questions
@@ -61,7 +62,7 @@ def taken(of: Subject, lowest: Setting, dice: random.Random) -> Iterator[Taken]:
     """The steps of a run of random steps, each action as likely as any other that is possible."""
     state: Any = dice.choice(of.system.initial(of.setting))
     for _ in range(STEPS):
-        offered = ((action, _arguments(action.parameters)) for action in of.system.actions(of.setting))
+        offered = ((action, _arguments(action.parameters)) for action in unsettled_actions(of.setting))
         possible = [(action, [one for one in each if action.enabled(state, one)]) for action, each in offered]
         action, choices = dice.choice([(action, each) for action, each in possible if each])
         arguments = dice.choice(choices)

@@ -11,13 +11,15 @@ from kraftcheck.ci.explore.native import SearchBudget
 from kraftcheck.ci.prove.broken_for_any import freed, held_before, places, refutations
 from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place, every_row
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.options import default_memory
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.systems.replication.settle import settle
+from kraftcheck.model.systems.replication.system import unsettled_actions
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.expected.proofs import NOT_FOR_ANY
 from kraftcheck.solvers.machine_code.lower import closure
-from kraftcheck.solvers.program.verdict import Trace
+from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions
 from kraftcheck.solvers.smt.theory import Theory
 from kraftcheck.solvers.smt.worker import LONG, SHORT
@@ -58,12 +60,24 @@ def refuted(row: BrokenProofRow) -> Iterator[Refuted]:
     remaining = [*row.claims]
     for place in places(row):
         few = ProofRequest("replication", place.scope, place.bounds, row.rules)
-        traces = refutations(few, remaining, SearchBudget(1, default_memory()), quiet=True) if remaining else {}
+        settled = refutations(few, remaining, SearchBudget(1, default_memory()), quiet=True) if remaining else {}
+        traces = {claim: unsettled(few, trace) for claim, trace in settled.items()}
         if traces:
             of = without_bounds(place, row.rules)
             yield from (_refuted(of, place, claim, trace) for claim, trace in traces.items())
         remaining = [claim for claim in remaining if claim not in traces]
     assert remaining == []
+
+
+def unsettled(few: ProofRequest, trace: Trace) -> Trace:
+    """The same run with all that is kept of past epochs where these have no bound."""
+    at = subject("replication", few.scope, few.bounds, few.rules).setting
+    actions, state, steps = {action.name: action for action in unsettled_actions(at)}, trace.initial, list[TraceStep]()
+    for step in trace.steps:
+        state = actions[step.action].outcome(state, step.arguments).state
+        assert settle(state, at) == step.state
+        steps.append(evolve(step, state=state))
+    return evolve(trace, steps=tuple(steps))
 
 
 def without_bounds(place: Place, rules: str) -> Theory:

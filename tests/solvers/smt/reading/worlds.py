@@ -105,8 +105,8 @@ def extended(path: str, held: list[Any], places: int, count: int) -> list[Any]:
 
 
 def lowest_setting() -> Setting:
-    """A setting by which states settle as those of any number of brokers: where nobody goes by a min ISR, it is 1."""
-    return subject("replication", "tiny", {"config-changes": 1}, "fixed").setting
+    """A setting by which states settle as where nothing has a bound: min ISR is 1 where nobody goes by it."""
+    return subject("replication", "tiny", {"config-changes": 1, "unbounded": 1}, "fixed", proof=True).setting
 
 
 def pinned(of: Theory, at: Places) -> Term:

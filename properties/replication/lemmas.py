@@ -68,7 +68,7 @@ def _led_by_min_isr(s: Replication) -> Conjuncts:
         waits = all_of(leader == n, b.running(), b.epoch < epoch, s.leader_epoch > epoch)
         return implies(waits, s.minimum_at(epoch) == s.controller.effective_min_isr())
 
-    return each_led(s, yet_to_lead)
+    return {f"{name}, once it leads": truth for name, truth in each_led(s, yet_to_lead).items()}
 
 
 def _of_logs(setting: Setting) -> tuple[Property, ...]:

@@ -31,7 +31,8 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
         always("lemma-leader-goes-by-min-isr",
                "a leader that has applied all metadata goes by the controller's min ISR, or a larger one",
                _goes_by_min_isr),
-        always("lemma-logs-sorted", "a log has no gap, and its epochs never fall", _sorted),
+        always("lemma-logs-sorted", "a log has no gap, and its epochs never fall", _sorted,
+               rests_on=(("lemma-logs-sorted", "lemma-commits-reach-candidates", "lemma-history-is-current"),)),
         always("lemma-no-record-of-the-future", "no record is of an epoch that is not, nor of one its broker has not",
                _no_future),
         always("lemma-log-matching", "logs with the same record have the same records below it", _matching),
@@ -53,7 +54,10 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
         always("lemma-deaths-are-counted", "who has stopped uncleanly has spent an unclean stop",
                lambda s: dead(s).size() + s.left.unclean_stops <= setting["unclean-stops"]),
         always("lemma-living-quorum", "min ISR candidates have not stopped uncleanly, less one for each unclean stop",
-               lambda s: _living(s, setting)),
+               lambda s: _living(s, setting),
+               rests_on=(("lemma-living-quorum", "lemma-controller-isr-within-replicas", "lemma-elr-as-configured",
+                          "lemma-controller-elr-within-replicas", "lemma-controller-isr-elr-disjoint",
+                          "lemma-controller-elr-empty-at-min-isr", "lemma-controller-leader-in-isr"),)),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
-from attrs import evolve, frozen
+from attrs import define, evolve
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
@@ -23,7 +23,7 @@ from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD, QuantifiedEngine
 
-SHORT_SECONDS = 2.0
+SHORT_SECONDS = 1.0
 """How long a part may take before it is cut, or other premises are tried."""
 
 QUANTIFIED_SECONDS = 10.0
@@ -33,7 +33,7 @@ CUTS = 2
 """A part is cut by places, and its cases by conditions, and by the places that are compared then."""
 
 
-@frozen
+@define
 class GoalProof:
     """Proves goals of one action.
 
@@ -48,6 +48,7 @@ class GoalProof:
     choices: tuple[Premises, ...]
     effort: Effort
     frame: Frame
+    _last: int = 0
 
     @functools.cached_property
     def _conjuncts(self) -> Conjuncts:
@@ -102,11 +103,12 @@ class GoalProof:
         return self._from_any(part, min(QUANTIFIED_SECONDS, self.effort.timeout))
 
     def _from_any(self, part: Term, seconds: float) -> SolverAnswer:
-        """The answer from the first choice of premises that proves a part."""
+        """The answer from the first choice of premises that proves a part; what proved the last one is tried first."""
         answer = SolverAnswer(UNDECIDED)
-        for premises in self.choices:
-            answer = QuantifiedEngine(premises, evolve(self.effort, timeout=seconds)).refute([part])
+        for number in sorted(range(len(self.choices)), key=lambda number: number != self._last):
+            answer = QuantifiedEngine(self.choices[number], evolve(self.effort, timeout=seconds)).refute([part])
             if answer.result == PROVEN:
+                self._last = number
                 break
         return answer
 

@@ -14,6 +14,7 @@ LEFT: Mapping[str, str] = {
     "kraftcheck.model.systems.elections.passes:_stale": "what an event reports",
     "kraftcheck.model.systems.elections.passes:gate": "whether a pass happens at all",
     "kraftcheck.model.systems.elections.triggers:finish": "a controller that resigned wrote nothing",
+    "kraftcheck.model.systems.replication.history": "how the history of leader epochs is kept, and a ghost of it",
     "kraftcheck.model.systems.replication.log": "how logs are kept by offset",
     "kraftcheck.model.systems.replication.settle": "what nothing reads any more is given one value",
     "kraftcheck.model.systems.replication.state:Broker.fetchers": "how log ends are kept by follower",

@@ -90,7 +90,11 @@ def _records(setting: Setting) -> list[Property]:
                       "election.elr.others-leave-at-min-isr")),
         always("acknowledged-survives", "while fewer brokers died than min ISR, a disk holds every acknowledged record",
                lambda s: _survives(s, setting), "KIP-966", ("hw-uses-proposed-isr",),
-               rules=("watermark.waits-for-maximal-isr",)),
+               rules=("watermark.waits-for-maximal-isr",),
+               rests_on=(("lemma-acknowledged-is-committed", "lemma-candidates-hold-committed", "lemma-living-quorum",
+                          "lemma-commits-reach-candidates", "lemma-controller-isr-within-replicas",
+                          "lemma-controller-elr-within-replicas", "lemma-history-is-current",
+                          "lemma-leaders-hold-committed", "lemma-elr-as-configured"),)),
     ]  # fmt: skip
 
 

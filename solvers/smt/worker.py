@@ -6,7 +6,7 @@ needed a proof with few participants tells at once: its unsat core. So those are
 assumed first, then those that are short as well, and all only in the end. A
 proof from fewer premises is a proof; what none of them proves is asked from all.
 Where claims speak of three places together, they are quantifiers of Z3 at first,
-which chooses places from its models, and are asked part by part (`kraftcheck.solvers.smt.goals`);
+which chooses places from its models, and are asked part by part (`kraftcheck.solvers.smt.reading.goals`);
 their instances are asked after that. There a second proof with few participants, without the
 bounds of the first, tells what else is needed: what the bounds said by themselves.
 """
@@ -20,8 +20,6 @@ from attrs import define, evolve, field
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.lower import closure
-from kraftcheck.solvers.smt.goals.frame import Frame, frame_of
-from kraftcheck.solvers.smt.goals.proof import GoalProof
 from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import (
     DOMAINS,
@@ -33,6 +31,8 @@ from kraftcheck.solvers.smt.queries import (
     ObligationAnswer,
     Questions,
 )
+from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
+from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.properties import test_broken_for_any, test_broken_proofs
 from tests.solvers.smt import test_worker
-from tests.solvers.smt.goals import test_goals
 from tests.solvers.smt.reading import test_quantified
+from tests.solvers.smt.reading.goals import test_goals
 
 FOLDER = "solvers.smt.reading.quantified"
 
@@ -67,7 +67,7 @@ QUANTIFIERS = (
 )  # fmt: skip
 
 CUT = Killer(test_goals.test_drawn_claims_hold_just_where_all_their_parts_do)
-GOALS_FOLDER = "solvers.smt.goals"
+GOALS_FOLDER = "solvers.smt.reading.goals"
 
 CUTTING = (
     Mutant("conjunct-left-out", "Of a conjunction only what the first of two is made of is asked.",

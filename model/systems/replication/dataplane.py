@@ -14,6 +14,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.replication.divergence import diverging, shortened
+from kraftcheck.model.systems.replication.history import newest_of
 from kraftcheck.model.systems.replication.log import VACANT, larger, smaller
 from kraftcheck.model.systems.replication.state import (
     ACCEPTED,
@@ -77,7 +78,7 @@ class DataPlane:
             after,
             committed=committed,
             acknowledged=choose(acked, larger(mark, state.acknowledged), state.acknowledged),
-            commit_epoch=choose(rises, larger(leader.epoch, state.commit_epoch), state.commit_epoch),
+            commit_epoch=newest_of(state.commit_epoch, leader.epoch, rises),
         )
 
     @rule("watermark.counts-fetches-of-this-epoch", source="KIP-320; catalogue 24",

@@ -88,6 +88,11 @@ def last_kept(kept: Kept, claim: Callable[[Any], Truth], newest: Word) -> Word:
     return last
 
 
+def newest_of(epoch: Word, other: Word, when: Truth) -> Word:
+    """An epoch or, when so and it is newer, another one."""
+    return choose(all_of(when, epoch < other), other, epoch)
+
+
 def until(
     kept: Sequence[Any], goal: Callable[[Word, Any], Truth], step: Callable[[Word], Truth]
 ) -> Callable[[Word], Truth]:

@@ -14,9 +14,9 @@ from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt import worker as module
 from kraftcheck.solvers.smt.answer import SolverAnswer
-from kraftcheck.solvers.smt.goals.proof import GoalProof
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import ProofWorker

@@ -22,7 +22,7 @@ from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.interpretation import Places
-from tests.solvers.smt.goals.proving import proves
+from tests.solvers.smt.reading.goals.proving import proves
 from tests.solvers.smt.test_any_number import COUNT, MEMBERS, questions_about
 
 EFFORT = Effort(timeout=20)

@@ -24,7 +24,7 @@ from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions
 from kraftcheck.solvers.smt.theory import Theory
 from kraftcheck.solvers.smt.worker import LONG, SHORT
 from tests.shared.interpretation import Places
-from tests.solvers.smt.goals.proving import proves
+from tests.solvers.smt.reading.goals.proving import proves
 from tests.solvers.smt.reading.worlds import lowest_setting, meaning, pinned
 
 EFFORT = Effort(timeout=3)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.smt.goals.conjuncts import flattened, holds_always, joined, of_every
-from kraftcheck.solvers.smt.goals.replacement import Equal, known, replaced
 from kraftcheck.solvers.smt.places import Substitution
+from kraftcheck.solvers.smt.reading.goals.conjuncts import flattened, holds_always, joined, of_every
+from kraftcheck.solvers.smt.reading.goals.replacement import Equal, known, replaced
 
 MOST_ROUNDS = 6
 """How often a truth is gone through; one that is not simplest by then is as true."""

@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 
 from attrs import frozen
 
-from kraftcheck.solvers.smt.goals.replacement import Equal
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Questions
+from kraftcheck.solvers.smt.reading.goals.replacement import Equal
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 
 FRAME_SECONDS = 1.0

@@ -12,10 +12,10 @@ from collections import deque
 from attrs import define
 
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.smt.goals.conjuncts import Conjuncts, flattened, joined, of_every, once
-from kraftcheck.solvers.smt.goals.replacement import known, replaced
-from kraftcheck.solvers.smt.goals.simplification import simplified
 from kraftcheck.solvers.smt.places import Substitution
+from kraftcheck.solvers.smt.reading.goals.conjuncts import Conjuncts, flattened, joined, of_every, once
+from kraftcheck.solvers.smt.reading.goals.replacement import known, replaced
+from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 
 DEEPEST = 8
 """Conditions one after another by which a goal is cut."""

@@ -14,20 +14,23 @@ from attrs import define, evolve
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
-from kraftcheck.solvers.smt.goals.cases import Cases
-from kraftcheck.solvers.smt.goals.conjuncts import Conjuncts
-from kraftcheck.solvers.smt.goals.frame import Frame
-from kraftcheck.solvers.smt.goals.replacement import Equal, known
-from kraftcheck.solvers.smt.goals.simplification import simplified
 from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises
+from kraftcheck.solvers.smt.reading.goals.cases import Cases
+from kraftcheck.solvers.smt.reading.goals.conjuncts import Conjuncts
+from kraftcheck.solvers.smt.reading.goals.frame import Frame
+from kraftcheck.solvers.smt.reading.goals.replacement import Equal, known
+from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD, QuantifiedEngine
 
-SHORT_SECONDS = 1.0
+SHORT_SECONDS = 2.0
 """How long a part may take before it is cut, or other premises are tried."""
 
 QUANTIFIED_SECONDS = 10.0
 """How long a part may take that is not cut any more."""
+
+FIRST = 3
+"""Choices of premises that a part is asked from before it is cut."""
 
 CUTS = 2
 """A part is cut by places, and its cases by conditions, and by the places that are compared then."""
@@ -93,19 +96,20 @@ class GoalProof:
         return SolverAnswer(PROVEN, core=tuple(core))
 
     def _of_part(self, part: Term, cuts: int) -> SolverAnswer:
-        short = self._from_any(part, min(SHORT_SECONDS, self.effort.timeout))
+        most = len(self.choices) if cuts == CUTS else FIRST
+        short = self._from_any(part, min(SHORT_SECONDS, self.effort.timeout), most)
         if short.result == PROVEN:
             return short
         for done in range(cuts, CUTS):
             cases = self.cut(part, done)
             if len(cases) != 1 or cases[0] is not part:
                 return self._of_all(cases, done + 1)
-        return self._from_any(part, min(QUANTIFIED_SECONDS, self.effort.timeout))
+        return self._from_any(part, min(QUANTIFIED_SECONDS, self.effort.timeout), len(self.choices))
 
-    def _from_any(self, part: Term, seconds: float) -> SolverAnswer:
-        """The answer from the first choice of premises that proves a part; what proved the last one is tried first."""
+    def _from_any(self, part: Term, seconds: float, most: int) -> SolverAnswer:
+        """The answer from the first of the choices that proves a part; what proved the last one is tried first."""
         answer = SolverAnswer(UNDECIDED)
-        for number in sorted(range(len(self.choices)), key=lambda number: number != self._last):
+        for number in sorted(range(len(self.choices)), key=lambda number: number != self._last)[:most]:
             answer = QuantifiedEngine(self.choices[number], evolve(self.effort, timeout=seconds)).refute([part])
             if answer.result == PROVEN:
                 self._last = number

@@ -20,19 +20,19 @@ from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.sequences import Sequence, every
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.solvers.smt.goals.cases import Cases
-from kraftcheck.solvers.smt.goals.conjuncts import MOST, Conjuncts
-from kraftcheck.solvers.smt.goals.frame import Frame, frame_of
-from kraftcheck.solvers.smt.goals.proof import GoalProof
-from kraftcheck.solvers.smt.goals.replacement import known
-from kraftcheck.solvers.smt.goals.simplification import simplified
 from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions
+from kraftcheck.solvers.smt.reading.goals.cases import Cases
+from kraftcheck.solvers.smt.reading.goals.conjuncts import MOST, Conjuncts
+from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
+from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
+from kraftcheck.solvers.smt.reading.goals.replacement import known
+from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD
 from kraftcheck.solvers.smt.theory import theory
 from tests.shared.any_number import LEASE, lease
 from tests.shared.interpretation import Places
-from tests.solvers.smt.goals.proving import by_parts, proves
+from tests.solvers.smt.reading.goals.proving import by_parts, proves
 from tests.solvers.smt.reading.test_premises import ACTIONS, COUNT, endless, most_of_each
 from tests.solvers.smt.reading.worlds import meaning
 
@@ -57,8 +57,8 @@ def worlds(at: Places, dice: random.Random) -> Iterator[Places]:
         yield Places(at.count, words)
 
 
-LONG = ("alter_partition", "fence", "unfence", "register", "elect_preferred")
-"""Events of the controller, whose effects take minutes to evaluate."""
+LONG = ("alter_partition", "fence", "unfence", "register", "elect_preferred", "fetch", "apply_metadata")
+"""What takes long to evaluate; events of the controller take minutes."""
 
 
 @pytest.mark.parametrize("action", [pytest.param(a, marks=pytest.mark.slow) if a in LONG else a for a in ACTIONS])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kraftcheck.solvers.smt.goals.frame import Frame
-from kraftcheck.solvers.smt.goals.proof import GoalProof
 from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.reading.goals.frame import Frame
+from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
 
 
 def by_parts(questions: Questions, premises: Premises, effort: Effort, frame: Frame | None = None) -> GoalProof:

@@ -1,1 +1,0 @@
-"""Tests of `kraftcheck.solvers.smt.goals`."""

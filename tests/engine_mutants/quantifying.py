@@ -84,7 +84,7 @@ CUTTING = (
            f"{GOALS_FOLDER}.replacement:replaced", " if node.args[0].value not in bound[index])", ")",
            Killer(test_goals.test_a_place_that_is_bound_again_is_another_place)),
     Mutant("others-hold", "A disjunct takes it that the others hold.",
-           f"{GOALS_FOLDER}.simplification:_disjunction", "known(other, False)", "known(other, True)",
+           f"{GOALS_FOLDER}.simplification:_disjunction", "consequences(other, False)", "consequences(other, True)",
            Killer(test_goals.test_a_disjunct_takes_it_that_the_others_fail)),
     Mutant("unproven-part-passes", "A goal is proven though one of its parts is not.",
            f"{GOALS_FOLDER}.proof:GoalProof._of_all", "if answer.result != PROVEN:", "if False:",

@@ -14,7 +14,7 @@ from attrs import define
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.reading.goals.conjuncts import Conjuncts, flattened, joined, of_every, once
-from kraftcheck.solvers.smt.reading.goals.replacement import known, replaced
+from kraftcheck.solvers.smt.reading.goals.replacement import consequences, replaced
 from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 
 DEEPEST = 8
@@ -51,7 +51,7 @@ class Cases:
             return once(of_every(self.substitution, truth, case) for case in self.by_place(body, asked))
         word = next(arg for arg in comparison.args if arg is not place)
         there = self.conjuncts.of(self._at(truth, word))
-        body_elsewhere = replaced(self.substitution, body, known(comparison, False))
+        body_elsewhere = replaced(self.substitution, body, consequences(comparison, False))
         elsewhere = of_every(self.substitution, truth, joined(truth.graph, "or", [comparison, body_elsewhere]))
         further = self.by_place(elsewhere, asked | {(place.index, word.index)})
         return once([*(case for part in there for case in self.by_place(part, asked)), *further])
@@ -95,7 +95,7 @@ class Cases:
             return once([truth])
         graph, cases = truth.graph, list[Term]()
         for holds, denial in ((True, graph.lift(graph.negate(condition))), (False, condition)):
-            chosen = simplified(self.substitution, replaced(self.substitution, truth, known(condition, holds)))
+            chosen = simplified(self.substitution, replaced(self.substitution, truth, consequences(condition, holds)))
             case = simplified(self.substitution, graph.lift(graph.apply("or", denial, chosen)))
             cases += self.by_condition(case, deepest - 1)
         return once(cases)

@@ -19,7 +19,7 @@ from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises
 from kraftcheck.solvers.smt.reading.goals.cases import Cases
 from kraftcheck.solvers.smt.reading.goals.conjuncts import Conjuncts
 from kraftcheck.solvers.smt.reading.goals.frame import Frame
-from kraftcheck.solvers.smt.reading.goals.replacement import Equal, known
+from kraftcheck.solvers.smt.reading.goals.replacement import Equal, consequences
 from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD, QuantifiedEngine
 
@@ -120,4 +120,4 @@ class GoalProof:
 def guard_facts(terms: Mapping[str, Term]) -> list[Equal]:
     """What is known of a step by its guards, among named premises."""
     guards = (term for name, term in terms.items() if name.startswith(GUARD))
-    return [fact for guard in guards for fact in known(guard, True)]
+    return [fact for guard in guards for fact in consequences(guard, True)]

@@ -11,13 +11,13 @@ Equal = tuple[Term, Term]
 """A term, and one that it is equal to where a goal is asked; of a truth that is known, a constant."""
 
 
-def known(truth: Term, holds: bool) -> list[Equal]:
+def consequences(truth: Term, holds: bool) -> list[Equal]:
     """What follows at once from a truth that holds, or does not: itself, its conjuncts, and the value of a word."""
     if truth.op == "not":
-        return known(truth.args[0], not holds)
+        return consequences(truth.args[0], not holds)
     whole = [(truth, truth.graph.constant(holds))]
     if truth.op == ("and" if holds else "or"):
-        return whole + [fact for part in truth.args for fact in known(part, holds)]
+        return whole + [fact for part in truth.args for fact in consequences(part, holds)]
     if truth.op == "eq" and holds:
         one, other = truth.args
         return whole + [(a, b) for a, b in ((one, other), (other, one)) if b.op == "const" and a.op != "const"]

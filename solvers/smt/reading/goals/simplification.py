@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.reading.goals.conjuncts import flattened, holds_always, joined, of_every
-from kraftcheck.solvers.smt.reading.goals.replacement import Equal, known, replaced
+from kraftcheck.solvers.smt.reading.goals.replacement import Equal, consequences, replaced
 
 MOST_ROUNDS = 6
 """How often a truth is gone through; one that is not simplest by then is as true."""
@@ -40,7 +40,7 @@ def _disjunction(substitution: Substitution, truth: Term) -> Term:
     before = [*disjuncts]
     for place in range(len(disjuncts)):
         others = [one for at, one in enumerate(disjuncts) if at != place]
-        facts = [fact for other in others for fact in known(other, False)]
+        facts = [fact for other in others for fact in consequences(other, False)]
         disjuncts[place] = _round(substitution, replaced(substitution, disjuncts[place], facts))
         if holds_always(disjuncts[place]):
             return disjuncts[place]

@@ -26,7 +26,7 @@ from kraftcheck.solvers.smt.reading.goals.cases import Cases
 from kraftcheck.solvers.smt.reading.goals.conjuncts import MOST, Conjuncts
 from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
 from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
-from kraftcheck.solvers.smt.reading.goals.replacement import known
+from kraftcheck.solvers.smt.reading.goals.replacement import consequences
 from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD
 from kraftcheck.solvers.smt.theory import theory
@@ -171,7 +171,7 @@ def test_what_is_known_changes_no_claim_where_it_holds(seed: int) -> None:
     of = drawing(seed)
     fact, truth = (of.graph.lift(of.claim(depth)) for depth in (2, 4))
     substitution = Substitution(of.graph)
-    simpler = {holds: simplified(substitution, truth, known(fact, holds)) for holds in (True, False)}
+    simpler = {holds: simplified(substitution, truth, consequences(fact, holds)) for holds in (True, False)}
     for world in interpretations(of):
         assert world.value(simpler[bool(world.value(fact))]) == world.value(truth)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from kraftcheck.ci.systems.subject import Subject, subject, traced
-from kraftcheck.model.language.bound import ANY, Bound
+from kraftcheck.model.language.bound import ANY, Bound, freed
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.smt.theory import Theory, theory
@@ -16,6 +16,9 @@ from kraftcheck.solvers.smt.worker import TheoryBuilder
 
 FEW = 3
 """Of so many participants it is asked what a proof about any number rests on."""
+
+MORE = 1
+"""By so much are bounds of anything else, where the request frees them, larger than the least that engines take."""
 
 
 @frozen
@@ -62,8 +65,18 @@ class ProofRequest:
         return ANY in self.bounds.values()
 
     def few(self) -> Theory:
-        """The theory with few participants, where the request is about any number of them."""
-        return traced(self.of_numbers(self._system(), {b.name: min(b.hi, FEW) for b in self.free()}), theory)
+        """The theory with few participants, where the request is about any number of them.
+
+        What their number frees is as in the first scope. Other bounds that are freed are not the least: nothing is to
+        be said of the order of one record.
+        """
+        system, bounds = self._system(), {bound.name: bound for bound in self._system().bounds}
+        numbers, first = {bound.name: min(bound.hi, FEW) for bound in self.free()}, system.setting(None).bounds
+        for name in freed(bounds, self.bounds):
+            if name in first:
+                value = first[name] if bounds[name].freed_by in numbers else bounds[name].lo + MORE
+                numbers[name] = min(value, bounds[name].hi)
+        return traced(self.of_numbers(system, numbers), theory)
 
     def few_without_bounds(self) -> Theory:
         """The theory with the fewest participants, and without the other bounds that the request has freed."""

@@ -149,6 +149,7 @@ class Property:
         initially: for `step`, what is claimed of initial states besides.
         rests_on: groups of invariants, by their ids; each suffices for some parts of a proof about any number, which
             takes one at a time. Only others are assumed where none does.
+        follows_from: invariants, by their ids, that a proof about any number may assume of the same state.
     """
 
     id: str
@@ -165,6 +166,7 @@ class Property:
     options: Mapping[str, str] = field(factory=dict)
     initially: Callable[[Any], Truth | Conjuncts] | None = None
     rests_on: tuple[tuple[str, ...], ...] = ()
+    follows_from: tuple[str, ...] = ()
 
     def parts(self, subject: Any) -> dict[str, Truth]:
         """The property's conjuncts by name."""

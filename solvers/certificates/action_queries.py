@@ -11,9 +11,8 @@ from attrs import evolve
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.certificates.facts import NeededFacts
 from kraftcheck.solvers.certificates.printer import Printer
-from kraftcheck.solvers.smt.queries import DOMAINS, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.queries import DOMAINS, PREMISE, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.theory import Theory
-from kraftcheck.solvers.smt.worker import PREMISE
 from kraftcheck.solvers.smt.z3terms import conjunction
 
 

@@ -6,7 +6,8 @@ invariants now it holds, for each action, their truths after the action.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -15,6 +16,7 @@ from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.layout import Endless
 from kraftcheck.model.language.system import Property, Setting, Step, System
 from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.trace import trace
 
@@ -86,16 +88,28 @@ def theory(system: System, setting: Setting, use_lemmas: bool = True, use_livene
         use_liveness: whether its properties about fair behaviours are.
 
     Raises:
-        SystemFault, UntraceableRule, LayoutError: as `trace` does.
+        SystemFault, UntraceableRule, LayoutError: as `trace` does; SystemFault also where a claim follows from itself.
     """
     properties = tuple(system.properties(setting))
     lemmas = tuple(system.lemmas(setting)) if use_lemmas else ()
     invariants = (*(p for p in properties if p.kind == "always"), *lemmas)
     steps = tuple(p for p in properties if p.kind == "step")
     live = tuple(p for p in properties if use_liveness and p.kind in LIVENESS)
+    check_consequences(invariants)
     claims = (*invariants, *steps, *map(stays, invariants), *live)
     program = trace(evolve(system, properties=lambda _: claims), setting, free=True)
     return Theory(program, invariants, frozenset(lemma.id for lemma in lemmas), steps, live)
+
+
+def check_consequences(invariants: Sequence[Property]) -> None:
+    """Raise a SystemFault where an invariant follows from itself, at any remove: then nothing would be proven of it."""
+    premises = {claim.id: claim.follows_from for claim in invariants}
+    try:
+        TopologicalSorter(premises).prepare()
+    except CycleError as error:
+        around = " <- ".join(error.args[1])
+        raise SystemFault(f"invariants that follow from each other prove nothing: {around}; leave one of them out "
+                          "of `follows_from`") from error  # fmt: skip
 
 
 def stays(claim: Property) -> Property:

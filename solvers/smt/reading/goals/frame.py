@@ -6,7 +6,7 @@ again, and is who led. Where a prover knows that, all that depends on it is as i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from attrs import frozen
 
@@ -31,17 +31,16 @@ class Frame:
     core: frozenset[str] = frozenset()
 
 
-def frame_of(questions: Questions, action: str, assumed: Sequence[str], known: Collection[str]) -> Frame:
+def frame_of(questions: Questions, action: str, assumed: Sequence[str]) -> Frame:
     """The words that a step of an action leaves as they are.
 
     Args:
         questions: of the theory.
         action: its name.
-        assumed: invariants that may be assumed before the step.
-        known: those of them that are.
+        assumed: the invariants that are assumed before the step.
     """
     program = questions.subject.program
-    premises = questions.premises(action, [name for name in assumed if name in known])
+    premises = questions.premises(action, assumed)
     facts, core = list[Equal](), set[str]()
     for before, after in zip(program.state, questions.after(action), strict=True):
         if before is after or "sequence" in (before.op, after.op) or after.op == "const":

@@ -26,7 +26,7 @@ from kraftcheck.model.systems.replication.state import (
 )
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.leaders import each_led, each_other, endless, leading
-from kraftcheck.properties.replication.lemmas_logs import asked, candidates, eligible
+from kraftcheck.properties.replication.lemmas_logs import COMMITS_REST_ON, asked, candidates, eligible
 
 REACH_RESTS_ON = (
     ("lemma-commits-reach-candidates", "lemma-ends-within-log", "lemma-fetched-means-applied", "lemma-logs-sorted",
@@ -50,9 +50,9 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                rests_on=REACH_RESTS_ON),
         always("lemma-leaders-hold-committed", "who leads an epoch after which nothing was committed holds what was",
                _follow,
-               rests_on=(("lemma-leaders-hold-committed", "lemma-candidates-hold-committed", "candidates-complete",
-                          "lemma-controller-leader-in-isr", "lemma-controller-elr-within-replicas",
-                          "lemma-history-is-current"),)),
+               rests_on=(*COMMITS_REST_ON,
+                         ("lemma-candidates-hold-committed", "candidates-complete", "lemma-controller-leader-in-isr",
+                          "lemma-controller-elr-within-replicas", "lemma-history-is-current"))),
         *_of_any_number_of_epochs(setting),
     )  # fmt: skip
 

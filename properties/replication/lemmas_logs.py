@@ -17,6 +17,11 @@ from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.durability import untouched
 from kraftcheck.properties.replication.leaders import each_follower, each_leading, endless
 
+COMMITS_REST_ON = (
+    ("lemma-commits-reach-candidates", "lemma-history-is-current", "lemma-controller-leader-is-replica"),
+)
+"""What proofs of lemmas about committed records need without bounds, where a leader that is behind commits at once."""
+
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
     """The lemmas at a setting; each is true in every reachable state while ELR is on, and explored as such."""
@@ -35,20 +40,23 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                rests_on=(("lemma-logs-sorted", "lemma-commits-reach-candidates", "lemma-history-is-current"),)),
         always("lemma-no-record-of-the-future", "no record is of an epoch that is not, nor of one its broker has not",
                _no_future),
-        always("lemma-log-matching", "logs with the same record have the same records below it", _matching),
+        always("lemma-log-matching", "logs with the same record have the same records below it", _matching,
+               rests_on=COMMITS_REST_ON),
         always("lemma-leader-has-its-epoch", "a leader has every record of its epoch, and none is before it leads",
                _has_epoch),
         always("lemma-ends-within-log", "what a leader knows of a follower's log end is within its own", _ends_within),
         always("lemma-fetched-means-applied", "a running follower has applied the epoch of a leader it fetched from",
                _fetched),
         always("lemma-candidates-hold-committed",
-               "an ISR or ELR member that did not stop uncleanly holds every committed record", _hold),
+               "an ISR or ELR member that did not stop uncleanly holds every committed record", _hold,
+               rests_on=COMMITS_REST_ON),
         always("lemma-fetched-is-held", "a current leader and a follower agree below the end the leader knows",
                _fetched_is_held),
         always("lemma-committed-is-known", "what is committed is below a current leader's watermark or older than it",
-               _known),
+               _known, rests_on=COMMITS_REST_ON),
         always("lemma-proposed-has-caught-up", "who is proposed for the ISR holds what is committed", _caught_up),
-        always("lemma-shown-is-committed", "what is below a watermark is committed, of a stopped broker too", _shown),
+        always("lemma-shown-is-committed", "what is below a watermark is committed, of a stopped broker too", _shown,
+               rests_on=COMMITS_REST_ON),
         always("lemma-acknowledged-is-committed", "what is acknowledged is committed",
                lambda s: s.acknowledged <= s.committed.end()),
         always("lemma-deaths-are-counted", "who has stopped uncleanly has spent an unclean stop",

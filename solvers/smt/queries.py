@@ -86,6 +86,8 @@ class Effort:
 
     Attributes:
         timeout: seconds for each query.
+        resources: how much Z3 may do for each query with quantifiers, in its own units, of which it uses some 5 million
+            in a second; 0: any amount. Unlike seconds they are the same on every machine, and beside other work.
         seed: of every random choice.
         minimise: whether unsat cores are made small; Z3 only.
         solver: which solver answers, of SOLVERS.
@@ -98,6 +100,7 @@ class Effort:
     minimise: bool = False
     solver: str = "z3"
     quantifiers: bool = True
+    resources: int = 0
 
     def milliseconds(self) -> int:
         """The timeout as solvers take it."""

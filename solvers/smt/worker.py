@@ -141,7 +141,7 @@ class ProofWorker:
         """The answer with quantifiers, from some of the invariants."""
         if obligation.claim in DOMAINS:
             return self._goals.domains(obligation, assumed)
-        return self._goals.from_before(obligation, used, more, assumed)
+        return self._goals.from_before(obligation, used, [*(more or ()), *self._strangers(assumed)], assumed)
 
     def _strangers(self, assumed: Sequence[str]) -> set[str]:
         """The invariants that few participants do not have."""

@@ -14,8 +14,8 @@ from kraftcheck.solvers.smt.queries import PROVEN, Effort, Questions
 from kraftcheck.solvers.smt.reading.goals.replacement import Equal
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 
-FRAME_SECONDS = 1.0
-"""How long it may take to prove that a word stays: it only saves time."""
+FRAME_RESOURCES = 5_000_000
+"""What Z3 may do to prove that a word stays: it only saves time."""
 
 
 @frozen
@@ -46,7 +46,7 @@ def frame_of(questions: Questions, action: str, assumed: Sequence[str]) -> Frame
         if before is after or "sequence" in (before.op, after.op) or after.op == "const":
             continue
         stays = program.graph.lift(program.graph.apply("eq", after, before))
-        answer = QuantifiedEngine(premises, Effort(FRAME_SECONDS)).refute([stays])
+        answer = QuantifiedEngine(premises, Effort(resources=FRAME_RESOURCES)).refute([stays])
         if answer.result == PROVEN:
             facts.append((after, before))
             core.update(answer.core)

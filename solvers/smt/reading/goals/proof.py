@@ -1,7 +1,7 @@
 """Proofs of goals part by part, each from few premises.
 
-A part that no choice of premises proves in a short time is cut into cases, and these once more;
-only what is not cut any more has a longer time.
+A part that no choice of premises proves soon is cut into cases, and these once more;
+only what is not cut any more has more time.
 Each part has a solver of its own: what one that has read other parts knows besides makes it slower.
 """
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from itertools import product
 
-from attrs import define, evolve
+from attrs import define, evolve, field
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
@@ -23,14 +24,11 @@ from kraftcheck.solvers.smt.reading.goals.replacement import Equal, consequences
 from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD, QuantifiedEngine
 
-SHORT_SECONDS = 2.0
-"""How long a part may take before it is cut, or other premises are tried."""
+LIGHT, MEDIUM, HEAVY = 3_000_000, 10_000_000, 50_000_000
+"""What Z3 may do for a part from each choice of premises: the least before it is cut, and all once it is not any more.
 
-QUANTIFIED_SECONDS = 10.0
-"""How long a part may take that is not cut any more."""
-
-FIRST = 3
-"""Choices of premises that a part is asked from before it is cut."""
+Most parts that are proven at all need less than the least; so more choices are better than more time for one.
+"""
 
 CUTS = 2
 """A part is cut by places, and its cases by conditions, and by the places that are compared then."""
@@ -51,7 +49,7 @@ class GoalProof:
     choices: tuple[Premises, ...]
     effort: Effort
     frame: Frame
-    _last: int = 0
+    _recent: list[int] = field(factory=list)
 
     @functools.cached_property
     def _conjuncts(self) -> Conjuncts:
@@ -96,25 +94,28 @@ class GoalProof:
         return SolverAnswer(PROVEN, core=tuple(core))
 
     def _of_part(self, part: Term, cuts: int) -> SolverAnswer:
-        most = len(self.choices) if cuts == CUTS else FIRST
-        short = self._from_any(part, min(SHORT_SECONDS, self.effort.timeout), most)
-        if short.result == PROVEN:
-            return short
         for done in range(cuts, CUTS):
+            answer = self._from_any(part, LIGHT)
+            if answer.result == PROVEN:
+                return answer
             cases = self.cut(part, done)
             if len(cases) != 1 or cases[0] is not part:
                 return self._of_all(cases, done + 1)
-        return self._from_any(part, min(QUANTIFIED_SECONDS, self.effort.timeout), len(self.choices))
+        return self._from_any(part, LIGHT, MEDIUM, HEAVY)
 
-    def _from_any(self, part: Term, seconds: float, most: int) -> SolverAnswer:
+    def _from_any(self, part: Term, *resources: int) -> SolverAnswer:
         """The answer from the first of the choices that proves a part; what proved the last one is tried first."""
         answer = SolverAnswer(UNDECIDED)
-        for number in sorted(range(len(self.choices)), key=lambda number: number != self._last)[:most]:
-            answer = QuantifiedEngine(self.choices[number], evolve(self.effort, timeout=seconds)).refute([part])
+        for limit, choice in product(resources, [*self._order()]):
+            answer = QuantifiedEngine(self.choices[choice], evolve(self.effort, resources=limit)).refute([part])
             if answer.result == PROVEN:
-                self._last = number
+                self._recent = [choice, *(other for other in self._recent if other != choice)]
                 break
         return answer
+
+    def _order(self) -> list[int]:
+        """The choices: those that have proven parts, the last of them first, and then the others."""
+        return [*self._recent, *(number for number in range(len(self.choices)) if number not in self._recent)]
 
 
 def guard_facts(terms: Mapping[str, Term]) -> list[Equal]:

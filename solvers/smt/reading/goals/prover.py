@@ -143,8 +143,9 @@ class GoalProver:
     def _choices(self, claim: str, used: Sequence[str] | None, more: Sequence[str] | None) -> list[set[str]]:
         """What is assumed at a time; of what few use without bounds first that which counts no set."""
         countless = {name for name in more or () if not any(node.op == "cardinality" for node in self._parts[name])}
-        first, groups = {claim, *(used or ())}, self.questions.subject.claim(claim).rests_on
-        return [first, first | countless, *map(set, groups), first.union(more or (), *groups), first | self._plain]
+        groups = [{claim, *group} for group in self.questions.subject.claim(claim).rests_on]
+        first = {claim, *(used or ())}
+        return [first, first | countless, *groups, first.union(more or (), *groups), first | self._plain]
 
     def _frame(self, action: str, assumed: Sequence[str]) -> Frame:
         """What a step of an action leaves as it is, by the invariants that are not long."""

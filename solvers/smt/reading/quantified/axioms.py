@@ -18,8 +18,8 @@ from kraftcheck.solvers.smt.reading.quantified.sets import CountedSet
 MOST_PARAMETERS = 2
 """Parameters of two sets that are compared: more are seldom needed, and cost much."""
 
-MODEL_MILLISECONDS = 300
-"""How long it may take to see that an axiom is true in a model; else it is said."""
+MODEL_RESOURCES = 1_500_000
+"""What Z3 may do to see that an axiom is true in a model; else it is said."""
 
 
 def of_members(sets: Sequence[CountedSet]) -> list[Any]:
@@ -81,7 +81,7 @@ def of_covers(sets: Sequence[CountedSet], model: z3.ModelRef) -> Iterator[SizeAx
 
 def _may_fail(truth: Any, model: z3.ModelRef, options: Mapping[str, Any]) -> bool:
     solver = z3.Solver(ctx=truth.ctx)
-    solver.set(timeout=MODEL_MILLISECONDS, **options)
+    solver.set(rlimit=MODEL_RESOURCES, **options)
     solver.add(z3.Not(model.eval(truth)))
     return bool(solver.check() != z3.unsat)
 

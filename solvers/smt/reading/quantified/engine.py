@@ -88,7 +88,8 @@ class QuantifiedEngine:
         """Whether a denial contradicts the premises and some axioms, and a model if it does not."""
         read = self._read
         solver = z3.Solver(ctx=read.context)
-        solver.set(timeout=self._effort.milliseconds(), random_seed=self._effort.seed, **OPTIONS)
+        effort = self._effort
+        solver.set(timeout=effort.milliseconds(), rlimit=effort.resources, random_seed=effort.seed, **OPTIONS)
         literals = {f"premise {number}": name for number, name in enumerate(self._truths)}
         for mark, name in literals.items():
             solver.add(z3.Implies(z3.Bool(mark, read.context), self._truths[name]))

@@ -141,12 +141,12 @@ class ProofWorker:
         """The answer with quantifiers, from some of the invariants."""
         if obligation.claim in DOMAINS:
             return self._goals.domains(obligation, assumed)
-        return self._goals.from_before(obligation, used, [*(more or ()), *self._strangers(assumed)], assumed)
+        return self._goals.from_before(obligation, used or (), more or (), self._strangers(assumed), assumed)
 
-    def _strangers(self, assumed: Sequence[str]) -> set[str]:
+    def _strangers(self, assumed: Sequence[str]) -> list[str]:
         """The invariants that few participants do not have."""
         shared = {claim.id for claim in self.few[0].subject.invariants}
-        return {name for name in assumed if name not in shared}
+        return [name for name in assumed if name not in shared]
 
     def _with_fields(
         self, whole: Sequence[SolverSession], answer: ObligationAnswer, assumed: Sequence[str]

@@ -24,11 +24,14 @@ from kraftcheck.solvers.smt.reading.goals.replacement import Equal, consequences
 from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD, QuantifiedEngine
 
-LIGHT, MEDIUM, HEAVY = 3_000_000, 10_000_000, 50_000_000
+LIGHT, MEDIUM, HEAVY = 2_000_000, 10_000_000, 50_000_000
 """What Z3 may do for a part from each choice of premises: the least before it is cut, and all once it is not any more.
 
 Most parts that are proven at all need less than the least; so more choices are better than more time for one.
 """
+
+FIRST = 3
+"""Choices of premises that a part is asked from before it is cut."""
 
 CUTS = 2
 """A part is cut by places, and its cases by conditions, and by the places that are compared then."""
@@ -95,18 +98,18 @@ class GoalProof:
 
     def _of_part(self, part: Term, cuts: int) -> SolverAnswer:
         for done in range(cuts, CUTS):
-            answer = self._from_any(part, LIGHT)
+            answer = self._from_any(part, self._order()[:FIRST], LIGHT)
             if answer.result == PROVEN:
                 return answer
             cases = self.cut(part, done)
             if len(cases) != 1 or cases[0] is not part:
                 return self._of_all(cases, done + 1)
-        return self._from_any(part, LIGHT, MEDIUM, HEAVY)
+        return self._from_any(part, self._order(), LIGHT, MEDIUM, HEAVY)
 
-    def _from_any(self, part: Term, *resources: int) -> SolverAnswer:
-        """The answer from the first of the choices that proves a part; what proved the last one is tried first."""
+    def _from_any(self, part: Term, choices: Sequence[int], *resources: int) -> SolverAnswer:
+        """The answer from the first of some choices that proves a part, with more and more resources."""
         answer = SolverAnswer(UNDECIDED)
-        for limit, choice in product(resources, [*self._order()]):
+        for limit, choice in product(resources, choices):
             answer = QuantifiedEngine(self.choices[choice], evolve(self.effort, resources=limit)).refute([part])
             if answer.result == PROVEN:
                 self._recent = [choice, *(other for other in self._recent if other != choice)]

@@ -88,17 +88,19 @@ class GoalProver:
         return ObligationAnswer(obligation, PROVEN, self.clock() - start, answer.core)
 
     def from_before(
-        self, obligation: Obligation, used: Sequence[str] | None, more: Sequence[str] | None, assumed: Sequence[str]
-    ) -> ObligationAnswer:
+        self, obligation: Obligation, used: Sequence[str], more: Sequence[str], strangers: Collection[str],
+        assumed: Sequence[str],
+    ) -> ObligationAnswer:  # fmt: skip
         """The answer to an obligation, from some of the invariants that may be assumed before the step.
 
         Args:
             obligation: what to prove.
-            used, more: what its proofs with few participants use, with other bounds and without; None: they have none.
+            used, more: what its proofs with few participants use, with other bounds and without.
+            strangers: invariants that few participants do not have.
             assumed: what may be assumed.
         """
         frame = self._frame(obligation.action, assumed)
-        choices = self._choices(obligation.claim, used, more)
+        choices = self._choices(obligation.claim, used, more, strangers)
         return self._answer(obligation, self.questions.goals(obligation), choices, assumed, frame)
 
     def domains(self, obligation: Obligation, assumed: Sequence[str]) -> ObligationAnswer:
@@ -140,12 +142,15 @@ class GoalProver:
         truths = {name: self.questions.truth_after(obligation.action, name) for name in others}
         return {AFTER + name: simplified(self._substitution, truth, frame.facts) for name, truth in truths.items()}
 
-    def _choices(self, claim: str, used: Sequence[str] | None, more: Sequence[str] | None) -> list[set[str]]:
+    def _choices(
+        self, claim: str, used: Sequence[str], more: Sequence[str], strangers: Collection[str]
+    ) -> list[set[str]]:
         """What is assumed at a time; of what few use without bounds first that which counts no set."""
-        countless = {name for name in more or () if not any(node.op == "cardinality" for node in self._parts[name])}
+        countless = {name for name in more if not any(node.op == "cardinality" for node in self._parts[name])}
         groups = [{claim, *group} for group in self.questions.subject.claim(claim).rests_on]
-        first = {claim, *(used or ())}
-        return [first, first | countless, *groups, first.union(more or (), *groups), first | self._plain]
+        first = {claim, *used}
+        apart, every = [first | {name} for name in strangers], first.union(more, strangers, *groups)
+        return [first, *apart, first | countless, *groups, every, every | self._plain]
 
     def _frame(self, action: str, assumed: Sequence[str]) -> Frame:
         """What a step of an action leaves as it is, by the invariants that are not long."""

@@ -44,7 +44,7 @@ def always(
 
     It is vacuous where no state shows the goal with the id `case`: for `implies(p, q)`, a goal `sometimes` of `p`.
     Parts of a proof about any number may assume only one group of invariants that it `rests_on`, by their ids. Those
-    that it `follows_from` may be assumed of the same state, be that before or after a step: they are shown without it.
+    that it `follows_from` imply it in the same state; then such a proof shows just that, and is asked of no action.
     """
     return Property(
         id, "always", sentence, predicate, source, refuted_by, rules=rules, case=case, rests_on=rests_on,

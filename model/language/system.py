@@ -149,7 +149,7 @@ class Property:
         initially: for `step`, what is claimed of initial states besides.
         rests_on: groups of invariants, by their ids; each suffices for some parts of a proof about any number, which
             takes one at a time. Only others are assumed where none does.
-        follows_from: invariants, by their ids, that a proof about any number may assume of the same state.
+        follows_from: invariants, by their ids, that imply it in every state; a proof about any number shows just that.
     """
 
     id: str

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import z3
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from kraftcheck.model.language.initially import Anything, Filled
 from kraftcheck.model.language.sequences import every, word_at
@@ -163,17 +163,13 @@ class Questions:
         names = (*program.state, *kind.variables)
         return Premises(truths, tuple(map(read.expression, names)), names, len(program.state), terms)
 
-    def extended(self, premises: Premises, terms: Mapping[str, Term]) -> Premises:
-        """Premises with some more, by `group: name`."""
-        truths = {name: self.read.expression(term) for name, term in terms.items()}
-        return evolve(premises, truths={**premises.truths, **truths}, terms={**premises.terms, **terms})
-
     def of_state(self, assumed: Sequence[str]) -> Premises:
         """What may be assumed of the state after any step, where some invariants hold after it."""
-        read, program, truths = self.read, self.subject.program, self.subject.state_truths()
+        read, program, state_truths = self.read, self.subject.program, self.subject.state_truths()
         symbols = tuple(map(read.expression, program.state))
-        terms = {AFTER + name: truths[name] for name in assumed}
-        return self.extended(Premises(self.domains(), symbols, program.state, len(symbols)), terms)
+        terms = {AFTER + name: state_truths[name] for name in assumed}
+        truths = self.domains() | {name: read.expression(term) for name, term in terms.items()}
+        return Premises(truths, symbols, program.state, len(symbols), terms)
 
     def goal(self, obligation: Obligation) -> Any:
         """The goal of an obligation, as one Z3 truth."""
@@ -229,10 +225,6 @@ class Questions:
             f"domain: {slot.path}": self.read.within(term, slot.domain.lo, slot.domain.hi)
             for term, slot in zip(program.state, program.layout.slots, strict=True)
         }
-
-    def truth_after(self, action: str, claim: str) -> Term:
-        """That an invariant holds after a step of an action."""
-        return self.subject.step_truth(self._kinds[action], claim)
 
     def after(self, action: str) -> Sequence[Term]:
         """The state after a step of an action, by the same places as the state."""

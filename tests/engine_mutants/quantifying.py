@@ -6,7 +6,7 @@ from tests.engine_mutants.mutant import Killer, Mutant
 from tests.properties import test_broken_for_any, test_broken_proofs
 from tests.solvers.smt import test_worker
 from tests.solvers.smt.reading import test_quantified
-from tests.solvers.smt.reading.goals import test_goals
+from tests.solvers.smt.reading.goals import test_consequences, test_goals
 
 FOLDER = "solvers.smt.reading.quantified"
 
@@ -42,7 +42,7 @@ QUANTIFIERS = (
            f"{FOLDER}.reader:QuantifiedReader._size", "for holds in (True, False)", "for holds in (False, True)",
            Killer(test_quantified.test_a_set_that_is_one_of_two_has_its_size)),
     Mutant("domains-assumed", "That a step stays within the domains is assumed where it is to be shown.",
-           "solvers.smt.worker:ProofWorker._by_parts", "if obligation.claim not in DOMAINS", "if True",
+           "solvers.smt.reading.goals.prover:GoalProver._answer", "if obligation.claim not in DOMAINS", "if True",
            Killer(test_worker.test_only_a_field_that_stays_in_its_domain_is_proven_to, (1,))),
     Mutant("last-case-unasked", "Where a guard is one of several truths, a claim is proven without the last one.",
            f"{FOLDER}.engine:cases_of", "for case in term.args]", "for case in term.args[:-1]]",
@@ -95,6 +95,21 @@ CUTTING = (
     Mutant("frame-unnamed", "The premises by which words stay are not among those of a proof.",
            f"{GOALS_FOLDER}.proof:GoalProof.answer", "{*self.frame.core, *guards", "{*guards",
            Killer(test_goals.test_a_proof_rests_on_what_its_frame_rests_on)),
+)  # fmt: skip
+
+FOLLOWING = (
+    Mutant("follows-from-fallen", "What follows from an invariant is proven where that may not be assumed.",
+           f"{GOALS_FOLDER}.prover:GoalProver.from_others", "not others or not {*others} <= {*assumed}", "not others",
+           Killer(test_consequences.test_what_follows_falls_with_the_others, (1,))),
+    Mutant("follows-unproven", "What is said to follow from others is proven, whether it does or not.",
+           f"{GOALS_FOLDER}.prover:GoalProver.from_others", "if answer.result != PROVEN:", "if False:",
+           Killer(test_consequences.test_what_does_not_follow_is_not_said_to)),
+    Mutant("after-rests-on-nothing", "A proof does not rest on what it assumes after the step.",
+           "solvers.smt.worker:rests_on", "for group in (PREMISE, AFTER)", "for group in (PREMISE,)",
+           Killer(test_consequences.test_what_follows_falls_with_the_others, (1,))),
+    Mutant("follows-from-itself", "Claims that follow from each other are taken for proven.",
+           "solvers.smt.theory:check_consequences", "TopologicalSorter(premises).prepare()", "dict(premises)",
+           Killer(test_consequences.test_claims_that_follow_from_each_other_are_refused, (0,))),
 )  # fmt: skip
 
 BREAKING = (

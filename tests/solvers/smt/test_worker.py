@@ -16,7 +16,9 @@ from kraftcheck.solvers.smt import worker as module
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.reading.goals import prover
 from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
+from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import ProofWorker
@@ -96,10 +98,10 @@ def test_quantifiers_are_asked_where_they_may_be(quantifiers: bool, monkeypatch:
             asked.append(True)
             return super().answer(goals)
 
-    monkeypatch.setattr(module, "DEEP", 1)
+    monkeypatch.setattr(prover, "DEEP", 1)
     of = evolve(worker(TWO_PHASE, TWO_PHASE), effort=Effort(timeout=30, quantifiers=quantifiers))
     monkeypatch.setattr(module, "SolverSession", Instances)
-    monkeypatch.setattr(module, "GoalProof", Parts)
+    monkeypatch.setattr(prover, "GoalProof", Parts)
     everything = [claim.id for claim in of.questions.subject.invariants]
     (answer,) = of.answer([Obligation("heard-is-promised", "hear")], everything)
     assert answer.result == PROVEN
@@ -117,7 +119,7 @@ def test_nothing_is_assumed_that_may_not_be() -> None:
 @pytest.mark.parametrize("guarded", [True, False])
 def test_only_a_field_that_stays_in_its_domain_is_proven_to(guarded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With quantifiers too, domains are shown of a step that keeps them, and of no other."""
-    monkeypatch.setattr(ProofWorker, "_is_quantified", lambda _: True)
+    monkeypatch.setattr(GoalProver, "is_needed", True)
 
     def fall(state: Lease) -> Lease:
         falls = state.leader > NOBODY if guarded else True

@@ -16,7 +16,6 @@ from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import (
-    AFTER,
     DOMAINS,
     INITIATION,
     PROVEN,
@@ -29,7 +28,6 @@ from kraftcheck.solvers.smt.queries import (
 )
 from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
 from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
-from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 
 SHORT = 30
@@ -127,20 +125,10 @@ class GoalProver:
         premises = [questions.premises(action, some, within=False) for some in names]
         if obligation.claim not in DOMAINS:
             premises.append(questions.premises(action, [*names][-1], within=True))
-        after = self._after(obligation, assumed, frame)
-        known = tuple(questions.extended(some, after) for some in premises)
-        answer = GoalProof(self._substitution, known, self.effort, frame).answer(goals)
+        answer = GoalProof(self._substitution, tuple(premises), self.effort, frame).answer(goals)
         if answer.result != PROVEN:
             return ObligationAnswer(obligation, UNDECIDED, self.clock() - start, reason=NOT_IN_PARTS)
         return ObligationAnswer(obligation, PROVEN, self.clock() - start, answer.core)
-
-    def _after(self, obligation: Obligation, assumed: Sequence[str], frame: Frame) -> dict[str, Term]:
-        """What a claim follows from, after the step."""
-        if obligation.claim in DOMAINS:
-            return {}
-        others = [name for name in self.questions.subject.claim(obligation.claim).follows_from if name in assumed]
-        truths = {name: self.questions.truth_after(obligation.action, name) for name in others}
-        return {AFTER + name: simplified(self._substitution, truth, frame.facts) for name, truth in truths.items()}
 
     def _choices(
         self, claim: str, used: Sequence[str], more: Sequence[str], strangers: Collection[str]
@@ -150,7 +138,7 @@ class GoalProver:
         groups = [{claim, *group} for group in self.questions.subject.claim(claim).rests_on]
         first = {claim, *used}
         apart, every = [first | {name} for name in strangers], first.union(more, strangers, *groups)
-        return [first, *apart, first | countless, *groups, every, every | self._plain]
+        return [first, first | countless, *groups, *apart, every, every | self._plain]
 
     def _frame(self, action: str, assumed: Sequence[str]) -> Frame:
         """What a step of an action leaves as it is, by the invariants that are not long."""

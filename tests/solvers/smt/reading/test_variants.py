@@ -21,8 +21,8 @@ from kraftcheck.properties.expected.proofs import NOT_FOR_ANY
 from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions
+from kraftcheck.solvers.smt.reading.goals.prover import LONG, SHORT
 from kraftcheck.solvers.smt.theory import Theory
-from kraftcheck.solvers.smt.worker import LONG, SHORT
 from tests.shared.interpretation import Places
 from tests.solvers.smt.reading.goals.proving import proves
 from tests.solvers.smt.reading.worlds import lowest_setting, meaning, pinned

@@ -240,7 +240,7 @@ def framed(action: str) -> Frame:
     """What a step of an action leaves as it is, by all that is short."""
     of = endless()
     assumed = [claim.id for claim in of.invariants]
-    return frame_of(Questions(of), action, assumed, [name for name in assumed if "controller" in name])
+    return frame_of(Questions(of), action, [name for name in assumed if "controller" in name])
 
 
 LEADER = {"controller.leader", "leader_epoch"}

@@ -1,0 +1,125 @@
+"""Claims that follow from others in every state: shown once of a state, and only as long as the others are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pytest
+from attrs import evolve
+
+import kraftcheck as kc
+from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.smt.induction import prove
+from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, ObligationAnswer, Questions
+from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
+from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.worker import rests_on
+from tests.shared.any_number import LEASE, NOBODY, Lease, lease
+
+EFFORT = Effort(timeout=30)
+
+
+def _fenced_means_nobody(state: Lease) -> kc.Truth:
+    return kc.implies(state.fenced.has(state.leader), state.leader == NOBODY)
+
+
+def with_claim(
+    follows_from: Sequence[str], claim: object = _fenced_means_nobody, system: kc.System = LEASE
+) -> kc.System:
+    """A lease with one more invariant, `more`, that is said to follow from others."""
+    more = kc.always("more", "more of the lease", claim, follows_from=tuple(follows_from))  # type: ignore[arg-type]
+    return evolve(system, properties=lambda setting: [*system.properties(setting), more])
+
+
+def of_any(system: kc.System) -> Theory:
+    """The theory of any number of brokers."""
+    return theory(system, system.setting(None, {"brokers": ANY}, proof=True))
+
+
+def consequence(system: kc.System, *assumed: str) -> ObligationAnswer | None:
+    """The answer to whether `more` follows after `fence`, where some invariants may be assumed."""
+    asked = GoalProver(Questions(of_any(system)), EFFORT, time.monotonic)
+    return asked.from_others(Obligation("more", "fence"), assumed)
+
+
+def quantify(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every theory is asked with quantifiers."""
+    monkeypatch.setattr(GoalProver, "is_needed", True)
+
+
+def test_what_follows_is_proven_and_rests_on_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A weaker claim follows, and its proof names what it rests on, after the step."""
+    quantify(monkeypatch)
+    answer = consequence(with_claim(["leader-unfenced"]), "leader-unfenced", "more")
+    assert answer is not None
+    assert (answer.result, answer.core) == (PROVEN, ("invariant after the step: leader-unfenced",))
+    assert rests_on(answer) == ["leader-unfenced"]
+
+
+@pytest.mark.parametrize(("follows_from", "assumed"), [((), ("leader-unfenced",)), (("leader-unfenced",), ("more",))])
+def test_nothing_follows_from_what_is_not_assumed(
+    follows_from: Sequence[str], assumed: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A claim that follows from nothing, or from what has fallen, has no such answer."""
+    quantify(monkeypatch)
+    assert consequence(with_claim(follows_from), *assumed) is None
+
+
+def test_what_does_not_follow_is_not_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim that the others do not imply has no such answer."""
+    quantify(monkeypatch)
+    stronger = with_claim(["leader-unfenced"], lambda state: state.leader == NOBODY)
+    assert consequence(stronger, "leader-unfenced", "more") is None
+
+
+def test_initial_states_are_asked_for_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the others imply after a step says nothing of initial states."""
+    quantify(monkeypatch)
+    asked = GoalProver(Questions(of_any(with_claim(["leader-unfenced"]))), EFFORT, time.monotonic)
+    assert asked.from_others(Obligation("more", INITIATION), ["leader-unfenced"]) is None
+
+
+def test_few_claims_are_asked_of_each_action() -> None:
+    """Where quantifiers are not needed no claim is shown to follow from others."""
+    assert consequence(with_claim(["leader-unfenced"]), "leader-unfenced", "more") is None
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+def test_what_follows_falls_with_the_others(forgets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim is proven with the one that it follows from, and not where that is refuted."""
+    quantify(monkeypatch)
+    system = with_claim(["leader-unfenced"], system=lease(forgets))
+    few = theory(system, system.setting(None, {}))
+    proof = prove(lambda: of_any(system), effort=EFFORT, clock=time.monotonic, few=[lambda: few])
+    assert [proof.proven(name) for name in ("leader-unfenced", "more")] == [not forgets] * 2
+
+
+def test_what_falls_with_another_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a claim that another kind of step breaks nothing is proven from what has fallen with it."""
+    quantify(monkeypatch)
+    system = with_claim(["leader-unfenced"], system=lease(forgets=True))
+    few = theory(system, system.setting(None, {}))
+    proof = prove(lambda: of_any(system), effort=EFFORT, clock=time.monotonic, few=[lambda: few], only=["more"])
+    assert not proof.proven("more")
+    assert "leader-unfenced" in proof.unproven
+
+
+@pytest.mark.parametrize("around", [["more"], ["leader-unfenced", "more"]])
+def test_claims_that_follow_from_each_other_are_refused(around: list[str]) -> None:
+    """What follows from itself would be proven of nothing; the error names the claims."""
+    system = with_claim(around)
+    with pytest.raises(SystemFault, match=r"follow from each other prove nothing: more <- more; leave one"):
+        of_any(system)
+
+
+def test_what_is_said_to_follow_does_so_of_any_number() -> None:
+    """Every claim of `replication` that is said to follow from others does, without any bound."""
+    subject = ProofRequest("replication", "tiny", {"brokers": ANY, "unbounded": 1}, "fixed").build()
+    asked, names = GoalProver(Questions(subject), EFFORT, time.monotonic), [one.id for one in subject.invariants]
+    following = [one for one in subject.invariants if one.follows_from]
+    answers = [asked.from_others(Obligation(one.id, "fetch"), names) for one in following]
+    assert [answer.result for answer in answers if answer is not None] == [PROVEN] * 7
+    assert [{*rests_on(answer)} for answer in answers if answer] == [{*one.follows_from} for one in following]

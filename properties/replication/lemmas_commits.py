@@ -29,14 +29,14 @@ from kraftcheck.properties.replication.leaders import each_led, each_other, endl
 from kraftcheck.properties.replication.lemmas_logs import COMMITS_REST_ON, asked, candidates, eligible
 
 REACH_RESTS_ON = (
-    ("lemma-commits-reach-candidates", "lemma-ends-within-log", "lemma-fetched-means-applied", "lemma-logs-sorted",
+    ("lemma-ends-within-log", "lemma-fetched-means-applied", "lemma-logs-sorted",
      "lemma-nobody-is-ahead", "lemma-history-is-current", "lemma-commits-are-applied", "lemma-fetched-is-held",
      "lemma-no-record-of-the-future"),
     ("lemma-one-min-isr", "lemma-controller-elr-empty-at-min-isr", "metadata-match", "lemma-request-is-the-leaders"),
     ("lemma-known-covers-candidates", "lemma-fetched-is-held", "lemma-history-is-current", "lemma-one-min-isr",
      "lemma-controller-elr-empty-at-min-isr", "metadata-match", "lemma-request-is-the-leaders"),
-    ("lemma-commits-reach-candidates", "lemma-log-matching", "lemma-logs-sorted", "lemma-ends-within-log",
-     "lemma-nobody-is-ahead", "lemma-history-is-current"),
+    ("lemma-log-matching", "lemma-logs-sorted", "lemma-fetched-means-applied", "lemma-ends-within-log",
+     "lemma-nobody-is-ahead"),
 )  # fmt: skip
 """What proofs of the first lemma need without bounds: of leaders that are behind; of those whose request is
 answered while the ISR is at min ISR; and of followers that fetch."""

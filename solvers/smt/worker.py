@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, evolve
 
+from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.smt.queries import (
     AFTER,
     DOMAINS,
@@ -100,12 +101,17 @@ class ProofWorker:
             return {}
         if action not in {kind.action.name for kind in of.program.kinds}:
             return {}
-        known, claims = [claim.id for claim in of.invariants if claim.id in assumed], {claim.id for claim in of.claims}
+        known = [claim.id for claim in of.invariants if claim.id in assumed and not self._follows(claim)]
+        claims = {claim.id for claim in of.claims}
         effort = Effort(min(FEW_SECONDS, self.effort.timeout), self.effort.seed, minimise=True)
         session = SolverSession(few, few.premises(action, known), effort, self.clock)
         answers = [session.ask(obligation) for obligation in batch if obligation.claim in claims]
         strangers = {obligation: list[str]() for obligation in batch if obligation.claim not in claims}
         return strangers | {answer.obligation: rests_on(answer) for answer in answers if answer.result == PROVEN}
+
+    def _follows(self, claim: Property) -> bool:
+        """Whether a claim says no more than others do, which are assumed instead of it where claims are long."""
+        return bool(claim.follows_from) and self._goals.is_needed
 
     def _from_some(
         self, obligation: Obligation, used: Sequence[str] | None, more: Sequence[str] | None, assumed: Sequence[str]

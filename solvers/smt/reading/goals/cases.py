@@ -17,7 +17,7 @@ from kraftcheck.solvers.smt.reading.goals.conjuncts import Conjuncts, flattened,
 from kraftcheck.solvers.smt.reading.goals.replacement import consequences, replaced
 from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 
-DEEPEST = 8
+DEEPEST = 2
 """Conditions one after another by which a goal is cut."""
 
 

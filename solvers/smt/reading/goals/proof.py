@@ -8,15 +8,14 @@ Each part has a solver of its own: what one that has read other parts knows besi
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from attrs import define, evolve, field
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.places import Substitution
-from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises
+from kraftcheck.solvers.smt.queries import PREMISE, PROVEN, UNDECIDED, Effort, Premises
 from kraftcheck.solvers.smt.reading.goals.cases import Cases
 from kraftcheck.solvers.smt.reading.goals.conjuncts import Conjuncts
 from kraftcheck.solvers.smt.reading.goals.frame import Frame
@@ -24,16 +23,31 @@ from kraftcheck.solvers.smt.reading.goals.replacement import Equal, consequences
 from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD, QuantifiedEngine
 
-LIGHT, MEDIUM, HEAVY = 2_000_000, 10_000_000, 50_000_000
-"""What Z3 may do for a part from each choice of premises: the least before it is cut, and all once it is not any more.
+LIGHT, MEDIUM, HEAVY = 2_000_000, 25_000_000, 50_000_000
+"""What Z3 may do for a part from each choice of premises.
 
 Most parts that are proven at all need less than the least; so more choices are better than more time for one.
 """
 
-FIRST = 3
+FIRST = 4
 """Choices of premises that a part is asked from before it is cut."""
 
-CUTS = 2
+MANY = 1_000
+"""As many choices as there are."""
+
+BEFORE_CUTS = ((LIGHT, 0, FIRST), (MEDIUM, 0, FIRST), (MEDIUM, 1, 1), (MEDIUM, 2, 1), (MEDIUM, 3, 1))
+BETWEEN_CUTS = ((LIGHT, 0, FIRST),)
+AFTER_CUTS = ((LIGHT, 0, MANY), (MEDIUM, 0, MANY), (MEDIUM, 1, FIRST), (HEAVY, 0, MANY))
+"""How a part is asked: what Z3 may do, a seed, and from how many choices.
+
+Where much is to be done, one seed in three finds nothing in time: then others are tried from what has proven the last
+part, which most often suffices. To cut a part instead makes hundreds of some.
+"""
+
+MOST_LEARNED = 8
+"""Sets of invariants that have proven parts, and are tried before what is given."""
+
+CUTS = 5
 """A part is cut by places, and its cases by conditions, and by the places that are compared then."""
 
 
@@ -52,7 +66,7 @@ class GoalProof:
     choices: tuple[Premises, ...]
     effort: Effort
     frame: Frame
-    _recent: list[int] = field(factory=list)
+    _learned: list[Premises] = field(factory=list)
 
     @functools.cached_property
     def _conjuncts(self) -> Conjuncts:
@@ -97,28 +111,46 @@ class GoalProof:
         return SolverAnswer(PROVEN, core=tuple(core))
 
     def _of_part(self, part: Term, cuts: int) -> SolverAnswer:
+        answer = self._from_any(part, BETWEEN_CUTS if cuts else BEFORE_CUTS)
+        if answer.result == PROVEN:
+            return answer
         for done in range(cuts, CUTS):
-            answer = self._from_any(part, self._order()[:FIRST], LIGHT)
-            if answer.result == PROVEN:
-                return answer
             cases = self.cut(part, done)
             if len(cases) != 1 or cases[0] is not part:
                 return self._of_all(cases, done + 1)
-        return self._from_any(part, self._order(), LIGHT, MEDIUM, HEAVY)
+        return self._from_any(part, AFTER_CUTS)
 
-    def _from_any(self, part: Term, choices: Sequence[int], *resources: int) -> SolverAnswer:
-        """The answer from the first of some choices that proves a part, with more and more resources."""
-        answer = SolverAnswer(UNDECIDED)
-        for limit, choice in product(resources, choices):
-            answer = QuantifiedEngine(self.choices[choice], evolve(self.effort, resources=limit)).refute([part])
+    def _from_any(self, part: Term, attempts: Sequence[tuple[int, int, int]]) -> SolverAnswer:
+        """The answer to a part from the first attempt, and the first choice of premises, that proves it."""
+        answer, order = SolverAnswer(UNDECIDED), self._order()
+        for resources, seed, premises in ((r, s, p) for r, s, count in attempts for p in order[:count]):
+            effort = evolve(self.effort, resources=resources, seed=self.effort.seed + seed)
+            answer = QuantifiedEngine(premises, effort).refute([part])
             if answer.result == PROVEN:
-                self._recent = [choice, *(other for other in self._recent if other != choice)]
+                self._learned = _each_once([premises, needed(premises, answer.core), *self._learned])[:MOST_LEARNED]
                 break
         return answer
 
-    def _order(self) -> list[int]:
-        """The choices: those that have proven parts, the last of them first, and then the others."""
-        return [*self._recent, *(number for number in range(len(self.choices)) if number not in self._recent)]
+    def _order(self) -> list[Premises]:
+        """The choices: what has proven parts, the last of it first, also without what it does not need; then others."""
+        return _each_once([*self._learned, *self.choices])
+
+
+def _each_once(choices: Iterable[Premises]) -> list[Premises]:
+    distinct = dict[frozenset[str], Premises]()
+    for premises in choices:
+        distinct.setdefault(frozenset(premises.truths), premises)
+    return [*distinct.values()]
+
+
+def needed(premises: Premises, core: Collection[str]) -> Premises:
+    """Premises without the invariants that a proof has not used."""
+
+    def used(name: str) -> bool:
+        return name in core or not name.startswith(PREMISE)
+
+    truths = {name: truth for name, truth in premises.truths.items() if used(name)}
+    return evolve(premises, truths=truths, terms={name: term for name, term in premises.terms.items() if used(name)})
 
 
 def guard_facts(terms: Mapping[str, Term]) -> list[Equal]:

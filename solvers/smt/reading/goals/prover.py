@@ -138,7 +138,7 @@ class GoalProver:
         groups = [{claim, *group} for group in self.questions.subject.claim(claim).rests_on]
         first = {claim, *used}
         apart, every = [first | {name} for name in strangers], first.union(more, strangers, *groups)
-        return [first, first | countless, *groups, *apart, every, every | self._plain]
+        return [*groups, first, first | countless, *apart, every, every | self._plain]
 
     def _frame(self, action: str, assumed: Sequence[str]) -> Frame:
         """What a step of an action leaves as it is, by the invariants that are not long."""

@@ -17,7 +17,7 @@ from kraftcheck.model.language.sequences import Sequence as Words
 from kraftcheck.model.language.sequences import cardinality, every, first_place, last_place, word_at
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
-from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.z3terms import Z3Reader
@@ -247,9 +247,24 @@ def test_a_claim_is_proven_in_each_case_of_a_guard() -> None:
     guard = {"guard: either": graph.lift(any_of(words.at(0) == 1, words.at(0) == 2, words.at(0) == 3))}
     read = Z3Reader()
     truths = {name: read.expression(term) for name, term in guard.items()}
-    engine = QuantifiedEngine(Premises(truths, (read.expression(words.symbol),), (words.symbol,), 1, guard), EFFORT)
+    premises = Premises(truths, (read.expression(words.symbol),), (words.symbol,), 1, guard)
+    engine = QuantifiedEngine(premises, EFFORT)
     answer = engine.refute([graph.lift(words.at(0) <= 3)])
     assert (answer.result, answer.core) == (PROVEN, ("guard: either",))
     for most in (1, 2):
         assert engine.refute([graph.lift(words.at(0) <= most)]).result != PROVEN
     assert engine.refute([graph.lift(words.at(0) >= 2)]).result != PROVEN
+
+
+def test_a_query_ends_where_z3_has_done_what_it_may() -> None:
+    """What takes more than it may is undecided, in no time at all; with more it is proven."""
+    graph = Graph()
+    words = Words.of_state(graph, "words", 0, 9)
+    assert words.symbol is not None
+    rises = {"rises": graph.lift(every(graph, lambda at: words.at(at) < words.at(at + 1)))}
+    read = Z3Reader()
+    truths = {name: read.expression(term) for name, term in rises.items()}
+    premises = Premises(truths, (read.expression(words.symbol),), (words.symbol,), 1, rises)
+    goal = graph.lift(words.at(0) < words.at(3))
+    little, much = (QuantifiedEngine(premises, Effort(resources=most)).refute([goal]) for most in (10, 10_000_000))
+    assert (little.result, much.result) == (UNDECIDED, PROVEN)

@@ -64,6 +64,14 @@ def test_no_field_leaves_its_domain_without_any_bound(action: str) -> None:
     assert (answer.result, answer.fields, answer.faults) == (PROVEN, (), ())
 
 
+def test_few_brokers_have_records_to_order() -> None:
+    """Where records have no bound, each of few brokers has a log of two; where the scope bounds them, as it says."""
+    bounded = ProofRequest("replication", "tiny", {"brokers": ANY, "epochs": 1}, "fixed")
+    paths = [[slot.path for slot in of.few().program.layout.slots] for of in (REQUEST, bounded)]
+    logs = [[path for path in some if path.startswith("brokers[2].log[")] for some in paths]
+    assert logs == [["brokers[2].log[0]", "brokers[2].log[1]"], ["brokers[2].log[0]"]]
+
+
 def test_two_brokers_without_bounds_are_asked_too() -> None:
     """Where any number frees nothing else, few are asked alone; here two brokers without bounds as well."""
     assert [build().endless for build in REQUEST.builders()] == [False, True]

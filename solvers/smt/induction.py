@@ -121,6 +121,13 @@ def obligations(subject: Theory, claims: Sequence[str]) -> list[Obligation]:
     return result + [Obligation(name, action) for action in actions for name in names if name in claims]
 
 
+def checked(answer: ObligationAnswer, assumed: Sequence[str]) -> ObligationAnswer:
+    """An answer that rests on nothing but what may be assumed; raises AssertionError for another, which is a defect."""
+    if strangers := {*rests_on(answer)} - {*assumed}:
+        raise AssertionError(f"the proof of {answer.obligation} rests on what is not assumed: {sorted(strangers)}")
+    return answer
+
+
 _WORKER: list[ProofWorker] = []
 """The worker of this process, once a pool has started it."""
 
@@ -248,7 +255,7 @@ def prove(
         while pending and not halt.is_set():
             rounds += 1
             assumed = [claim.id for claim in subject.invariants if claim.id not in unproven]
-            answers |= {answer.obligation: answer for answer in pool.answers(pending, assumed)}
+            answers |= {answer.obligation: checked(answer, assumed) for answer in pool.answers(pending, assumed)}
             failing = {answer.obligation.claim for answer in answers.values() if answer.result != PROVEN}
             failed = [name for name in assumed if name in failing]
             unproven += failed

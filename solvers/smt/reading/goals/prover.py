@@ -56,7 +56,7 @@ class GoalProver:
     questions: Questions
     effort: Effort
     clock: Clock
-    _frames: dict[str, Frame] = field(factory=dict)
+    _frames: dict[tuple[str, tuple[str, ...]], Frame] = field(factory=dict)
     _consequences: dict[str, SolverAnswer] = field(factory=dict)
 
     @functools.cached_property
@@ -142,9 +142,10 @@ class GoalProver:
 
     def _frame(self, action: str, assumed: Sequence[str]) -> Frame:
         """What a step of an action leaves as it is, by the invariants that are not long."""
-        if action not in self._frames:
-            self._frames[action] = frame_of(self.questions, action, [name for name in assumed if name in self._plain])
-        return self._frames[action]
+        plain = tuple(name for name in assumed if name in self._plain)
+        if (action, plain) not in self._frames:  # what has fallen since may be assumed no longer
+            self._frames[action, plain] = frame_of(self.questions, action, plain)
+        return self._frames[action, plain]
 
     def short(self, assumed: Sequence[str]) -> set[str]:
         """The invariants that say little."""

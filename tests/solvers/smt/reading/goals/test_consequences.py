@@ -12,7 +12,7 @@ import kraftcheck as kc
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.solvers.program.arguments import SystemFault
-from kraftcheck.solvers.smt.induction import prove
+from kraftcheck.solvers.smt.induction import checked, prove
 from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, ObligationAnswer, Questions
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
 from kraftcheck.solvers.smt.theory import Theory, theory
@@ -113,6 +113,27 @@ def test_claims_that_follow_from_each_other_are_refused(around: list[str]) -> No
     system = with_claim(around)
     with pytest.raises(SystemFault, match=r"follow from each other prove nothing: more <- more; leave one"):
         of_any(system)
+
+
+def test_a_proof_rests_on_nothing_that_has_fallen_since() -> None:
+    """What a step leaves as it is was shown by invariants that are assumed no longer: so it is shown anew."""
+    subject = ProofRequest("replication", "tiny", {"brokers": ANY, "unbounded": 1}, "fixed").build()
+    asked, names = GoalProver(Questions(subject), EFFORT, time.monotonic), [one.id for one in subject.invariants]
+    obligation = Obligation("lemma-nobody-is-ahead", "alter_partition")
+    before = asked.from_before(obligation, [], [], [], names)
+    assert {*rests_on(before)} - {obligation.claim}
+    after = asked.from_before(obligation, [], [], [], [obligation.claim])
+    assert {*rests_on(after)} <= {obligation.claim}
+
+
+def test_a_proof_that_rests_on_what_is_not_assumed_is_a_defect() -> None:
+    """Such an answer ends the proof, before or after the step; one that rests on what is assumed does not."""
+    obligation = Obligation("more", "fence")
+    for core in ("invariant: fallen", "invariant after the step: fallen"):
+        answer = ObligationAnswer(obligation, PROVEN, 0.0, (core,))
+        assert checked(answer, ["fallen"]) is answer
+        with pytest.raises(AssertionError, match="fallen"):
+            checked(answer, ["more"])
 
 
 def test_what_is_said_to_follow_does_so_of_any_number() -> None:

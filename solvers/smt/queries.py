@@ -23,6 +23,9 @@ INITIATION = "initially"
 PREMISE, AFTER = "invariant: ", "invariant after the step: "
 """Groups of the premises that are invariants."""
 
+BOUND = "bound: "
+"""Group of the premises that a field stays in its domain."""
+
 SOLVERS = ("z3", "bitwuzla")
 """What may answer queries; bitwuzla is a Python package of its own, and knows bit-vectors only."""
 
@@ -241,7 +244,7 @@ class Questions:
         """
         layout, after = self.subject.program.layout, kind.after
         unchecked = [(layout.slots[i], after[i]) for i in kind.unchecked]
-        return {f"bound: {layout.name(slot.path)}": in_domain(term, slot.domain, or_capped) for slot, term in unchecked}
+        return {f"{BOUND}{layout.name(slot.path)}": in_domain(term, slot.domain, or_capped) for slot, term in unchecked}
 
 
 DOMAINS = ("domains",)

@@ -15,6 +15,7 @@ from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.bitwuzla import BitwuzlaEngine
 from kraftcheck.solvers.smt.queries import (
+    BOUND,
     PROVEN,
     REFUTED,
     UNDECIDED,
@@ -98,7 +99,7 @@ class SolverSession:
         """The fields that a step of an action is not shown to leave within their domain, or (`or_capped`) its caps."""
         bounds, read = self._questions.bounds_of(action, or_capped), self._questions.read
         return [
-            name.removeprefix("bound: ") for name, term in bounds.items()
+            name.removeprefix(BOUND) for name, term in bounds.items()
             if self._check(read.expression(term), [term]).result != PROVEN
         ]  # fmt: skip
 

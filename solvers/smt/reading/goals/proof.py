@@ -32,13 +32,10 @@ Most parts that are proven at all need less than the least; so more choices are 
 FIRST = 4
 """Choices of premises that a part is asked from before it is cut."""
 
-MANY = 1_000
-"""As many choices as there are."""
-
 BEFORE_CUTS = ((LIGHT, 0, FIRST), (MEDIUM, 0, FIRST), (MEDIUM, 1, 1), (MEDIUM, 2, 1), (MEDIUM, 3, 1))
 BETWEEN_CUTS = ((LIGHT, 0, FIRST),)
-AFTER_CUTS = ((LIGHT, 0, MANY), (MEDIUM, 0, MANY), (MEDIUM, 1, FIRST), (HEAVY, 0, MANY))
-"""How a part is asked: what Z3 may do, a seed, and from how many choices.
+AFTER_CUTS = ((LIGHT, 0, None), (MEDIUM, 0, None), (MEDIUM, 1, FIRST), (HEAVY, 0, None))
+"""How a part is asked: what Z3 may do, a seed, and from how many choices; None: all.
 
 Where much is to be done, one seed in three finds nothing in time: then others are tried from what has proven the last
 part, which most often suffices. To cut a part instead makes hundreds of some.
@@ -120,7 +117,7 @@ class GoalProof:
                 return self._of_all(cases, done + 1)
         return self._from_any(part, AFTER_CUTS)
 
-    def _from_any(self, part: Term, attempts: Sequence[tuple[int, int, int]]) -> SolverAnswer:
+    def _from_any(self, part: Term, attempts: Sequence[tuple[int, int, int | None]]) -> SolverAnswer:
         """The answer to a part from the first attempt, and the first choice of premises, that proves it."""
         answer, order = SolverAnswer(UNDECIDED), self._order()
         for resources, seed, premises in ((r, s, p) for r, s, count in attempts for p in order[:count]):

@@ -16,6 +16,7 @@ from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import (
+    BOUND,
     DOMAINS,
     INITIATION,
     PROVEN,
@@ -38,9 +39,6 @@ LONG = 150
 
 DEEP = 3
 """Places of which a claim speaks together, where its instances at all places of interest are too many."""
-
-BOUND = "bound: "
-"""Group of the premises that a field stays in its domain."""
 
 NOT_IN_PARTS = "a part of it was not proven in time from any choice of invariants"
 

@@ -97,8 +97,8 @@ def test_what_follows_falls_with_the_others(forgets: bool, monkeypatch: pytest.M
     assert [proof.proven(name) for name in ("leader-unfenced", "more")] == [not forgets] * 2
 
 
-def test_what_falls_with_another_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a claim that another kind of step breaks nothing is proven from what has fallen with it."""
+def test_a_claim_asked_for_alone_falls_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a claim follows from is asked too where only that claim is wanted, and it falls with these."""
     quantify(monkeypatch)
     system = with_claim(["leader-unfenced"], system=lease(forgets=True))
     few = theory(system, system.setting(None, {}))

@@ -73,7 +73,10 @@ def replication_properties(setting: Setting) -> tuple[Property, ...]:
     return validate(claims, variants())
 
 
-REPLICATION = evolve(REPLICATION_SYSTEM, properties=replication_properties, lemmas=replication_lemmas.lemmas)
+REPLICATION = evolve(
+    REPLICATION_SYSTEM, properties=replication_properties, lemmas=replication_lemmas.lemmas,
+    decided=replication_lemmas.DECIDED,
+)  # fmt: skip
 """`replication` with its properties."""
 
 def broker_id_properties(setting: Setting) -> tuple[Property, ...]:

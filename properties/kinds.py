@@ -28,6 +28,10 @@ class CatalogueError(ValueError):
     """A catalogue with a duplicate, unknown or unfalsifiable entry."""
 
 
+STAYS = " stays"
+"""Suffix of the id of an invariant that names the claim that it holds after the step, among what another rests on."""
+
+
 def always(
     id: str,  # noqa: A002
     sentence: str,
@@ -43,8 +47,9 @@ def always(
     """An invariant: the predicate holds in every reachable state.
 
     It is vacuous where no state shows the goal with the id `case`: for `implies(p, q)`, a goal `sometimes` of `p`.
-    Parts of a proof about any number may assume only one group of invariants that it `rests_on`, by their ids. Those
-    that it `follows_from` imply it in the same state; then such a proof shows just that, and is asked of no action.
+    Parts of a proof about any number may assume only one group of invariants that it `rests_on`, by their ids; lemmas
+    about steps are proven first, as is that an invariant stays (its id and STAYS). Those that it `follows_from` imply
+    it in the same state; then such a proof shows just that, and is asked of no action.
     """
     return Property(
         id, "always", sentence, predicate, source, refuted_by, rules=rules, case=case, rests_on=rests_on,

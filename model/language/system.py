@@ -38,8 +38,7 @@ class Setting:
     """The scope, bounds and rules with which a system is instantiated.
 
     Attributes:
-        scope: name of the preset that the bounds started from.
-        bounds: value of each bound.
+        scope, bounds: name of the preset that the bounds started from; the value of each bound.
         rules: the rule set, or None for systems without one.
         freed, defaults: bounds that bound nothing here; the smallest value of each that the preset leaves out.
     """
@@ -69,7 +68,7 @@ class Step:
 
     Attributes:
         before, after: the states.
-        action, arguments, event: its name, its values by name (always concrete), and what the effect reported besides.
+        action, arguments, event: its name, its values by name (concrete), and what the effect reported besides.
     """
 
     before: Any
@@ -147,8 +146,8 @@ class Property:
         fairness: for liveness, what is fair besides what the system declares.
         case, options: the goal without whose witness it is vacuous; the options of the command line that add it.
         initially: for `step`, what is claimed of initial states besides.
-        rests_on: groups of invariants, by their ids; each suffices for some parts of a proof about any number, which
-            takes one at a time. Only others are assumed where none does.
+        rests_on: groups of invariants and lemmas about steps, by their ids; each suffices for some parts of a proof
+            about any number, which takes one at a time. Only others are assumed where none does.
         follows_from: invariants, by their ids, that imply it in every state; a proof about any number shows just that.
     """
 
@@ -223,16 +222,16 @@ def _layout(given: Any) -> Callable[[Setting], Any]:
 
 @frozen
 class System:
-    """A named transition system.
+    """A transition system.
 
     Attributes:
         name, summary: shown by `kraftcheck list`.
-        initial, actions, layout, properties: the four questions, of a setting. What does not depend on the setting
-            may be given as it is: a list of initial states, actions or properties, and a layout.
+        initial, actions, layout, properties: the four questions, of a setting; or what does not depend on it, as it is.
         scopes, bounds: presets, name to bounds, the first is the default; the bounds that they give values to.
         quiescent: states that may have no enabled action; None: no state may.
         within: states that explorers go on from; the others are judged, and not followed. None: all.
-        lemmas: `always` properties that strengthen the others in proofs; not part of what is promised.
+        lemmas: `always` and `step` properties that strengthen the others in proofs; not part of what is promised.
+        decided: fields that actions decide: proofs that rest on lemmas about steps know no more of them than these say.
         rules: the choices that it reads: groups of `kraftcheck.model.rules`, or a frozen attrs class; empty: none.
         symmetries: elements of its states that can be renamed; checked wherever they are used.
         fairness: the actions that are fair in every liveness property.
@@ -250,6 +249,7 @@ class System:
     quiescent: Callable[[Any], Truth] | None = None
     within: Callable[[Any], Truth | Conjuncts] | None = None
     lemmas: Callable[[Setting], Sequence[Property]] = field(converter=_properties, default=lambda setting: ())
+    decided: tuple[str, ...] = ()
     rules: tuple[type, ...] | type = ()
     symmetries: Callable[[Setting], Sequence[Symmetry]] = field(converter=_symmetries, default=lambda setting: ())
     legend: Legend | None = None

@@ -9,12 +9,16 @@ from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.system import Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
+from kraftcheck.model.systems.replication.endless import unbounded
 from kraftcheck.model.systems.replication.history import of_each
 from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, UNKNOWN, Broker, Replication
 from kraftcheck.properties.elections.lemmas import of_controller
 from kraftcheck.properties.kinds import always
-from kraftcheck.properties.replication import lemmas_commits, lemmas_logs
+from kraftcheck.properties.replication import lemmas_commits, lemmas_logs, lemmas_steps
 from kraftcheck.properties.replication.leaders import each_leading, each_led
+
+DECIDED = ("controller", "lossy")
+"""What events of the controller decide."""
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
@@ -31,7 +35,10 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
         always("lemma-accepted-is-the-isr", "an accepted proposal that nothing overtook is the controller's ISR",
                lambda s: _leaders(s, lambda b: implies(b.answer == ACCEPTED, b.proposed.same(s.controller.isr)))),
         always("lemma-known-covers-candidates", "what a leader was told, or will be, covers ISR and ELR at min ISR",
-               lambda s: _leaders(s, lambda b: _covered(s, b))),
+               lambda s: _leaders(s, lambda b: _covered(s, b)),
+               rests_on=(("lemma-one-min-isr", "lemma-controller-elr-empty-at-min-isr", "metadata-match",
+                          "lemma-request-is-the-leaders", "lemma-history-is-current", "lemma-nobody-is-ahead",
+                          "lemma-controller-leader-in-isr", "lemma-accepted-is-the-isr"),)),
         *_of_any_number(setting),
         *_of_logs(setting),
         *of_controller(setting),
@@ -75,7 +82,8 @@ def _of_logs(setting: Setting) -> tuple[Property, ...]:
     """What keeps committed records safe; without ELR some of it is false, and so are the claims that it is for."""
     if not (setting["elr"] and setting.rules.partition.elr_available):
         return ()
-    return (*lemmas_logs.lemmas(setting), *lemmas_commits.lemmas(setting))
+    steps = lemmas_steps.lemmas() if setting["brokers"] == ANY and unbounded(setting) else ()
+    return (*lemmas_logs.lemmas(setting), *lemmas_commits.lemmas(setting), *steps)
 
 
 def _leaders(s: Replication, claim: Callable[[Broker], Truth]) -> Conjuncts:

@@ -27,19 +27,30 @@ from kraftcheck.model.systems.replication.state import (
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.leaders import each_led, each_other, endless, leading
 from kraftcheck.properties.replication.lemmas_logs import COMMITS_REST_ON, asked, candidates, eligible
+from kraftcheck.properties.replication.lemmas_steps import STEPS
 
 REACH_RESTS_ON = (
+    ("lemma-log-matching", "lemma-logs-sorted", "lemma-fetched-means-applied", "lemma-ends-within-log",
+     "lemma-nobody-is-ahead"),
+    ("lemma-log-matching", "lemma-logs-sorted", "lemma-ends-within-log", "lemma-nobody-is-ahead",
+     "lemma-leaders-hold-committed", "lemma-commits-are-applied", "lemma-commits-leave-no-isr-behind"),
     ("lemma-ends-within-log", "lemma-fetched-means-applied", "lemma-logs-sorted",
      "lemma-nobody-is-ahead", "lemma-history-is-current", "lemma-commits-are-applied", "lemma-fetched-is-held",
      "lemma-no-record-of-the-future"),
     ("lemma-one-min-isr", "lemma-controller-elr-empty-at-min-isr", "metadata-match", "lemma-request-is-the-leaders"),
     ("lemma-known-covers-candidates", "lemma-fetched-is-held", "lemma-history-is-current", "lemma-one-min-isr",
      "lemma-controller-elr-empty-at-min-isr", "metadata-match", "lemma-request-is-the-leaders"),
-    ("lemma-log-matching", "lemma-logs-sorted", "lemma-fetched-means-applied", "lemma-ends-within-log",
-     "lemma-nobody-is-ahead"),
+    (*STEPS, "lemma-candidates-hold-committed", "lemma-controller-leader-in-isr", "lemma-ends-within-log",
+     "lemma-history-is-current", "lemma-nobody-is-ahead", "lemma-request-is-the-leaders"),
+    (*STEPS, "lemma-candidates-hold-committed", "lemma-controller-leader-in-isr", "lemma-elr-as-configured",
+     "lemma-history-is-current", "lemma-nobody-is-ahead", "lemma-request-is-the-leaders",
+     "lemma-new-members-are-stated", "lemma-requests-name-replicas", "lemma-controller-isr-within-replicas",
+     "lemma-controller-elr-within-replicas"),
+    (*STEPS, "lemma-history-is-current", "lemma-nobody-is-ahead", "lemma-request-is-the-leaders",
+     "lemma-fetched-is-held", "metadata-match", "lemma-controller-elr-empty-at-min-isr", "lemma-one-min-isr"),
 )  # fmt: skip
-"""What proofs of the first lemma need without bounds: of leaders that are behind; of those whose request is
-answered while the ISR is at min ISR; and of followers that fetch."""
+"""What proofs of the first lemma need without bounds: of followers that fetch; of leaders that are behind; of those
+whose request is answered while the ISR is at min ISR; and of what the controller decides."""
 
 
 def lemmas(setting: Setting) -> tuple[Property, ...]:
@@ -68,6 +79,10 @@ def _of_any_number_of_epochs(setting: Setting) -> tuple[Property, ...]:
                rests_on=(("lemma-commits-are-applied", "lemma-fetched-means-applied", "lemma-commits-reach-candidates",
                           "lemma-ends-within-log", "lemma-history-is-current", "lemma-nobody-is-ahead",
                           "metadata-match"),)),
+        always("lemma-commits-leave-no-isr-behind",
+               "nothing is committed later than an epoch that nobody of its ISR, at min ISR, has left behind", _behind,
+               rests_on=(("lemma-commits-reach-candidates", "lemma-commits-are-applied", "lemma-nobody-is-ahead",
+                          "lemma-history-is-current"),)),
     )  # fmt: skip
 
 
@@ -226,6 +241,14 @@ def commits_are_applied(s: Replication) -> Conjuncts:
         return implies(all_of(elected, b.running(), negate(s.lossy)), s.commit_epoch <= b.epoch)
 
     return {"the epoch exists": s.commit_epoch <= s.leader_epoch, **each_record(s.brokers, applied)}
+
+
+def _behind(s: Replication) -> Conjuncts:
+    def nothing_later(n: Word, epoch: Word, leader: Word) -> Truth:
+        v = _once_it_leads(s, n, epoch, leader)
+        return implies(all_of(v.able, negate(v.stuck(s)), negate(s.lossy)), s.commit_epoch <= epoch)
+
+    return each_led(s, nothing_later)
 
 
 def nothing_after(s: Replication) -> Callable[[Word], Truth]:

@@ -187,6 +187,10 @@ class Questions:
             return [*self.bounds(kind).values()]
         return [self.subject.step_truth(kind, obligation.claim)]
 
+    def of_any_outcome(self, action: str, claim: str) -> Term:
+        """The truth of a claim about a step, or about the state after it, of which only lemmas say what it decides."""
+        return self.subject.outcome_truth(self._kinds[action], claim)
+
     def _initially(self) -> Premises:
         program, read = self.subject.program, self.read
         symbols = tuple(map(read.expression, program.state))
@@ -232,6 +236,15 @@ class Questions:
     def after(self, action: str) -> Sequence[Term]:
         """The state after a step of an action, by the same places as the state."""
         return self._kinds[action].after
+
+    def fields_after(self, action: str) -> dict[str, Term]:
+        """As `after`, by the paths of the fields."""
+        slots = self.subject.program.layout.slots
+        return {slot.path: term for slot, term in zip(slots, self.after(action), strict=True)}
+
+    def arguments(self, action: str) -> Sequence[Term]:
+        """The arguments of an action."""
+        return self._kinds[action].variables
 
     def bounds_of(self, action: str, or_capped: bool = False) -> dict[str, Term]:
         """As `bounds`, of an action by its name."""

@@ -6,22 +6,24 @@ invariants now it holds, for each action, their truths after the action.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from attrs import evolve, field, frozen
 
+from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.layout import Endless
+from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Property, Setting, Step, System
 from kraftcheck.model.language.terms import Term
+from kraftcheck.model.nearest import nearest
+from kraftcheck.properties.kinds import STAYS
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.trace import trace
-
-STAYS = " stays"
-"""Suffix of the traced claim that an invariant holds after a step."""
+from kraftcheck.solvers.smt.reading.goals.outcomes import OF_ANY_OUTCOME, AnyOutcome
 
 Groups = Mapping[str, Mapping[str, Term]]
 """Named premises by group: `invariant`, `domain`, `argument`, `guard`, `bound`."""
@@ -38,6 +40,7 @@ class Theory:
         lemmas: ids of the lemmas among them.
         steps: the step properties.
         liveness: properties about fair behaviours, which bounded runs look for lassos of; proofs have none.
+        outcome: makes steps of any outcome; None where no claim is about these.
     """
 
     program: Program
@@ -45,6 +48,7 @@ class Theory:
     lemmas: frozenset[str]
     steps: tuple[Property, ...]
     liveness: tuple[Property, ...] = ()
+    outcome: AnyOutcome | None = None
     _positions: Mapping[str, int] = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -76,7 +80,15 @@ class Theory:
 
     def step_truth(self, kind: Kind, claim: str) -> Term:
         """The truth of a claim about a transition of an action: a step property, or an invariant after it."""
-        return kind.steps[self._positions[claim]]
+        return kind.steps[self._positions[claim.removesuffix(STAYS)]]
+
+    def rests_on_steps(self, claim: Property) -> list[str]:
+        """The claims about steps that an invariant rests on: lemmas, and that invariants stay."""
+        return rests_on_steps(claim, [*(step.id for step in self.steps), *(of.id + STAYS for of in self.invariants)])
+
+    def outcome_truth(self, kind: Kind, claim: str) -> Term:
+        """As `step_truth`, of a step of which only lemmas say what it decides."""
+        return kind.steps[self._positions[claim + OF_ANY_OUTCOME]]
 
 
 def theory(system: System, setting: Setting, use_lemmas: bool = True, use_liveness: bool = False) -> Theory:
@@ -92,13 +104,40 @@ def theory(system: System, setting: Setting, use_lemmas: bool = True, use_livene
     """
     properties = tuple(system.properties(setting))
     lemmas = tuple(system.lemmas(setting)) if use_lemmas else ()
-    invariants = (*(p for p in properties if p.kind == "always"), *lemmas)
-    steps = tuple(p for p in properties if p.kind == "step")
+    invariants = tuple(p for p in (*properties, *lemmas) if p.kind == "always")
+    steps = tuple(p for p in (*properties, *lemmas) if p.kind == "step")
     live = tuple(p for p in properties if use_liveness and p.kind in LIVENESS)
     check_consequences(invariants)
-    claims = (*invariants, *steps, *map(stays, invariants), *live)
+    outcome = _outcome(system, setting)
+    loose = [] if outcome is None else [outcome.claim(claim) for claim in _resting_on_steps(invariants, steps)]
+    claims = (*invariants, *steps, *map(stays, invariants), *loose, *live)
     program = trace(evolve(system, properties=lambda _: claims), setting, free=True)
-    return Theory(program, invariants, frozenset(lemma.id for lemma in lemmas), steps, live)
+    return Theory(program, invariants, frozenset(lemma.id for lemma in lemmas), steps, live, outcome)
+
+
+def _outcome(system: System, setting: Setting) -> AnyOutcome | None:
+    """What makes steps of any outcome; None but for any number of participants, or where nothing is decided."""
+    if not system.decided or ANY not in setting.bounds.values():
+        return None
+    layout = Layout(system.layout(setting), packed=False)
+    paths = [slot.path for slot in layout.slots]
+    for name in system.decided:
+        if not any(path == name or path.startswith((f"{name}.", f"{name}[")) for path in paths):
+            raise SystemFault(f"{system.name}: {name!r} is decided, and no field; {nearest(name, paths)}")
+    return AnyOutcome(layout, system.decided)
+
+
+def _resting_on_steps(invariants: Sequence[Property], steps: Sequence[Property]) -> list[Property]:
+    """The invariants that rest on claims about steps, and these."""
+    about_steps = {step.id: step for step in (*steps, *map(stays, invariants))}
+    resting = [claim for claim in invariants if rests_on_steps(claim, about_steps)]
+    names = dict.fromkeys(name for claim in resting for name in rests_on_steps(claim, about_steps))
+    return [*resting, *(about_steps[name] for name in names)]
+
+
+def rests_on_steps(claim: Property, steps: Collection[str]) -> list[str]:
+    """The claims about steps that an invariant rests on, among some."""
+    return [*dict.fromkeys(name for group in claim.rests_on for name in group if name in steps)]
 
 
 def check_consequences(invariants: Sequence[Property]) -> None:

@@ -1,24 +1,27 @@
 """Proofs of goals part by part, each from few premises.
 
 A part that no choice of premises proves soon is cut into cases, and these once more;
-only what is not cut any more has more time.
+only what is not cut any more has all the time that there is.
 Each part has a solver of its own: what one that has read other parts knows besides makes it slower.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.places import Substitution
-from kraftcheck.solvers.smt.queries import PREMISE, PROVEN, UNDECIDED, Effort, Premises
+from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises
 from kraftcheck.solvers.smt.reading.goals.cases import Cases
 from kraftcheck.solvers.smt.reading.goals.conjuncts import Conjuncts
 from kraftcheck.solvers.smt.reading.goals.frame import Frame
+from kraftcheck.solvers.smt.reading.goals.parts import Parts
+from kraftcheck.solvers.smt.reading.goals.premises import CHOSEN, PremiseParts, chosen
+from kraftcheck.solvers.smt.reading.goals.relevance import Relevance
 from kraftcheck.solvers.smt.reading.goals.replacement import Equal, consequences
 from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD, QuantifiedEngine
@@ -29,78 +32,97 @@ LIGHT, MEDIUM, HEAVY = 2_000_000, 25_000_000, 50_000_000
 Most parts that are proven at all need less than the least; so more choices are better than more time for one.
 """
 
-FIRST = 4
-"""Choices of premises that a part is asked from before it is cut."""
 
-BEFORE_CUTS = ((LIGHT, 0, FIRST), (MEDIUM, 0, FIRST), (MEDIUM, 1, 1), (MEDIUM, 2, 1), (MEDIUM, 3, 1))
-BETWEEN_CUTS = ((LIGHT, 0, FIRST),)
-AFTER_CUTS = ((LIGHT, 0, None), (MEDIUM, 0, None), (MEDIUM, 1, FIRST), (HEAVY, 0, None))
-"""How a part is asked: what Z3 may do, a seed, and from how many choices; None: all.
+@frozen
+class Attempt:
+    """How a part is asked.
 
-Where much is to be done, one seed in three finds nothing in time: then others are tried from what has proven the last
-part, which most often suffices. To cut a part instead makes hundreds of some.
+    Attributes:
+        resources: what Z3 may do.
+        seed: of its choices.
+        choices: of premises, so many of the first; None: all.
+    """
+
+    resources: int
+    seed: int
+    choices: int | None
+
+
+SOON = (Attempt(LIGHT, 0, 10),)
+LONGER = (Attempt(MEDIUM, 0, 8),)
+LAST = (Attempt(LIGHT, 0, None), Attempt(MEDIUM, 0, None), Attempt(MEDIUM, 1, 6), Attempt(HEAVY, 0, None))
+"""How every part is asked, one that has been cut, and one that cannot be cut any more.
+
+Where much is to be done, one seed in three finds nothing in time: then others are tried.
 """
 
-MOST_LEARNED = 8
-"""Sets of invariants that have proven parts, and are tried before what is given."""
-
 CUTS = 5
-"""A part is cut by places, and its cases by conditions, and by the places that are compared then."""
+"""A part is cut by conditions, its cases by places, and these in turn once more."""
+
+RELEVANT = (4, 10)
+"""So many parts of each invariant are assumed first, and then."""
+
+GROUPS = 3
+"""Choices of premises that are asked with few parts of each invariant."""
+
+FAILURES = 2
+"""So often in a row it may be in vain that parts that are cut so often are asked for longer."""
 
 
-@define
+@define(slots=False)
 class GoalProof:
     """Proves goals of one action.
 
     Attributes:
         substitution: of the graph of the goals.
-        choices: premises, those to try first first; all of them have the guards of the action.
+        choices: premises in parts, those to try first first; all of them have the guards of the action.
+        premises: knows whose parts they are.
         effort: of each query.
         frame: what the step leaves as it is.
     """
 
     substitution: Substitution
     choices: tuple[Premises, ...]
+    premises: PremiseParts
     effort: Effort
     frame: Frame
-    _learned: list[Premises] = field(factory=list)
-
-    @functools.cached_property
-    def _conjuncts(self) -> Conjuncts:
-        return Conjuncts(self.substitution)
+    _used: set[str] = field(factory=set)
+    _last: tuple[str, ...] = ()
+    _failures: dict[int, int] = field(factory=dict)
 
     @functools.cached_property
     def _cases(self) -> Cases:
-        return Cases(self.substitution, self._conjuncts)
+        return Cases(self.substitution, Conjuncts(self.substitution))
 
     @functools.cached_property
-    def _guards(self) -> list[Equal]:
-        return guard_facts(self.choices[0].terms)
+    def _parts(self) -> Parts:
+        return Parts(self.substitution, guard_facts(self.choices[0].terms))
 
     def parts(self, goals: Sequence[Term]) -> list[Term]:
         """Truths that all hold just where some goals do, after a step that has the guards and the frame."""
         framed = (simplified(self.substitution, goal, self.frame.facts) for goal in goals)
-        conjuncts = (part for goal in framed for part in self._conjuncts.of(goal))
-        return [part for conjunct in conjuncts for part in self._simplest(conjunct)]
-
-    def _simplest(self, truth: Term) -> list[Term]:
-        return self._conjuncts.of(simplified(self.substitution, truth, self._guards))
+        return self._parts.of_all(framed)
 
     def cut(self, part: Term, cuts: int) -> list[Term]:
         """The cases of a part that was cut some times."""
-        cases = [part] if cuts == 0 else self._cases.by_condition(part)
-        return [simplest for case in cases for one in self._cases.by_place(case) for simplest in self._simplest(one)]
+        return self._parts.of_all(self._cases.by_place(part) if cuts % 2 else self._cases.by_condition(part))
 
     def answer(self, goals: Sequence[Term]) -> SolverAnswer:
         """The answer to whether some goals hold: proven if all their parts are."""
         answer = self._of_all(self.parts(goals), 0)
         guards = (name for name in self.choices[0].terms if name.startswith(GUARD))
-        core = {*self.frame.core, *guards, *answer.core} if answer.result == PROVEN else ()
+        core = {*self.frame.core, *guards, *map(self.premises.whole, answer.core)} if answer.result == PROVEN else ()
         return evolve(answer, core=tuple(sorted(core)))
 
     def _of_all(self, parts: Sequence[Term], cuts: int) -> SolverAnswer:
-        core = set[str]()
+        """The answer to some parts: what has proven the easy ones is tried for the others."""
+        core, hard = set[str](), list[Term]()
         for part in parts:
+            answer = self._from_any(part, SOON)
+            core.update(answer.core)
+            if answer.result != PROVEN:
+                hard.append(part)
+        for part in hard:
             answer = self._of_part(part, cuts)
             if answer.result != PROVEN:
                 return answer
@@ -108,29 +130,47 @@ class GoalProof:
         return SolverAnswer(PROVEN, core=tuple(core))
 
     def _of_part(self, part: Term, cuts: int) -> SolverAnswer:
-        answer = self._from_any(part, BETWEEN_CUTS if cuts else BEFORE_CUTS)
-        if answer.result == PROVEN:
+        """The answer to a part that was not proven soon."""
+        if (answer := self._for_longer(part, cuts)).result == PROVEN:
             return answer
         for done in range(cuts, CUTS):
             cases = self.cut(part, done)
             if len(cases) != 1 or cases[0] is not part:
                 return self._of_all(cases, done + 1)
-        return self._from_any(part, AFTER_CUTS)
+        return self._from_any(part, LAST)
 
-    def _from_any(self, part: Term, attempts: Sequence[tuple[int, int, int | None]]) -> SolverAnswer:
+    def _for_longer(self, part: Term, cuts: int) -> SolverAnswer:
+        """The answer to a part that was cut some times, unless too many of these were asked in vain."""
+        if self._failures.get(cuts, 0) == FAILURES:
+            return SolverAnswer(UNDECIDED)
+        answer = self._from_any(part, LONGER)
+        self._failures[cuts] = 0 if answer.result == PROVEN else self._failures.get(cuts, 0) + 1
+        return answer
+
+    def _from_any(self, part: Term, attempts: Sequence[Attempt]) -> SolverAnswer:
         """The answer to a part from the first attempt, and the first choice of premises, that proves it."""
-        answer, order = SolverAnswer(UNDECIDED), self._order()
-        for resources, seed, premises in ((r, s, p) for r, s, count in attempts for p in order[:count]):
-            effort = evolve(self.effort, resources=resources, seed=self.effort.seed + seed)
+        answer = SolverAnswer(UNDECIDED)
+        for attempt, premises in ((one, some) for one in attempts for some in self._tried(part, one)):
+            effort = evolve(self.effort, resources=attempt.resources, seed=self.effort.seed + attempt.seed)
             answer = QuantifiedEngine(premises, effort).refute([part])
             if answer.result == PROVEN:
-                self._learned = _each_once([premises, needed(premises, answer.core), *self._learned])[:MOST_LEARNED]
+                self._last = answer.core
+                self._used.update(name for name in answer.core if name.startswith(CHOSEN))
                 break
         return answer
 
-    def _order(self) -> list[Premises]:
-        """The choices: what has proven parts, the last of it first, also without what it does not need; then others."""
-        return _each_once([*self._learned, *self.choices])
+    def _tried(self, part: Term, attempt: Attempt) -> list[Premises]:
+        """The choices of an attempt: first what has proven parts before; few parts of invariants if time is short."""
+        every = self.choices[-1]
+        last, used = ([chosen(every, names)] if names else [] for names in ({*self._last}, self._used))
+        if attempt.resources > LIGHT:
+            return _each_once([*used, *self.choices])[: attempt.choices]
+        few = [self._relevance.most(some, part, count) for count in RELEVANT for some in self.choices[:GROUPS]]
+        return _each_once([*last, *few, *used, *self.choices])[: attempt.choices]
+
+    @functools.cached_property
+    def _relevance(self) -> Relevance:
+        return Relevance(self.choices[-1], self.premises.whole)
 
 
 def _each_once(choices: Iterable[Premises]) -> list[Premises]:
@@ -138,16 +178,6 @@ def _each_once(choices: Iterable[Premises]) -> list[Premises]:
     for premises in choices:
         distinct.setdefault(frozenset(premises.truths), premises)
     return [*distinct.values()]
-
-
-def needed(premises: Premises, core: Collection[str]) -> Premises:
-    """Premises without the invariants that a proof has not used."""
-
-    def used(name: str) -> bool:
-        return name in core or not name.startswith(PREMISE)
-
-    truths = {name: truth for name, truth in premises.truths.items() if used(name)}
-    return evolve(premises, truths=truths, terms={name: term for name, term in premises.terms.items() if used(name)})
 
 
 def guard_facts(terms: Mapping[str, Term]) -> list[Equal]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Mapping, Sequence
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kraftcheck.model.language.terms import Term
+from kraftcheck.properties.kinds import STAYS
 from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.places import Substitution
@@ -25,9 +26,13 @@ from kraftcheck.solvers.smt.queries import (
     Effort,
     Obligation,
     ObligationAnswer,
+    Premises,
     Questions,
 )
+from kraftcheck.solvers.smt.reading.goals.decisions import Decisions, decided_sets
 from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
+from kraftcheck.solvers.smt.reading.goals.parts import Parts
+from kraftcheck.solvers.smt.reading.goals.premises import STEP, PremiseParts
 from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 
@@ -39,6 +44,8 @@ LONG = 150
 
 DEEP = 3
 """Places of which a claim speaks together, where its instances at all places of interest are too many."""
+
+NO_LEMMAS: Mapping[str, Term] = {}
 
 NOT_IN_PARTS = "a part of it was not proven in time from any choice of invariants"
 
@@ -56,6 +63,8 @@ class GoalProver:
     clock: Clock
     _frames: dict[tuple[str, tuple[str, ...]], Frame] = field(factory=dict)
     _consequences: dict[str, SolverAnswer] = field(factory=dict)
+    _lemmas: dict[tuple[str, str, tuple[str, ...]], ObligationAnswer] = field(factory=dict)
+    _named: dict[str, Decisions] = field(factory=dict)
 
     @functools.cached_property
     def is_needed(self) -> bool:
@@ -96,8 +105,61 @@ class GoalProver:
             assumed: what may be assumed.
         """
         frame = self._frame(obligation.action, assumed)
-        choices = self._choices(obligation.claim, used, more, strangers)
+        claim = self.questions.subject.claim(obligation.claim)
+        lemmas = self.questions.subject.rests_on_steps(claim)
+        plain = [group for group in claim.rests_on if not {*lemmas} & {*group}]
+        if lemmas:
+            of_steps = [group for group in claim.rests_on if {*lemmas} & {*group}]
+            choices = self._choices(claim.id, [*of_steps, *plain], used, more, strangers)
+            if (answer := self._by_lemmas(obligation, lemmas, choices, assumed, frame)) is not None:
+                return answer
+        choices = self._choices(claim.id, plain, used, more, strangers)
         return self._answer(obligation, self.questions.goals(obligation), choices, assumed, frame)
+
+    def _by_lemmas(
+        self, obligation: Obligation, names: Sequence[str], choices: Sequence[Collection[str]],
+        assumed: Sequence[str], frame: Frame,
+    ) -> ObligationAnswer | None:  # fmt: skip
+        """A proof from lemmas about the step, whatever else it decides; None where there is none."""
+        start, action = self.clock(), obligation.action
+        goal = self.questions.of_any_outcome(action, obligation.claim)
+        if goal is self.questions.goals(obligation)[0]:
+            return None
+        lemmas = {name: self._lemma(action, name, assumed, frame) for name in names}
+        cores = {STEP + name: answer.core for name, answer in lemmas.items() if answer.result == PROVEN}
+        terms = {name: self.questions.of_any_outcome(action, name.removeprefix(STEP)) for name in cores}
+        for after, before in frame.facts:
+            name = f"{STEP}{before.graph.variables[before.value]} stays"
+            terms[name] = after.graph.lift(after.graph.apply("eq", after, before))
+            cores[name] = tuple(frame.core)
+        named = self._decisions(action).named
+        answer = self._answer(
+            obligation, [named(goal)], choices, assumed, Frame(), {name: named(term) for name, term in terms.items()}
+        )
+        if answer.result != PROVEN:
+            return None
+        core = {*answer.core}.union(*(cores[name] for name in answer.core if name in cores))
+        return evolve(answer, core=tuple(sorted(core)), seconds=self.clock() - start)
+
+    def _lemma(self, action: str, name: str, assumed: Sequence[str], frame: Frame) -> ObligationAnswer:
+        """The answer to whether a claim about a step holds, from what it rests on, and invariants that are not long."""
+        key = (action, name, tuple(assumed))
+        if key not in self._lemmas:
+            obligation = Obligation(name.removesuffix(STAYS), action)
+            own = {obligation.claim}
+            groups = [own.union(group) for group in self.questions.subject.claim(obligation.claim).rests_on]
+            choices = [*groups, self.short(assumed), own | self._plain]
+            self._lemmas[key] = self._answer(obligation, self.questions.goals(obligation), choices, assumed, frame)
+        return self._lemmas[key]
+
+    def _decisions(self, action: str) -> Decisions:
+        if action not in self._named:
+            questions, outcome = self.questions, self.questions.subject.outcome
+            assert outcome is not None
+            names = outcome.names(action)
+            sets = decided_sets(self._substitution, questions.fields_after(action), names)
+            self._named[action] = Decisions(self._substitution, sets, questions.arguments(action))
+        return self._named[action]
 
     def domains(self, obligation: Obligation, assumed: Sequence[str]) -> ObligationAnswer:
         """The answer to whether no field leaves its domain, from short invariants."""
@@ -112,28 +174,29 @@ class GoalProver:
 
     def _answer(
         self, obligation: Obligation, goals: Sequence[Term], choices: Sequence[Collection[str]],
-        assumed: Sequence[str], frame: Frame,
+        assumed: Sequence[str], frame: Frame, lemmas: Mapping[str, Term] = NO_LEMMAS,
     ) -> ObligationAnswer:  # fmt: skip
         """The answer to whether some goals hold after a step, part by part, from choices of what may be assumed.
 
         That the step stays in the layout is assumed last: it says all of the effect once more, and is seldom needed.
         """
-        action, questions, start = obligation.action, self.questions, self.clock()
+        action, start = obligation.action, self.clock()
         names = dict.fromkeys(tuple(name for name in assumed if name in some) for some in choices)
-        premises = [questions.premises(action, some, within=False) for some in names]
+        premises = [self._in_parts(action, some, False, lemmas) for some in names]
         if obligation.claim not in DOMAINS:
-            premises.append(questions.premises(action, [*names][-1], within=True))
-        answer = GoalProof(self._substitution, tuple(premises), self.effort, frame).answer(goals)
+            premises.append(self._in_parts(action, [*names][-1], True, lemmas))
+        answer = GoalProof(self._substitution, tuple(premises), self._premises, self.effort, frame).answer(goals)
         if answer.result != PROVEN:
             return ObligationAnswer(obligation, UNDECIDED, self.clock() - start, reason=NOT_IN_PARTS)
         return ObligationAnswer(obligation, PROVEN, self.clock() - start, answer.core)
 
     def _choices(
-        self, claim: str, used: Sequence[str], more: Sequence[str], strangers: Collection[str]
-    ) -> list[set[str]]:
+        self, claim: str, rests_on: Sequence[Sequence[str]], used: Sequence[str], more: Sequence[str],
+        strangers: Collection[str],
+    ) -> list[set[str]]:  # fmt: skip
         """What is assumed at a time; of what few use without bounds first that which counts no set."""
         countless = {name for name in more if not any(node.op == "cardinality" for node in self._parts[name])}
-        groups = [{claim, *group} for group in self.questions.subject.claim(claim).rests_on]
+        groups = [{claim, *group} for group in rests_on]
         first = {claim, *used}
         apart, every = [first | {name} for name in strangers], first.union(more, strangers, *groups)
         return [*groups, first, first | countless, *apart, every, every | self._plain]
@@ -144,6 +207,14 @@ class GoalProver:
         if (action, plain) not in self._frames:  # what has fallen since may be assumed no longer
             self._frames[action, plain] = frame_of(self.questions, action, plain)
         return self._frames[action, plain]
+
+    def _in_parts(self, action: str, assumed: Sequence[str], within: bool, lemmas: Mapping[str, Term]) -> Premises:
+        premises = self.questions.premises(action, assumed, within)
+        return self._premises.of(evolve(premises, terms={**premises.terms, **lemmas}))
+
+    @functools.cached_property
+    def _premises(self) -> PremiseParts:
+        return PremiseParts(Parts(self._substitution), self.questions.read.expression)
 
     def short(self, assumed: Sequence[str]) -> set[str]:
         """The invariants that say little."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading.goals.frame import Frame
+from kraftcheck.solvers.smt.reading.goals.parts import Parts
+from kraftcheck.solvers.smt.reading.goals.premises import PremiseParts
 from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
 
 
 def by_parts(questions: Questions, premises: Premises, effort: Effort, frame: Frame | None = None) -> GoalProof:
     """What proves goals of a theory from some premises, and what a step leaves as it is."""
     substitution = Substitution(questions.subject.program.graph)
-    return GoalProof(substitution, (premises,), effort, frame or Frame())
+    parts = PremiseParts(Parts(substitution), questions.read.expression)
+    return GoalProof(substitution, (parts.of(premises),), parts, effort, frame or Frame())
 
 
 def proves(questions: Questions, obligation: Obligation, premises: Premises, effort: Effort) -> bool:

@@ -25,7 +25,6 @@ from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions
 from kraftcheck.solvers.smt.reading.goals.cases import Cases
 from kraftcheck.solvers.smt.reading.goals.conjuncts import MOST, Conjuncts
 from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
-from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
 from kraftcheck.solvers.smt.reading.goals.replacement import consequences
 from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD
@@ -262,9 +261,9 @@ def test_the_frame_of_a_step_is_what_no_such_step_changes(action: str, words: se
 def test_a_proof_rests_on_what_its_frame_rests_on() -> None:
     """The core of a proof names the premises of the frame, and the guards by which parts were made simpler."""
     of, questions = endless(), Questions(endless())
-    substitution, premises = Substitution(of.program.graph), questions.premises("fence", [])
+    premises = questions.premises("fence", [])
     frame = Frame(core=frozenset({"invariant: of the frame"}))
-    found = GoalProof(substitution, (premises,), EFFORT, frame).answer([of.program.graph.constant(True)])
+    found = by_parts(questions, premises, EFFORT, frame).answer([of.program.graph.constant(True)])
     guards = {name for name in premises.terms if name.startswith(GUARD)}
     assert guards
     assert {*found.core} == {"invariant: of the frame"} | guards

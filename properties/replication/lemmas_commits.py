@@ -80,7 +80,8 @@ def _of_any_number_of_epochs(setting: Setting) -> tuple[Property, ...]:
                           "lemma-ends-within-log", "lemma-history-is-current", "lemma-nobody-is-ahead",
                           "metadata-match"),)),
         always("lemma-commits-leave-no-isr-behind",
-               "nothing is committed later than an epoch that nobody of its ISR, at min ISR, has left behind", _behind,
+               "nothing is committed later than an epoch that nobody of its ISR, at min ISR, has left behind",
+               leave_no_isr_behind,
                rests_on=(("lemma-commits-reach-candidates", "lemma-commits-are-applied", "lemma-nobody-is-ahead",
                           "lemma-history-is-current"),)),
     )  # fmt: skip
@@ -243,7 +244,9 @@ def commits_are_applied(s: Replication) -> Conjuncts:
     return {"the epoch exists": s.commit_epoch <= s.leader_epoch, **each_record(s.brokers, applied)}
 
 
-def _behind(s: Replication) -> Conjuncts:
+def leave_no_isr_behind(s: Replication) -> Conjuncts:
+    """While nobody of an ISR at min ISR has left its epoch behind, no later leader has committed anything."""
+
     def nothing_later(n: Word, epoch: Word, leader: Word) -> Truth:
         v = _once_it_leads(s, n, epoch, leader)
         return implies(all_of(v.able, negate(v.stuck(s)), negate(s.lossy)), s.commit_epoch <= epoch)

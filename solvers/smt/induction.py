@@ -32,7 +32,7 @@ from kraftcheck.solvers.smt.queries import (
 )
 from kraftcheck.solvers.smt.runs.starts import check_described
 from kraftcheck.solvers.smt.theory import Theory
-from kraftcheck.solvers.smt.worker import ProofWorker, TheoryBuilder, proof_worker, rests_on
+from kraftcheck.solvers.smt.worker import ProofWorker, TheoryBuilder, cites, proof_worker, rests_on
 
 CHUNK = 10
 """Obligations given to a worker at a time."""
@@ -100,8 +100,8 @@ class Proof:
 
     def idle_lemmas(self) -> list[str]:
         """Proven lemmas that no proof of another claim used."""
-        cited = {name for obligation, a in self.answers.items() for name in rests_on(a) if name != obligation.claim}
-        return sorted(self.theory.lemmas.intersection(self.claims) - cited - set(self.unproven))
+        cited = {name for obligation, a in self.answers.items() for name in cites(a) if name != obligation.claim}
+        return sorted(lemma for lemma in self.theory.lemmas.intersection(self.claims) - cited if self.inductive(lemma))
 
     def bounded(self) -> list[str]:
         """Fields whose bound a step might leave, so that such steps are left out: what the proof is bounded by."""

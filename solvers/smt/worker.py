@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import define, evolve
 
 from kraftcheck.model.language.system import Property
+from kraftcheck.properties.kinds import STAYS
 from kraftcheck.solvers.smt.queries import (
     AFTER,
     DOMAINS,
@@ -32,6 +33,7 @@ from kraftcheck.solvers.smt.queries import (
     ObligationAnswer,
     Questions,
 )
+from kraftcheck.solvers.smt.reading.goals.premises import STEP
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory
@@ -175,3 +177,9 @@ def rests_on(answer: ObligationAnswer) -> list[str]:
     """The invariants that a proof used."""
     names = (name.removeprefix(group) for group in (PREMISE, AFTER) for name in answer.core if name.startswith(group))
     return [*dict.fromkeys(names)]
+
+
+def cites(answer: ObligationAnswer) -> list[str]:
+    """The claims that a proof used: the invariants, and what was proven of the step."""
+    names = (name.removeprefix(STEP).removesuffix(STAYS) for name in answer.core if name.startswith(STEP))
+    return [*dict.fromkeys([*rests_on(answer), *names])]

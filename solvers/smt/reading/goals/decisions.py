@@ -35,7 +35,7 @@ class Decisions:
     Attributes:
         substitution: of the graph.
         sets: sets that are decided: the truth that a bound place, the first, is a member, and the name of the set.
-        arguments: of the action; these are asked for as members too.
+        arguments: of the action; those that are places are asked for as members too.
     """
 
     substitution: Substitution
@@ -47,7 +47,7 @@ class Decisions:
 
     def __attrs_post_init__(self) -> None:
         """Note what it is for an argument to be a member."""
-        self._note(self.arguments)
+        self._note(argument for argument in self.arguments if not argument.is_truth and argument.lo >= 0)
 
     def named(self, term: Term) -> Term:
         """A term with the same name for each decision wherever it is in it, or in another one."""

@@ -19,7 +19,11 @@ from kraftcheck.model.systems.replication.system import unsettled_actions
 from kraftcheck.properties.catalogue import REPLICATION
 from kraftcheck.properties.kinds import always, sometimes
 from kraftcheck.properties.replication.leaders import each_led
-from kraftcheck.properties.replication.lemmas_commits import commits_are_applied, nothing_after
+from kraftcheck.properties.replication.lemmas_commits import (
+    commits_are_applied,
+    leave_no_isr_behind,
+    nothing_after,
+)
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.samples import one_in
@@ -92,6 +96,7 @@ def told_apart(s: Replication) -> Conjuncts:
 
 COMMITS = (
     always("lemma-commits-are-applied", "as in proofs", commits_are_applied),
+    always("lemma-commits-leave-no-isr-behind", "as in proofs", leave_no_isr_behind),
     always("lemma-leaders-hold-committed", "as in proofs", leaders_hold_committed),
     always("no-commit-after", "what is under way tells no more than the newest commit", told_apart),
     sometimes("commit-in-a-later-epoch", "a later leader has committed", lambda s: s.commit_epoch > 0),
@@ -100,10 +105,22 @@ COMMITS = (
 """Claims about the newest epoch with a commit, and what shows that it matters."""
 
 
-@pytest.mark.parametrize(("rules", "lemmas"), [("fixed", "Holds"), ("fixed+hw-advances-under-min-isr", "Refuted")])
-def test_the_newest_epoch_with_a_commit_is_as_lemmas_say(rules: str, lemmas: str) -> None:
-    """In every state of two brokers the lemmas hold by the right rules, and not where what is below min ISR commits."""
+LEMMAS = {claim.id for claim in COMMITS if claim.kind == "always"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "bounds", "refuted"), [
+        ("fixed", {}, set()),
+        ("fixed", {"min-isr": 1}, set()),
+        ("fixed+hw-advances-under-min-isr", {}, LEMMAS - {"lemma-commits-leave-no-isr-behind"}),
+        ("fixed+unfence-rejoins-isr", {"min-isr": 1}, LEMMAS),
+    ], ids=["right", "right, min ISR 1", "commits below min ISR", "rejoins, min ISR 1"],
+)  # fmt: skip
+def test_the_newest_epoch_with_a_commit_is_as_lemmas_say(
+    rules: str, bounds: Mapping[str, int], refuted: set[str]
+) -> None:
+    """In every state of two brokers the lemmas hold by the right rules, and there is a defect that breaks each."""
     system = evolve(UNSETTLED, properties=lambda _: COMMITS)
-    verdicts = {v.claim: type(v.verdict).__name__ for v in explored(system, setting(rules, {})).verdicts}
-    wanted = {claim.id: lemmas if claim.kind == "always" else "Holds" for claim in COMMITS}
+    verdicts = {v.claim: type(v.verdict).__name__ for v in explored(system, setting(rules, bounds)).verdicts}
+    wanted = {claim.id: "Refuted" if claim.id in refuted else "Holds" for claim in COMMITS}
     assert {claim: verdicts[claim] for claim in wanted} == wanted

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 import random
 from collections.abc import Callable, Iterator
-from collections.abc import Sequence as Sequence_
 from copy import deepcopy
 from typing import Any
 
 import pytest
-from attrs import frozen
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kraftcheck as kc
 from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.language.sequences import Sequence, every
-from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.model.language.sequences import every
+from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions
@@ -31,6 +27,7 @@ from kraftcheck.solvers.smt.reading.quantified.engine import GUARD
 from kraftcheck.solvers.smt.theory import theory
 from tests.shared.any_number import LEASE, lease
 from tests.shared.interpretation import Places
+from tests.solvers.smt.reading.goals.drawing import Drawing, drawing, interpretations
 from tests.solvers.smt.reading.goals.proving import by_parts, proves
 from tests.solvers.smt.reading.test_premises import ACTIONS, COUNT, endless, most_of_each
 from tests.solvers.smt.reading.worlds import meaning
@@ -85,61 +82,6 @@ def test_all_parts_hold_just_where_the_goal_does(action: str) -> None:
             for case in some:
                 assert all(world.value(one) for one in cutter.cut(case, 1)) == bool(world.value(case)), claim
     assert True in values
-
-
-PLACES = 3
-"""Places of the sequence of drawn claims; words name one of them, or -1."""
-
-
-@frozen
-class Drawing:
-    """Draws claims about one sequence of truths and two words.
-
-    Attributes:
-        graph, dice: of the claims, and what chooses.
-        bits, words: what they speak of.
-    """
-
-    graph: Graph
-    dice: random.Random
-    bits: Sequence
-    words: tuple[Term, Term]
-
-    def claim(self, depth: int, *places: Any) -> Any:
-        """A claim that may depend on some places; parts that depend on none bind places of the same number."""
-        if depth == 0:
-            return self._atom(places)
-        deeper = functools.partial(self.claim, depth - 1, *places)
-        match self.dice.randrange(7):
-            case 0 | 1:
-                return every(self.graph, lambda place: self.claim(depth - 1, *places, place))
-            case 2:
-                return all_of(deeper(), deeper())
-            case 3 | 4:
-                return any_of(deeper(), deeper())
-            case 5:
-                return negate(deeper())
-            case _:
-                return choose(self.claim(depth - 1), deeper(), deeper())
-
-    def _atom(self, places: Sequence_[Any]) -> Any:
-        at = self.dice.choice([*places, self.dice.choice(self.words)])
-        other = self.dice.choice([*self.words, self.dice.randrange(PLACES)])
-        return self.dice.choice([self.bits.at(at), at == other])
-
-
-def drawing(seed: int) -> Drawing:
-    """A drawing by a seed."""
-    graph = Graph()
-    words = graph.variable("first", -1, PLACES - 1), graph.variable("second", -1, PLACES - 1)
-    return Drawing(graph, random.Random(seed), Sequence.of_state(graph, "bits", 0, 1, truths=True), words)
-
-
-def interpretations(of: Drawing) -> Iterator[Places]:
-    """Every meaning of the two words, with random truths."""
-    for first, second in itertools.product(range(-1, PLACES), repeat=2):
-        bits = [of.dice.randrange(2) for _ in range(PLACES)]
-        yield Places(PLACES, {"bits": bits, "first": [first], "second": [second]})
 
 
 @settings(max_examples=150, deadline=None)

@@ -1,0 +1,195 @@
+"""Proofs from lemmas about steps: of anything that a step decides of which they hold."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence as Sequence_
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+import kraftcheck as kc
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.sequences import Sequence, every, symbol_of
+from kraftcheck.model.language.terms import Term
+from kraftcheck.model.language.words import all_of, any_of, choose
+from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.smt.induction import prove
+from kraftcheck.solvers.smt.places import Substitution
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, ObligationAnswer, Questions
+from kraftcheck.solvers.smt.reading.goals import decisions
+from kraftcheck.solvers.smt.reading.goals.decisions import Decisions, decided_sets
+from kraftcheck.solvers.smt.reading.goals.premises import STEP
+from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
+from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
+from kraftcheck.solvers.smt.theory import Theory, theory
+from tests.shared.any_number import LEASE, Lease, lease
+from tests.shared.interpretation import Places
+from tests.solvers.smt.reading.goals.drawing import Drawing, drawing, interpretations
+
+EFFORT = Effort(timeout=30)
+LEMMA, FALSE = "lemma-who-is-fenced-does-not-lead", "lemma-nobody-is-fenced"
+UNFENCED, UNFENCED_STAYS = "leader-unfenced", "lemma-unfenced stays"
+
+
+def _does_not_lead(step: kc.Step) -> kc.Truth:
+    """It says all that is needed of a step: who leads is not fenced by it, and who begins to lead is not fenced."""
+    before, after = step.before, step.after
+    new = after.fenced.minus(before.fenced)
+    begins = kc.negate(after.leader == before.leader)
+    return kc.all_of(kc.negate(new.has(after.leader)),
+                     kc.implies(begins, kc.negate(after.fenced.has(after.leader))))  # fmt: skip
+
+
+def _is_unfenced(state: Lease) -> kc.Truth:
+    return kc.negate(state.fenced.has(state.leader))
+
+
+def with_lemmas(
+    rests_on: Sequence_[str], system: kc.System = LEASE, decided: Sequence_[str] = ("fenced",)
+) -> kc.System:
+    """A lease whose invariant rests on lemmas about steps, one of which is false, and on what is decided of a step."""
+    unfenced = kc.always(UNFENCED, "a fenced broker does not lead",
+                         _is_unfenced, rests_on=(tuple(rests_on),))  # fmt: skip
+    lemmas = [
+        kc.step(LEMMA, "who is fenced does not lead", _does_not_lead),
+        kc.step(FALSE, "nobody is fenced", lambda step: step.after.fenced.is_empty()),
+        kc.always("lemma-unfenced", "as the invariant", _is_unfenced),
+    ]
+    return evolve(system, properties=[unfenced], lemmas=lemmas, decided=tuple(decided))
+
+
+def of_any(system: kc.System) -> Theory:
+    """The theory of any number of brokers."""
+    return theory(system, system.setting(None, {"brokers": ANY}, proof=True))
+
+
+def answer(system: kc.System, action: str, *assumed: str) -> ObligationAnswer:
+    """The answer to whether the invariant stays, where some may be assumed."""
+    asked = GoalProver(Questions(of_any(system)), EFFORT, time.monotonic)
+    return asked.from_before(Obligation(UNFENCED, action), (), (), (), assumed)
+
+
+@pytest.mark.parametrize("action", ["fence", "unfence"])
+def test_a_claim_is_proven_from_a_lemma_about_the_step(action: str) -> None:
+    """The proof names the lemma, and the invariants by which the lemma was proven."""
+    system = with_lemmas([LEMMA])
+    found = answer(system, action, UNFENCED, "lemma-unfenced")
+    of_lemma = GoalProver(Questions(of_any(system)), EFFORT, time.monotonic).from_before(
+        Obligation(LEMMA, action), (), (), (), [UNFENCED, "lemma-unfenced"]
+    )
+    assert (found.result, of_lemma.result) == (PROVEN, PROVEN)
+    assert STEP + LEMMA in found.core
+    assert {*of_lemma.core} <= {*found.core}
+
+
+def test_a_lemma_that_is_not_proven_proves_nothing() -> None:
+    """What no step keeps is not assumed of one: the claim is proven without it, or not at all."""
+    right, wrong = (answer(with_lemmas([FALSE], system), "fence", UNFENCED) for system in (LEASE, lease(forgets=True)))
+    assert right.result == PROVEN
+    assert STEP + FALSE not in right.core
+    assert wrong.result != PROVEN
+
+
+def test_what_is_decided_is_anything_but_for_the_lemmas() -> None:
+    """Without a lemma that holds nothing is proven of any outcome, though all of it is of the outcome that there is."""
+    of = of_any(with_lemmas([LEMMA]))
+    questions = Questions(of)
+    premises = questions.premises("fence", [UNFENCED])
+    loose = questions.of_any_outcome("fence", UNFENCED)
+    (exact,) = questions.goals(Obligation(UNFENCED, "fence"))
+    refuted = {name: QuantifiedEngine(premises, EFFORT).refute([goal]).result for name, goal in
+               (("loose", loose), ("exact", exact))}  # fmt: skip
+    assert refuted["exact"] == PROVEN
+    assert refuted["loose"] != PROVEN
+
+
+def test_an_invariant_that_stays_is_a_lemma_about_the_step() -> None:
+    """It is proven from what holds before the step, and the claim rests on that."""
+    found = answer(with_lemmas([UNFENCED_STAYS]), "fence", "lemma-unfenced")
+    assert found.result == PROVEN
+    assert {STEP + UNFENCED_STAYS, "invariant: lemma-unfenced"} <= {*found.core}
+    assert answer(with_lemmas([UNFENCED_STAYS], lease(forgets=True)), "fence", "lemma-unfenced").result != PROVEN
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+def test_a_lemma_of_a_wrong_system_does_not_hide_its_defect(forgets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All claims of the lease are proven with a lemma, which is not idle; and none of them where it forgets leaders."""
+    monkeypatch.setattr(GoalProver, "is_needed", True)
+    system = with_lemmas([LEMMA], lease(forgets))
+    few = theory(system, system.setting(None, {}))
+    proof = prove(lambda: of_any(system), effort=EFFORT, clock=time.monotonic, few=[lambda: few])
+    assert [proof.proven(name) for name in (UNFENCED, LEMMA)] == [not forgets] * 2
+    assert not proof.proven(FALSE)
+    assert LEMMA not in proof.idle_lemmas()
+
+
+def test_a_field_that_is_none_cannot_be_decided() -> None:
+    """A system that names another field is refused, with the nearest names."""
+    with pytest.raises(SystemFault, match=r"lease: 'fence' is decided, and no field; .*fenced"):
+        of_any(with_lemmas([LEMMA], decided=["fence"]))
+
+
+def with_names(world: Places, of: Drawing, sets: Sequence_[tuple[Term, Term]]) -> Places:
+    """An interpretation in which each name means the word, or the set, that it is for."""
+    graph, words = of.graph, dict(world.words)
+    for name in graph.variables:
+        if name.startswith("decision "):
+            words[name] = [world.value(graph.nodes[int(name.removeprefix("decision "))])]
+    for member, symbol in sets:
+        words[graph.variables[symbol.value]] = [world.value(member, {0: place}) for place in range(world.count)]
+    return Places(world.count, words)
+
+
+def test_a_claim_of_every_decision_holds_of_the_one_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A drawn claim has the same value with names, where these mean the words and the set that they are for."""
+    monkeypatch.setattr(decisions, "LONG", 4)
+    monkeypatch.setattr(decisions, "SHORT", 2)
+    named = Counter[str]()
+    for seed in range(60):
+        of = drawing(seed)
+        argument, symbol = of.graph.variable("argument", 0, 2), decided_set(of, "decided")
+        truths = [of.claim(2) for _ in range(3)]
+        sets = [(member(of, truths[0]), symbol)]
+        whole = claim_about(of, truths, argument)
+        told = Decisions(Substitution(of.graph), sets, [*of.words, argument]).named(whole)
+        named.update({of.graph.variables[n.value].split()[0] for n in closure([told]) if n.op in ("var", "sequence")})
+        for number, world in enumerate(interpretations(of)):
+            meaning = with_names(Places(world.count, {**world.words, "argument": [number % 3]}), of, sets)
+            assert meaning.value(told) == meaning.value(whole)
+    assert min(named["decision"], named["decided"]) > 10
+
+
+def decided_set(of: Drawing, name: str) -> Term:
+    """The name of a set of places."""
+    return symbol_of(Sequence.of_state(of.graph, name, 0, 1, truths=True))
+
+
+def member(of: Drawing, condition: Any) -> Term:
+    """Whether a place is a member of a set that is decided by a condition."""
+    return _decided_by(of, condition).anywhere()
+
+
+def _decided_by(of: Drawing, condition: Any) -> Sequence:
+    return Sequence(of.graph, lambda at: choose(condition, of.bits.at(at), at == of.words[0]))
+
+
+def claim_about(of: Drawing, truths: Sequence_[Any], argument: Term) -> Term:
+    """A claim about the members of the set, and about a word, that the first truth decides."""
+    members, word = _decided_by(of, truths[0]), choose(truths[0], *of.words)
+    each = every(of.graph, lambda place: any_of(members.at(place), word == place))
+    return of.graph.lift(all_of(any_of(truths[1], each), any_of(truths[2], members.at(argument))))
+
+
+def test_a_set_whose_members_depend_on_other_places_has_no_name() -> None:
+    """To ask for another member of it would bind a place anew; nor has a name what is no set of places."""
+    of = drawing(0)
+    simple = Sequence(of.graph, lambda at: any_of(of.bits.at(at), at == of.words[0])).anywhere()
+    deep = Sequence(of.graph, lambda at: every(of.graph, lambda other: any_of(of.bits.at(other), at == other)))
+    symbols = {name: decided_set(of, name) for name in ("simple", "deep")}
+    closed, truth = of.graph.lift(of.claim(1)), of.graph.truth_variable("truth")
+    after, names = {"simple": simple, "deep": deep.anywhere(), "closed": closed}, {**symbols, "closed": truth}
+    assert decided_sets(Substitution(of.graph), after, names) == [(simple, symbols["simple"])]

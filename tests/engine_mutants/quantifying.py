@@ -6,7 +6,7 @@ from tests.engine_mutants.mutant import Killer, Mutant
 from tests.properties import test_broken_for_any, test_broken_proofs
 from tests.solvers.smt import test_worker
 from tests.solvers.smt.reading import test_quantified
-from tests.solvers.smt.reading.goals import test_consequences, test_goals
+from tests.solvers.smt.reading.goals import test_consequences, test_goals, test_outcomes, test_premise_parts
 
 FOLDER = "solvers.smt.reading.quantified"
 
@@ -87,14 +87,41 @@ CUTTING = (
            f"{GOALS_FOLDER}.simplification:_disjunction", "consequences(other, False)", "consequences(other, True)",
            Killer(test_goals.test_a_disjunct_takes_it_that_the_others_fail)),
     Mutant("unproven-part-passes", "A goal is proven though one of its parts is not.",
-           f"{GOALS_FOLDER}.proof:GoalProof._of_all", "if answer.result != PROVEN:", "if False:",
+           f"{GOALS_FOLDER}.proof:GoalProof._of_all", "hard.append(part)", "hard.clear()",
            Killer(test_goals.test_a_goal_is_proven_only_if_all_its_parts_are, (1,))),
+    Mutant("part-of-a-part-left-out", "What is in parts again once it is simpler is asked without the last one.",
+           f"{GOALS_FOLDER}.parts:Parts.of", "once(part for one in parts for part in self._conjuncts_of(one))",
+           "[part for one in parts for part in self._conjuncts_of(one)][:-1]",
+           Killer(test_premise_parts.test_a_claim_holds_just_where_all_its_parts_do)),
     Mutant("frame-unproven", "Every word is said to stay, proven or not.",
            f"{GOALS_FOLDER}.frame:frame_of", "if answer.result == PROVEN:", "if True:",
            Killer(test_goals.test_the_frame_of_a_step_is_what_no_such_step_changes, (1,))),
     Mutant("frame-unnamed", "The premises by which words stay are not among those of a proof.",
            f"{GOALS_FOLDER}.proof:GoalProof.answer", "{*self.frame.core, *guards", "{*guards",
            Killer(test_goals.test_a_proof_rests_on_what_its_frame_rests_on)),
+)  # fmt: skip
+
+ALL_DECISIONS = Killer(test_outcomes.test_a_claim_of_every_decision_holds_of_the_one_there_is)
+
+OUTCOMES = (
+    Mutant("lemma-about-a-step-unproven", "A lemma is assumed of a step, proven or not.",
+           f"{GOALS_FOLDER}.prover:GoalProver._by_lemmas", "if answer.result == PROVEN}", "if True}",
+           Killer(test_outcomes.test_a_lemma_that_is_not_proven_proves_nothing)),
+    Mutant("lemma-about-a-step-rests-on-nothing", "A proof does not rest on what proves the lemmas about the step.",
+           f"{GOALS_FOLDER}.prover:GoalProver._by_lemmas",
+           "union(*(cores[name] for name in answer.core if name in cores))", "union(())",
+           Killer(test_outcomes.test_an_invariant_that_stays_is_a_lemma_about_the_step)),
+    Mutant("part-for-the-whole", "A proof names the parts of what it assumes, which nobody else knows.",
+           f"{GOALS_FOLDER}.proof:GoalProof.answer", "map(self.premises.whole, answer.core)", "answer.core",
+           Killer(test_outcomes.test_a_claim_is_proven_from_a_lemma_about_the_step, (0,))),
+    Mutant("decisions-share-a-name", "Two decisions have one name, and so are the same.",
+           f"{GOALS_FOLDER}.decisions:Decisions._name_of", 'f"decision {term.index}"',
+           'f"decision {int(term.is_truth)}"', ALL_DECISIONS),
+    Mutant("nobody-is-a-member", "Who is nobody is asked for as a member of a set that is decided.",
+           f"{GOALS_FOLDER}.decisions:Decisions.__attrs_post_init__", " and argument.lo >= 0", "", ALL_DECISIONS),
+    Mutant("member-by-another-place", "A set has a name though its members depend on every place.",
+           f"{GOALS_FOLDER}.decisions:decided_sets", "node.op in BINDERS and", "False and",
+           Killer(test_outcomes.test_a_set_whose_members_depend_on_other_places_has_no_name)),
 )  # fmt: skip
 
 FOLLOWING = (

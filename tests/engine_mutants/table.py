@@ -16,7 +16,7 @@ from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.orders import INDEPENDENCE, PROVEN_SYMMETRY, SELECTION
 from tests.engine_mutants.premises import PREMISES
 from tests.engine_mutants.proving import FEW_PARTICIPANTS, INDUCTION, READING, UNROLLING
-from tests.engine_mutants.quantifying import BREAKING, CUTTING, FOLLOWING, QUANTIFIERS
+from tests.engine_mutants.quantifying import BREAKING, CUTTING, FOLLOWING, OUTCOMES, QUANTIFIERS
 from tests.engine_mutants.runs import RUNS_OF_LEVELS
 from tests.engine_mutants.stores import STORES
 from tests.shared.places import DOCS
@@ -60,6 +60,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Proofs by induction": INDUCTION,
     "Quantifiers of Z3": QUANTIFIERS,
     "Goals cut into parts": CUTTING,
+    "Proofs from lemmas about steps": OUTCOMES,
     "Claims that follow from others": FOLLOWING,
     "Bounded runs and k-induction": UNROLLING,
     "Counterexamples with few participants": FEW_PARTICIPANTS,

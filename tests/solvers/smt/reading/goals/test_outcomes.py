@@ -181,7 +181,8 @@ def claim_about(of: Drawing, truths: Sequence_[Any], argument: Term) -> Term:
     """A claim about the members of the set, and about a word, that the first truth decides."""
     members, word = _decided_by(of, truths[0]), choose(truths[0], *of.words)
     each = every(of.graph, lambda place: any_of(members.at(place), word == place))
-    return of.graph.lift(all_of(any_of(truths[1], each), any_of(truths[2], members.at(argument))))
+    asked = any_of(members.at(argument), members.at(of.words[1]))
+    return of.graph.lift(all_of(any_of(truths[1], each), any_of(truths[2], asked)))
 
 
 def test_a_set_whose_members_depend_on_other_places_has_no_name() -> None:

@@ -83,8 +83,13 @@ class Theory:
         return kind.steps[self._positions[claim.removesuffix(STAYS)]]
 
     def rests_on_steps(self, claim: Property) -> list[str]:
-        """The claims about steps that an invariant rests on: lemmas, and that invariants stay."""
-        return rests_on_steps(claim, [*(step.id for step in self.steps), *(of.id + STAYS for of in self.invariants)])
+        """The claims about steps that an invariant rests on: lemmas, and that invariants stay.
+
+        None where nothing is decided: then there are no steps of any outcome.
+        """
+        if self.outcome is None:
+            return []
+        return _of_steps(claim, [*(step.id for step in self.steps), *(of.id + STAYS for of in self.invariants)])
 
     def outcome_truth(self, kind: Kind, claim: str) -> Term:
         """As `step_truth`, of a step of which only lemmas say what it decides."""
@@ -130,12 +135,12 @@ def _outcome(system: System, setting: Setting) -> AnyOutcome | None:
 def _resting_on_steps(invariants: Sequence[Property], steps: Sequence[Property]) -> list[Property]:
     """The invariants that rest on claims about steps, and these."""
     about_steps = {step.id: step for step in (*steps, *map(stays, invariants))}
-    resting = [claim for claim in invariants if rests_on_steps(claim, about_steps)]
-    names = dict.fromkeys(name for claim in resting for name in rests_on_steps(claim, about_steps))
+    resting = [claim for claim in invariants if _of_steps(claim, about_steps)]
+    names = dict.fromkeys(name for claim in resting for name in _of_steps(claim, about_steps))
     return [*resting, *(about_steps[name] for name in names)]
 
 
-def rests_on_steps(claim: Property, steps: Collection[str]) -> list[str]:
+def _of_steps(claim: Property, steps: Collection[str]) -> list[str]:
     """The claims about steps that an invariant rests on, among some."""
     return [*dict.fromkeys(name for group in claim.rests_on for name in group if name in steps)]
 

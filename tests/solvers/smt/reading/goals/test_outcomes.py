@@ -94,6 +94,13 @@ def test_a_lemma_that_is_not_proven_proves_nothing() -> None:
     assert wrong.result != PROVEN
 
 
+def test_where_nothing_is_decided_no_lemma_is_asked() -> None:
+    """A claim that rests on lemmas about steps is proven as any other where the system says not what steps decide."""
+    found = answer(with_lemmas([LEMMA], decided=()), "fence", UNFENCED)
+    assert found.result == PROVEN
+    assert not any(name.startswith(STEP) for name in found.core)
+
+
 def test_what_is_decided_is_anything_but_for_the_lemmas() -> None:
     """Without a lemma that holds nothing is proven of any outcome, though all of it is of the outcome that there is."""
     of = of_any(with_lemmas([LEMMA]))

@@ -63,7 +63,9 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                lambda s: dead(s).size() + s.left.unclean_stops <= setting["unclean-stops"]),
         always("lemma-living-quorum", "min ISR candidates have not stopped uncleanly, less one for each unclean stop",
                lambda s: _living(s, setting),
-               rests_on=(("lemma-living-quorum", "lemma-controller-isr-within-replicas", "lemma-elr-as-configured",
+               rests_on=(("lemma-living-candidates-stay", "lemma-epoch-rises-with-leader", "lemma-deaths-are-counted",
+                          "lemma-elr-as-configured"),
+                         ("lemma-living-quorum", "lemma-controller-isr-within-replicas", "lemma-elr-as-configured",
                           "lemma-controller-elr-within-replicas", "lemma-controller-isr-elr-disjoint",
                           "lemma-controller-elr-empty-at-min-isr", "lemma-controller-leader-in-isr"),)),
     )  # fmt: skip

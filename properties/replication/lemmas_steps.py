@@ -9,7 +9,7 @@ from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.model.systems.replication.state import ACCEPTED, STOPPED_UNCLEAN, Broker
 from kraftcheck.properties.kinds import step
 from kraftcheck.properties.replication.leaders import each_leading
-from kraftcheck.properties.replication.lemmas_logs import asked, candidates, eligible
+from kraftcheck.properties.replication.lemmas_logs import asked, candidates, dead, eligible
 
 STEPS = (
     "lemma-epoch-rises-with-leader", "lemma-candidates-join-by-request", "lemma-elected-were-eligible",
@@ -29,6 +29,7 @@ def lemmas() -> tuple[Property, ...]:
         step("lemma-elected-were-eligible", "who is elected was in ISR or ELR, unless records are lost", _elected),
         step("lemma-change-ends-the-request", "a partition that changes ends the request in flight", _request),
         step("lemma-min-isr-empties-elr", "a step that leaves the ISR at min ISR leaves no ELR", _elr),
+        step("lemma-living-candidates-stay", "who leaves ISR and ELR below min ISR has stopped uncleanly", _living),
         step("lemma-restart-ends-leadership", "who is back leads nothing, and is no candidate after an unclean stop",
              _back),
     )  # fmt: skip
@@ -74,6 +75,13 @@ def _request(step: Step) -> Truth:
 def _elr(step: Step) -> Truth:
     controller = step.after.controller
     return any_of(controller.elr.is_empty(), controller.isr.size() < controller.effective_min_isr())
+
+
+def _living(step: Step) -> Truth:
+    controller = step.after.controller
+    at_min_isr = controller.isr.size() >= controller.effective_min_isr()
+    leave = eligible(step.before).minus(eligible(step.after))
+    return any_of(step.after.lossy, at_min_isr, leave.within(dead(step.before)))
 
 
 def _back(step: Step) -> Conjuncts:

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -63,7 +64,7 @@ def check_certificate(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def _obligations(shown: Certificate, effort: Effort, folder: Path) -> Iterator[dict[str, str]]:
     """Write each obligation, and list it."""
-    for number, one in enumerate(shown.obligations(effort), start=1):
+    for number, one in enumerate(shown.obligations(effort, time.monotonic), start=1):
         claim, action = one.obligation.claim, one.obligation.action
         name = f"{number:04}-{action}-{re.sub(r'[^a-zA-Z0-9]+', '-', claim)[:60]}.smt2"
         write(folder / name, one.text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import multiprocessing
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -68,7 +69,7 @@ def second_opinion(
     Raises:
         EngineDisagreement: when one solver says sat and the other unsat.
     """
-    texts = list(scripts(proof, effort))
+    texts = list(scripts(proof, effort, time.monotonic))
     if place is not None:
         with results("--smt2", Path(place)) as folder:
             for script in texts:

@@ -11,7 +11,7 @@ from attrs import evolve
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.certificates.facts import NeededFacts
 from kraftcheck.solvers.certificates.printer import Printer
-from kraftcheck.solvers.smt.queries import DOMAINS, PREMISE, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.queries import DOMAINS, PREMISE, Clock, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.theory import Theory
 from kraftcheck.solvers.smt.z3terms import conjunction
 
@@ -25,11 +25,12 @@ class ActionQueries:
         within: whether steps that leave the layout are left out, as in all but the obligations about domains.
         asserted: ids of the invariants to assume.
         named: ids of those whose places are of interest, of sequences without end; they are not assumed for that.
-        effort: limits of the queries that choose among instances.
+        effort, clock: limits of the queries that choose among instances, and seconds from any origin.
     """
 
     def __init__(
-        self, of: Theory, action: str, within: bool, asserted: Sequence[str], named: Sequence[str], effort: Effort
+        self, of: Theory, action: str, within: bool, asserted: Sequence[str], named: Sequence[str], effort: Effort,
+        clock: Clock,
     ) -> None:
         # Each action is read anew, so that no more is kept in memory than it needs.
         self.questions, self._printer = Questions(of), Printer()
@@ -37,7 +38,7 @@ class ActionQueries:
         left_out = {f"{PREMISE}{name}" for name in named if name not in asserted}
         truths = {name: truth for name, truth in premises.truths.items() if name not in left_out}
         self._premises = evolve(premises, truths=truths)
-        self._facts = NeededFacts(premises, truths, self.questions.read, effort) if premises.endless() else None
+        self._facts = NeededFacts(premises, truths, self.questions.read, effort, clock) if premises.endless() else None
 
     def text(self, obligation: Obligation, information: Sequence[str] = (), or_capped: bool = False) -> str:
         """One query: its premises by their names, and the denial of what is to be shown; unsatisfiable iff it holds.

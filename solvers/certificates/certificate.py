@@ -16,7 +16,7 @@ from attrs import frozen
 from kraftcheck.solvers.certificates.action_queries import ActionQueries
 from kraftcheck.solvers.certificates.texts import definitions, information
 from kraftcheck.solvers.smt.induction import Proof, obligations
-from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, Clock, Effort, Obligation, Questions
 
 INITIATION_ROLE, CONSECUTION, SAFETY, DOMAIN = "initiation", "consecution", "safety", "domains"
 """What an obligation shows: that a claim holds initially, that an action keeps it, that a step has it, that no field
@@ -60,12 +60,12 @@ class Certificate:
     bounded: tuple[str, ...]
     _proof: Proof
 
-    def obligations(self, effort: Effort) -> Iterator[CertifiedObligation]:
+    def obligations(self, effort: Effort, clock: Clock) -> Iterator[CertifiedObligation]:
         """Every obligation, initiation first; each text is made when it is asked for."""
         theory, named = self._proof.theory, self._proof.assumed()
         wanted = obligations(theory, [*self.invariants, *self.steps, *DOMAINS])
         for (action, within), group in itertools.groupby(wanted, lambda one: (one.action, one.claim not in DOMAINS)):
-            queries = ActionQueries(theory, action, within, self.invariants, named, effort)
+            queries = ActionQueries(theory, action, within, self.invariants, named, effort, clock)
             for obligation in group:
                 role = self._role(obligation)
                 first = information(f"{obligation.claim}, {action}: {role}", "unsat")

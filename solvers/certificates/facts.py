@@ -9,7 +9,7 @@ import z3
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.queries import Effort, Premises
+from kraftcheck.solvers.smt.queries import Clock, Effort, Premises
 from kraftcheck.solvers.smt.reading.sizes import answer
 from kraftcheck.solvers.smt.reading.z3_endless import conjuncts_of
 from kraftcheck.solvers.smt.z3terms import Z3Reader
@@ -22,17 +22,16 @@ class NeededFacts:
         premises: the places of all of them are of interest.
         asserted: those that may be assumed, read into Z3.
         read: reads terms.
-        effort: limits of each query.
+        effort, clock: limits of each query, and seconds from any origin.
     """
 
     def __init__(
-        self, premises: Premises, asserted: Mapping[str, Any], read: Z3Reader, effort: Effort
+        self, premises: Premises, asserted: Mapping[str, Any], read: Z3Reader, effort: Effort, clock: Clock
     ) -> None:
-        self._read, self._facts = read, dict[str, Any]()
+        self._read, self._facts, self._effort, self._clock = read, dict[str, Any](), effort, clock
         self._instances = Instances(premises.names[0].graph)
         self._instances.require(premises.terms.values())
         self._solver = z3.Solver()
-        self._solver.set("timeout", effort.milliseconds())
         self._solver.set("random_seed", effort.seed)
         self._solver.add(*asserted.values())
         self._add(self._instances.facts)
@@ -52,7 +51,7 @@ class NeededFacts:
         added: list[str] = []
         result = answer(
             query, self._solver, self._read, lambda facts: added.extend(self._add(facts)),
-            lambda: [*map(z3.Bool, self._facts)],
+            lambda: [*map(z3.Bool, self._facts)], self._effort.remaining(self._clock),
         )  # fmt: skip
         refuted = result == z3.unsat
         needed = sorted(map(str, self._solver.unsat_core()), key=_number) if refuted else [*self._facts]

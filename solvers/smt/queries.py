@@ -109,6 +109,11 @@ class Effort:
         """The timeout as solvers take it."""
         return max(1, int(self.timeout * 1000))
 
+    def remaining(self, clock: Clock) -> Callable[[], int]:
+        """The milliseconds that are left at each call, of a query that begins now; 0 or less once its time is up."""
+        until = clock() + self.timeout
+        return lambda: int(1000 * (until - clock()))
+
 
 @frozen
 class Premises:

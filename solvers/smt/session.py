@@ -59,7 +59,7 @@ class SolverSession:
         self._part = ALONE if premises.endless() else PARTS[effort.solver]
         self._engine: SolverEngine | EndlessEngine
         if premises.endless():
-            self._engine = EndlessEngine(premises, effort, questions.read)
+            self._engine = EndlessEngine(premises, effort, questions.read, clock)
         else:
             self._engine = (BitwuzlaEngine if effort.solver == "bitwuzla" else Z3Engine)(premises, effort)
 

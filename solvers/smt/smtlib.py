@@ -12,7 +12,7 @@ from attrs import frozen
 
 from kraftcheck.solvers.certificates.action_queries import ActionQueries
 from kraftcheck.solvers.smt.induction import Proof
-from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Effort, Obligation
+from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Clock, Effort, Obligation
 
 SECOND_SOLVERS = ("bitwuzla", "cvc5", "z3")
 """Python packages that can be asked as well; Z3 where it was not the first."""
@@ -40,7 +40,7 @@ class Script:
         return f"{self.obligation.action}--{self.obligation.claim}.smt2"
 
 
-def scripts(proof: Proof, effort: Effort) -> Iterator[Script]:
+def scripts(proof: Proof, effort: Effort, clock: Clock) -> Iterator[Script]:
     """Every query of a proof, with the invariants that it may assume in the end.
 
     What was proven of a claim before that fell is left out: it may have rested on others that fell.
@@ -48,7 +48,7 @@ def scripts(proof: Proof, effort: Effort) -> Iterator[Script]:
     assumed = proof.assumed()
     wanted = [o for o, answer in proof.answers.items() if o.claim not in proof.unproven or answer.result != PROVEN]
     for (action, within), group in itertools.groupby(wanted, lambda one: (one.action, one.claim not in DOMAINS)):
-        queries = ActionQueries(proof.theory, action, within, assumed, assumed, effort)
+        queries = ActionQueries(proof.theory, action, within, assumed, assumed, effort, clock)
         for obligation in group:
             comment = f"; {obligation.claim}, {action}: unsat means proven"
             yield Script(obligation, queries.text(obligation, [comment]))

@@ -15,7 +15,7 @@ tells what else is needed: what the bounds said by themselves.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from attrs import define, evolve
 
@@ -31,15 +31,20 @@ from kraftcheck.solvers.smt.queries import (
     Effort,
     Obligation,
     ObligationAnswer,
+    Premises,
     Questions,
 )
 from kraftcheck.solvers.smt.reading.goals.premises import STEP
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
+from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory
 
 TheoryBuilder = Callable[[], Theory]
 """Makes the theory anew in a worker process; it must be picklable."""
+
+SHARES = (0.25, 0.25, 1)
+"""Of the time of a query, what each seed has: what takes one seed minutes takes another seconds."""
 
 FEW_SECONDS = 10.0
 """How long a query with few participants may take: it only saves time."""
@@ -132,10 +137,24 @@ class ProofWorker:
         if used is None:
             return None
         first = {obligation.claim, *used, *self._strangers(assumed)}
-        for chosen in (first, first | self._goals.short(assumed)):
-            session = self._session(obligation.action, [name for name in assumed if name in chosen])
-            if (answer := session.ask(obligation)).result == PROVEN:
-                return answer
+        return self._from_choices(obligation, (first, first | self._goals.short(assumed)), assumed)
+
+    def _from_choices(
+        self, obligation: Obligation, choices: Sequence[Collection[str]], assumed: Sequence[str]
+    ) -> ObligationAnswer | None:
+        """A proof from one of some choices of invariants, by one of several seeds."""
+        chosen = [[name for name in assumed if name in choice] for choice in choices]
+        open_premises = [self.questions.premises(obligation.action, names) for names in chosen]
+        for number, share in enumerate(SHARES):
+            effort = evolve(self.effort, seed=self.effort.seed + number, timeout=self.effort.timeout * share)
+            undecided = list[Premises]()
+            for premises in open_premises:
+                answer = SolverSession(self.questions, premises, effort, self.clock).ask(obligation)
+                if answer.result == PROVEN:
+                    return answer
+                if answer.reason != NOT_SHOWN:  # premises that are too weak are so for every seed
+                    undecided.append(premises)
+            open_premises = undecided
         return None
 
     def _is_in_parts(self, obligation: Obligation, used: Sequence[str] | None) -> bool:

@@ -25,6 +25,9 @@ AT_A_TIME = 4
 Value = Callable[[Term], int]
 """The value of a term in a model."""
 
+Remaining = Callable[[], int]
+"""The milliseconds that a query still has, all its rounds together."""
+
 
 @frozen
 class Sized:
@@ -49,31 +52,40 @@ class Sized:
 
 def answer(
     query: Instances, solver: z3.Solver, read: Z3Reader, say: Callable[[Sequence[Term]], Any],
-    literals: Callable[[], Sequence[Any]],
+    literals: Callable[[], Sequence[Any]], remaining: Remaining,
 ) -> Any:
-    """The solver's answer to a query, once no axiom contradicts its model.
+    """The solver's answer to a query, once no axiom contradicts its model; unknown where its time is up before.
 
     Args:
         query: what is to be said; it learns what the axioms say.
         solver, read: the solver, and how it reads terms.
         say: asserts facts.
         literals: what is assumed beside what is asserted.
+        remaining: how long the rounds may still take; each has its own models, and there may be thousands.
     """
     said = 0
     while True:
         say(query.facts[said:])
         said = len(query.facts)
-        result = solver.check(*literals())
+        result = _check(solver, literals(), remaining)
         if result != z3.sat:
             return result
         value = value_in(solver.model(), read)
         sized = _all_sized(query, value)
-        blamed, counted = _blamed(query, sized, solver, read, literals())
+        blamed, counted = _blamed(query, sized, solver, read, literals(), remaining)
         if counted is not None:
             # The model whose sets have as many members as it names: what contradicts that one is no guess of a size.
             value, sized = counted, _all_sized(query, counted)
         if not any(_refined(query, some, value) for some in (blamed, sized) if some):
             return z3.sat
+
+
+def _check(solver: z3.Solver, literals: Sequence[Any], remaining: Remaining) -> Any:
+    milliseconds = remaining()
+    if milliseconds <= 0:
+        return z3.unknown
+    solver.set("timeout", milliseconds)
+    return solver.check(*literals)
 
 
 def _all_sized(query: Instances, value: Value) -> list[Sized]:
@@ -93,7 +105,8 @@ def _live(query: Instances, value: Value) -> list[Term]:
 
 
 def _blamed(
-    query: Instances, sized: list[Sized], solver: z3.Solver, read: Z3Reader, literals: Sequence[Any]
+    query: Instances, sized: list[Sized], solver: z3.Solver, read: Z3Reader, literals: Sequence[Any],
+    remaining: Remaining,
 ) -> tuple[list[Sized], Value | None]:
     """The sets that cannot all have as many members as a model names; none, and a model, where all can."""
     solver.push()
@@ -105,7 +118,7 @@ def _blamed(
         mark = z3.Bool(f"size {number}", read.context)
         solver.add(z3.Implies(mark, read.expression(one.term) == len(one.members)))
         marks[str(mark)] = one
-    result = solver.check(*literals, *(z3.Bool(mark, read.context) for mark in marks))
+    result = _check(solver, [*literals, *(z3.Bool(mark, read.context) for mark in marks)], remaining)
     core = {str(mark) for mark in solver.unsat_core()} if result == z3.unsat else set(marks)
     counted = value_in(solver.model(), read) if result == z3.sat else None
     solver.pop()

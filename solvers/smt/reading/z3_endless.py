@@ -9,19 +9,22 @@ import z3
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises
+from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Clock, Effort, Premises
 from kraftcheck.solvers.smt.reading.sizes import answer
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 NOT_SHOWN = "no state is shown where sequences have no end"
 """Why what is not proven of them is undecided: their instances do not refute it, which makes no counterexample."""
 
+TIMEOUT = "timeout"
+"""The reason that Z3 gives too."""
+
 
 class EndlessEngine:
     """Z3 with instances of the claims about every place."""
 
-    def __init__(self, premises: Premises, effort: Effort, read: Z3Reader) -> None:
-        self._premises, self._effort, self._read = premises, effort, read
+    def __init__(self, premises: Premises, effort: Effort, read: Z3Reader, clock: Clock) -> None:
+        self._premises, self._effort, self._read, self._clock = premises, effort, read, clock
         self._instances = Instances(premises.names[0].graph)
         self._instances.require(premises.terms.values())
         self._assumed = {
@@ -31,7 +34,6 @@ class EndlessEngine:
 
     def _begin(self) -> None:
         self._solver = z3.Solver(ctx=self._read.context)
-        self._solver.set("timeout", self._effort.milliseconds())
         self._solver.set("random_seed", self._effort.seed)
         if self._effort.minimise:
             self._solver.set("core.minimize", True)
@@ -47,11 +49,13 @@ class EndlessEngine:
         shared = {self._assumed[conjunct.index] for conjunct in conjuncts if conjunct.index in self._assumed}
         if not open_conjuncts:
             return SolverAnswer(PROVEN, core=tuple(sorted(shared)))
-        query = self._denial(open_conjuncts)
+        query, remaining = self._denial(open_conjuncts), self._effort.remaining(self._clock)
         self._solver.push()
-        result = answer(query, self._solver, self._read, self._assert, lambda: self._literals)
+        result = answer(query, self._solver, self._read, self._assert, lambda: self._literals, remaining)
         core = tuple(self._tracked[str(mark)] for mark in self._solver.unsat_core()) if result == z3.unsat else ()
-        reason = self._solver.reason_unknown() if result == z3.unknown else NOT_SHOWN
+        reason = NOT_SHOWN
+        if result == z3.unknown:
+            reason = TIMEOUT if remaining() <= 0 else self._solver.reason_unknown()
         self._solver.pop()
         if result == z3.unsat:
             return SolverAnswer(PROVEN, core=tuple(sorted({*core, *shared})))

@@ -22,7 +22,16 @@ from kraftcheck.solvers.certificates.action_queries import ActionQueries
 from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, PROVEN, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.queries import (
+    DOMAINS,
+    INITIATION,
+    PROVEN,
+    UNDECIDED,
+    Clock,
+    Effort,
+    Obligation,
+    Questions,
+)
 from kraftcheck.solvers.smt.reading.sizes import Value, answer, refine
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.smtlib import second_answer
@@ -140,7 +149,7 @@ def satisfiable(world: Places, truths: list[Term], instances: Instances) -> bool
     say(truths)
     query = instances.branch()
     query.facts = [*instances.facts]
-    return bool(answer(query, solver, read, say, list) == z3.sat)
+    return bool(answer(query, solver, read, say, list, lambda: 60_000) == z3.sat)
 
 
 def table(read: Z3Reader, world: Places, node: Term) -> Any:
@@ -159,11 +168,11 @@ def any_elections(rules: str = "fixed") -> Theory:
     return theory(chosen.system, chosen.setting)
 
 
-def session(of: Theory, action: str, timeout: float = 60.0) -> SolverSession:
+def session(of: Theory, action: str, timeout: float = 60.0, clock: Clock = time.monotonic) -> SolverSession:
     """A session about an action that may assume every invariant."""
     questions = Questions(of)
     premises = questions.premises(action, [claim.id for claim in of.invariants])
-    return SolverSession(questions, premises, Effort(timeout=timeout), time.monotonic)
+    return SolverSession(questions, premises, Effort(timeout=timeout), clock)
 
 
 SAMPLE = ("isr-within-replicas", "leader-in-isr", "elr-within-replicas", "leader-active", "clean-candidate-kept")
@@ -180,6 +189,14 @@ def test_elections_of_any_number_of_brokers_are_proven() -> None:
     false = of.program.graph.constant(False)
     for possible in (solver, initially):
         assert possible._check(Questions(of).read.expression(false), [false]).result != PROVEN
+
+
+def test_the_time_of_a_query_is_that_of_all_its_rounds() -> None:
+    """A query that needs several rounds is undecided where these together take longer than a query may."""
+    of, asked, seconds = any_elections(), Obligation("elr-empty-at-min-isr", "assign"), itertools.count(step=20)
+    assert session(of, "assign").ask(asked).result == PROVEN
+    hurried = session(of, "assign", clock=lambda: next(seconds)).ask(asked)
+    assert (hurried.result, hurried.reason) == (UNDECIDED, "timeout")
 
 
 @pytest.mark.slow
@@ -203,7 +220,7 @@ def test_cvc5_confirms_queries_for_any_number() -> None:
     wanted = [o for o in obligations(of, [claim.id for claim in of.claims]) if o.claim not in DOMAINS]
     actions = {o.action: [one for one in wanted if one.action == o.action] for o in wanted}
     for action, asked in actions.items():
-        queries = ActionQueries(of, action, True, named, named, effort)
+        queries = ActionQueries(of, action, True, named, named, effort, time.monotonic)
         sample = [queries.text(one) for one in asked[::9]]
         assert {second_answer("cvc5", text, effort) for text in sample} == {"unsat"}, action
     possible = sample[0].partition("(assert")[0] + "(check-sat)\n"

@@ -106,7 +106,7 @@ def test_other_solvers_read_the_queries() -> None:
     """Z3 and cvc5 refute a query about endless logs from its text, and do not without its denial."""
     of, asked = subject(), Obligation("watermark-within-log", "fetch")
     names = [claim.id for claim in of.invariants]
-    text = ActionQueries(of, "fetch", True, names, names, EFFORT).text(asked)
+    text = ActionQueries(of, "fetch", True, names, names, EFFORT, time.monotonic).text(asked)
     assert [second_answer(solver, text, EFFORT) for solver in ("z3", "cvc5")] == ["unsat", "unsat"]
     open_text = "\n".join(line for line in text.splitlines() if ":named |denial " not in line)
     assert second_answer("z3", open_text, EFFORT) == "sat"
@@ -125,7 +125,7 @@ def said(entries: tuple[int, ...], other: tuple[int, ...], goal: Callable[[Any, 
     read, terms = Z3Reader(), tuple(sequence.symbol for sequence in names if sequence.symbol is not None)
     known = {name: read.expression(term) for name, term in holds.items()}
     given_ = Premises(known, tuple(map(read.expression, terms)), terms, len(terms), holds)
-    return EndlessEngine(given_, EFFORT, read).refute([graph.lift(goal(*logs))]).result == PROVEN
+    return EndlessEngine(given_, EFFORT, read, time.monotonic).refute([graph.lift(goal(*logs))]).result == PROVEN
 
 
 def agrees(entries: tuple[int, ...], other: tuple[int, ...], what: Callable[[Any, Any], Any]) -> None:

@@ -57,7 +57,7 @@ def said(words: tuple[int, ...], goal: Callable[[Any], Any]) -> bool:
     read = Z3Reader()
     known = {name: read.expression(term) for name, term in holds.items()}
     given_ = Premises(known, (read.expression(history.symbol),), (history.symbol,), 1, holds)
-    return EndlessEngine(given_, EFFORT, read).refute([graph.lift(goal(history))]).result == PROVEN
+    return EndlessEngine(given_, EFFORT, read, time.monotonic).refute([graph.lift(goal(history))]).result == PROVEN
 
 
 def _below(history: Any, epoch: int, leader: int) -> Truth:
@@ -108,7 +108,7 @@ def test_initially_only_the_first_epoch_has_a_leader() -> None:
     premises = questions.premises(INITIATION, ())
 
     def shown(claim: Callable[[Word], Truth]) -> bool:
-        engine = EndlessEngine(premises, EFFORT, questions.read)
+        engine = EndlessEngine(premises, EFFORT, questions.read, time.monotonic)
         return engine.refute([graph.lift(every(graph, claim))]).result == PROVEN
 
     assert shown(lambda epoch: word_at(symbol, epoch) == choose(epoch == 0, 0, NO_LEADER))

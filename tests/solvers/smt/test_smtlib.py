@@ -38,7 +38,7 @@ def test_a_second_solver_confirms_every_answer(solver: str) -> None:
     pytest.importorskip(solver)
     found = proof()
     wanted = {PROVEN: "unsat", REFUTED: "sat"}
-    sample = list(scripts(found, EFFORT))[:: 4 if solver == "bitwuzla" else 14]
+    sample = list(scripts(found, EFFORT, time.monotonic))[:: 4 if solver == "bitwuzla" else 14]
     assert {found.answers[one.obligation].result for one in sample} == {PROVEN, REFUTED}
     for one in sample:
         assert second_answer(solver, one.text, EFFORT) == wanted[found.answers[one.obligation].result], one.name
@@ -85,7 +85,7 @@ def test_no_answer_of_the_second_solver_is_unknown() -> None:
     """cvc5 and bitwuzla say unknown where their time is up, never anything else."""
     subject = theory(toys.TWO_PHASE, toys.TWO_PHASE.setting("9"))
     found = prove(lambda: subject, effort=EFFORT, clock=time.monotonic)
-    one = max(scripts(found, EFFORT), key=lambda script: len(script.text))
+    one = max(scripts(found, EFFORT, time.monotonic), key=lambda script: len(script.text))
     for solver in filter(smtlib.installed, SECOND_SOLVERS):
         assert second_answer(solver, one.text, evolve(EFFORT, timeout=0.001)) in ("sat", "unsat", "unknown")
 

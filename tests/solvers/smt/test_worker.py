@@ -15,10 +15,21 @@ from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt import worker as module
 from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.induction import obligations
-from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.queries import (
+    DOMAINS,
+    PROVEN,
+    UNDECIDED,
+    Clock,
+    Effort,
+    Obligation,
+    ObligationAnswer,
+    Premises,
+    Questions,
+)
 from kraftcheck.solvers.smt.reading.goals import prover
 from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
+from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN, TIMEOUT
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import ProofWorker
@@ -80,6 +91,33 @@ def test_less_is_assumed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer.result == PROVEN
     assert assumed == [["invariant: heard-is-promised"]]
     assert len(everything) > 1
+
+
+def test_other_seeds_are_tried_where_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has no answer in a part of the time is asked with another seed; premises that are too weak are not."""
+    tries: list[tuple[int, float, int]] = []
+
+    class Slow(SolverSession):
+        def __init__(self, questions: Questions, premises: Premises, effort: Effort, clock: Clock) -> None:
+            self.of_any = questions is of.questions
+            if self.of_any:
+                tries.append((effort.seed, effort.timeout, len(premises.truths)))
+            super().__init__(questions, premises, effort, clock)
+
+        def ask(self, obligation: Obligation) -> ObligationAnswer:
+            answer = super().ask(obligation)
+            if not self.of_any or len(tries) == 5:
+                return answer
+            return evolve(answer, result=UNDECIDED, reason=NOT_SHOWN if len(tries) == 1 else TIMEOUT)
+
+    of = worker(TWO_PHASE, TWO_PHASE)
+    monkeypatch.setattr(module, "SolverSession", Slow)
+    everything = [claim.id for claim in of.questions.subject.invariants]
+    (answer,) = of.answer([Obligation("heard-is-promised", "hear")], everything)
+    assert answer.result == PROVEN
+    fewest, more, whole = tries[0][2], tries[1][2], tries[4][2]
+    assert tries == [(0, 7.5, fewest), (0, 7.5, more), (1, 7.5, more), (2, 30, more), (0, 30, whole)]
+    assert fewest < more
 
 
 @pytest.mark.parametrize("quantifiers", [True, False])

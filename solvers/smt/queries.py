@@ -109,7 +109,7 @@ class Effort:
         """The timeout as solvers take it."""
         return max(1, int(self.timeout * 1000))
 
-    def remaining(self, clock: Clock) -> Callable[[], int]:
+    def remaining(self, clock: Clock) -> Remaining:
         """The milliseconds that are left at each call, of a query that begins now; 0 or less once its time is up."""
         until = clock() + self.timeout
         return lambda: int(1000 * (until - clock()))
@@ -269,6 +269,9 @@ DOMAINS = ("domains",)
 """Id of the built-in claim that no field leaves its domain."""
 
 Clock = Callable[[], float]
+
+Remaining = Callable[[], int]
+"""The milliseconds that a query still has."""
 
 
 def new_solver(premises: Premises, effort: Effort, context: z3.Context) -> Any:

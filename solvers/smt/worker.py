@@ -31,7 +31,6 @@ from kraftcheck.solvers.smt.queries import (
     Effort,
     Obligation,
     ObligationAnswer,
-    Premises,
     Questions,
 )
 from kraftcheck.solvers.smt.reading.goals.premises import STEP
@@ -85,7 +84,7 @@ class ProofWorker:
         for obligation in batch:
             first = self._from_some(obligation, used.get(obligation), more.get(obligation), assumed)
             if first is None and not whole:
-                whole.append(self._session(batch[0].action, assumed, batch[0].claim not in DOMAINS))
+                whole.append(self._session(batch[0].action, assumed, self.effort, batch[0].claim not in DOMAINS))
             answers.append(whole[0].ask(obligation) if first is None else evolve(first, seconds=self.clock() - start))
             start = self.clock()
         undecided = {a.obligation for a in answers if a.obligation.claim in DOMAINS and a.result != PROVEN}
@@ -95,9 +94,9 @@ class ProofWorker:
         """Whether only quantifiers are asked: the instances of claims about any epoch and offset are too many."""
         return bool(self.few[1:]) and self._goals.is_needed
 
-    def _session(self, action: str, assumed: Sequence[str], within: bool = True) -> SolverSession:
+    def _session(self, action: str, assumed: Sequence[str], effort: Effort, within: bool = True) -> SolverSession:
         premises = self.questions.premises(action, assumed, within)
-        return SolverSession(self.questions, premises, self.effort, self.clock)
+        return SolverSession(self.questions, premises, effort, self.clock)
 
     def _used_by(
         self, few: Questions, batch: Sequence[Obligation], assumed: Sequence[str]
@@ -143,18 +142,17 @@ class ProofWorker:
         self, obligation: Obligation, choices: Sequence[Collection[str]], assumed: Sequence[str]
     ) -> ObligationAnswer | None:
         """A proof from one of some choices of invariants, by one of several seeds."""
-        chosen = [[name for name in assumed if name in choice] for choice in choices]
-        open_premises = [self.questions.premises(obligation.action, names) for names in chosen]
+        open_choices = [[name for name in assumed if name in choice] for choice in choices]
         for number, share in enumerate(SHARES):
             effort = evolve(self.effort, seed=self.effort.seed + number, timeout=self.effort.timeout * share)
-            undecided = list[Premises]()
-            for premises in open_premises:
-                answer = SolverSession(self.questions, premises, effort, self.clock).ask(obligation)
+            undecided = list[list[str]]()
+            for chosen in open_choices:
+                answer = self._session(obligation.action, chosen, effort).ask(obligation)
                 if answer.result == PROVEN:
                     return answer
                 if answer.reason != NOT_SHOWN:  # premises that are too weak are so for every seed
-                    undecided.append(premises)
-            open_premises = undecided
+                    undecided.append(chosen)
+            open_choices = undecided
         return None
 
     def _is_in_parts(self, obligation: Obligation, used: Sequence[str] | None) -> bool:

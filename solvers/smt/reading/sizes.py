@@ -17,6 +17,7 @@ from attrs import frozen
 from kraftcheck.model.language.terms import Term, Truth, lower
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.solvers.smt.instances import Instances
+from kraftcheck.solvers.smt.queries import Remaining
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 AT_A_TIME = 4
@@ -24,9 +25,6 @@ AT_A_TIME = 4
 
 Value = Callable[[Term], int]
 """The value of a term in a model."""
-
-Remaining = Callable[[], int]
-"""The milliseconds that a query still has, all its rounds together."""
 
 
 @frozen

@@ -17,7 +17,7 @@ NOT_SHOWN = "no state is shown where sequences have no end"
 """Why what is not proven of them is undecided: their instances do not refute it, which makes no counterexample."""
 
 TIMEOUT = "timeout"
-"""The reason that Z3 gives too."""
+"""Why what has no answer in its time is undecided, in the word of Z3."""
 
 
 class EndlessEngine:

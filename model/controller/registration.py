@@ -78,7 +78,8 @@ def register_broker(
     Raises:
         RequestError: in this order INCONSISTENT_CLUSTER_ID,
             DUPLICATE_BROKER_REGISTRATION, BROKER_ID_NOT_REGISTERED,
-            INVALID_REGISTRATION, UNSUPPORTED_VERSION.
+            INVALID_REGISTRATION (INVALID_REQUEST in the document, where no
+            directory is named), UNSUPPORTED_VERSION.
     """
     broker, soft = request.broker, controller.soft
     known = controller.registration(broker)
@@ -90,7 +91,7 @@ def register_broker(
     if request.is_migrating_zk_broker:
         raise RequestError("BROKER_ID_NOT_REGISTERED", "zookeeper_mode")
     if controller.features.directories:
-        _check_directories(controller, request)
+        _check_directories(controller, request, rules.controller)
     features = _supported(request.features, context.finalized, rules.controller)
     new_epoch = controller.image.next_offset if context.new_epoch is None else context.new_epoch
     current = new_epoch if known is None else known.epoch
@@ -123,11 +124,18 @@ def _written(ended: Records, record: RegisterBrokerRecord, soft: Soft, rules: Co
 
 
 @rule("registration.directories-own-and-unreserved", source="semantics 5; KIP-858; invariant 19",
+      switches=("no-directories-is-invalid-request",),
       says="A registration names at least one directory, none reserved, none twice and none of "
            "another broker.")  # fmt: skip
-def _check_directories(controller: Controller, request: RegistrationRequest) -> None:
+def _check_directories(controller: Controller, request: RegistrationRequest, rules: ControllerRules) -> None:
+    """The document answers a list that is empty as a malformed request, the code as any list that it refuses.
+
+    The right rules answer as the code does: one error for every fault of the list, and the one that brokers of all
+    releases know. Nothing else differs, since a broker treats both as a registration to try again.
+    """
     if not request.dirs:
-        raise RequestError("INVALID_REGISTRATION", "no_directories")
+        error = "INVALID_REQUEST" if rules.no_directories_is_invalid_request else "INVALID_REGISTRATION"
+        raise RequestError(error, "no_directories")
     if any(is_reserved(directory) for directory in request.dirs):
         raise RequestError("INVALID_REGISTRATION", "reserved_directory")
     if len(set(request.dirs)) != len(request.dirs):

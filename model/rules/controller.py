@@ -60,6 +60,11 @@ class ControllerRules:
         "controller", "KIP-1066", "a replica list given by hand may name a broker whose directories are all cordoned"
     )
 
+    # Of the documents alone.
+    no_directories_is_invalid_request: bool = _choice(
+        "controller", "KIP-858", "a registration without an online directory is answered INVALID_REQUEST"
+    )
+
     # Mended before the snapshot, or never in a release.
     shutdown_offset_moves: bool = _choice(
         "controller", "KAFKA-14292", "each heartbeat of a broker that shuts down moves the offset that others must pass"
@@ -94,6 +99,9 @@ class ControllerRules:
         "controller", "KIP-860", "a reassignment can ask for the replication factor to stay"
     )
 
+
+OF_KIP_ALONE = ("no_directories_is_invalid_request",)
+"""Choices of the documents that no release has."""
 
 OF_LATER_RELEASES = (
     "sessions_by_contact", "contacts_hashed_as_lists", "takeover_hears_fenced_brokers",

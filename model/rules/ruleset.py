@@ -15,7 +15,7 @@ from attrs import field, frozen
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.broker_ids import OF_DOCUMENT, BrokerIdRules
-from kraftcheck.model.rules.controller import HISTORICAL, OF_LATER_RELEASES, ControllerRules
+from kraftcheck.model.rules.controller import HISTORICAL, OF_KIP_ALONE, OF_LATER_RELEASES, ControllerRules
 from kraftcheck.model.rules.data_plane import DataPlaneRules
 from kraftcheck.model.rules.directories import OF_KIP, OF_SNAPSHOT, DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
@@ -84,11 +84,11 @@ GROUP_OF: Mapping[str, str] = {choice.name: name for name, group in GROUPS.items
 DEFECTS = tuple(name for name, choice in CHOICES.items() if choice.metadata["group"] == "defect")
 """Choices that are defects of the snapshot, or of the design documents."""
 
-_OF_DOCUMENTS = ("one_directory_means_all_online", "designated_may_be_leaving")
+_OF_KIP_ALONE = ("one_directory_means_all_online", "designated_may_be_leaving")
 _OF_CONTROLLER = tuple(
-    name for name in attrs.fields_dict(ControllerRules) if name not in (*OF_LATER_RELEASES, *HISTORICAL)
+    name for name in attrs.fields_dict(ControllerRules) if name not in (*OF_KIP_ALONE, *OF_LATER_RELEASES, *HISTORICAL)
 )
-_SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER, *OF_SNAPSHOT) if name not in _OF_DOCUMENTS}
+_SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER, *OF_SNAPSHOT) if name not in _OF_KIP_ALONE}
 
 _LATE_REPLIES = ("earlier_reply_applied", "append_beyond_fetch_epoch")
 """KAFKA-18723: the fetchers of 3.9.2, 4.0.1 and later have it mended, that of 4.0.0 has not."""
@@ -149,7 +149,8 @@ PRESETS: dict[str, RuleSet] = {
         default_directory_unassigned=True,
         one_directory_means_all_online=True,
         designated_may_be_leaving=True,
-        **dict.fromkeys((*OF_DOCUMENT, *OF_KIP, *OF_RECOVERY_KIP, *OF_FIRST_CONTROLLER, *OF_ZK_JBOD), True),
+        **dict.fromkeys((*OF_DOCUMENT, *OF_KIP, *OF_KIP_ALONE, *OF_RECOVERY_KIP), True),
+        **dict.fromkeys((*OF_FIRST_CONTROLLER, *OF_ZK_JBOD), True),
     ),
     "kafka-3.9": RIGHT.switched(**{**_SNAPSHOT, "elr_available": False}),
     "kafka-4.0": RIGHT.switched(**_SNAPSHOT),

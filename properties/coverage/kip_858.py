@@ -172,8 +172,10 @@ _CONTROLLER: tuple[Statement, ...] = (
               reason="The code names the directory where a broker has only one; no property asks where one begins."),
     Statement("KIP-858 252", "A registration without an online directory is answered INVALID_REQUEST.",
               rules=("registration.directories-own-and-unreserved",),
-              places=("model/controller/registration.py: register_broker",),
-              reason="The classes of every release answer INVALID_REGISTRATION, and so does the model."),
+              places=("tests/model/controller/test_controller_lifecycle.py: "
+                      "test_the_document_answers_no_directory_as_a_malformed_request",),
+              reason="`kip` answers so (`no-directories-is-invalid-request`). Every release answers "
+                     "INVALID_REGISTRATION, as for each other fault of the list, and so do the mended rules."),
     Statement("KIP-858 253", "A broker that registers several directories is fenced while one of its replicas is "
               "unassigned.",
               rules=("unfence.directories-known",), properties=("directories fenced-until-settled",),

@@ -148,6 +148,7 @@ ROWS = [
     Row("RegisterBroker", "DUPLICATE_BROKER_REGISTRATION", register(broker=1)),
     Row("RegisterBroker", "BROKER_ID_NOT_REGISTERED", register(is_migrating_zk_broker=True)),
     Row("RegisterBroker", "INVALID_REGISTRATION", register(dirs=())),
+    Row("RegisterBroker", "INVALID_REQUEST", register(dirs=(), rules=preset("kip"))),
     Row("RegisterBroker", "INVALID_REGISTRATION", register(dirs=(1,))),
     Row("RegisterBroker", "INVALID_REGISTRATION", register(dirs=(directory(3),) * 2)),
     Row("RegisterBroker", "INVALID_REGISTRATION", register(dirs=(directory(2),))),

@@ -172,7 +172,7 @@ _CONTROLLER: tuple[Statement, ...] = (
               reason="The code names the directory where a broker has only one; no property asks where one begins."),
     Statement("KIP-858 252", "A registration without an online directory is answered INVALID_REQUEST.",
               rules=("registration.directories-own-and-unreserved",),
-              places=("tests/model/controller/test_controller_lifecycle.py: "
+              places=("tests/model/controller/test_controller_errors.py: "
                       "test_the_document_answers_no_directory_as_a_malformed_request",),
               reason="`kip` answers so (`no-directories-is-invalid-request`). Every release answers "
                      "INVALID_REGISTRATION, as for each other fault of the list, and so do the mended rules."),

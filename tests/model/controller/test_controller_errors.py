@@ -30,7 +30,7 @@ from kraftcheck.model.controller.state import Controller, Outcome, Settings
 from kraftcheck.model.controller.topics.growth import Growth, create_partitions
 from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
 from kraftcheck.model.records.records import Feature
-from kraftcheck.model.rules.ruleset import preset
+from kraftcheck.model.rules.ruleset import PRESETS, preset
 from tests.model.controller.controllers import KAFKA, beat, changed, cluster, directory, partition, play, with_topic
 from tests.shared.places import DOCS, ROOT
 
@@ -261,6 +261,16 @@ def test_a_request_is_answered_with_its_error(row: Row) -> None:
     errors, records = answered(row.case)
     assert errors == {row.error}
     assert len(records) == row.records
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+def test_the_document_answers_no_directory_as_a_malformed_request(rules: str) -> None:
+    """KIP-858 says INVALID_REQUEST of an empty list alone; releases and the mended rules say INVALID_REGISTRATION."""
+    lists = {"none": (), "reserved": (1,), "another's": (directory(2),)}
+    told = {name: answered(register(dirs=dirs, rules=PRESETS[rules]))[0] for name, dirs in lists.items()}
+    refused = {"INVALID_REGISTRATION"}
+    none = {"INVALID_REQUEST"} if rules == "kip" else refused
+    assert told == {"none": none, "reserved": refused, "another's": refused}
 
 
 def test_the_table_in_the_documentation_is_what_is_shown() -> None:

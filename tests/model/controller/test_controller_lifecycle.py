@@ -35,7 +35,6 @@ from kraftcheck.model.records.records import (
     UnfenceBrokerRecord,
 )
 from kraftcheck.model.records.replay import ReplayError
-from kraftcheck.model.rules.ruleset import PRESETS
 from tests.model.controller.controllers import (
     FIXED,
     KAFKA,
@@ -89,21 +88,6 @@ def test_the_first_check_of_a_registration_answers(number: int) -> None:
         register_broker(OLD, request, FINALIZED, KAFKA)
     assert (refusal.value.error, refusal.value.reason) == WRONG[number][1:]
     assert refusal.value.error in CODES
-
-
-@pytest.mark.parametrize("rules", PRESETS)
-def test_the_document_answers_no_directory_as_a_malformed_request(rules: str) -> None:
-    """KIP-858 says INVALID_REQUEST of an empty list alone; releases and the mended rules say INVALID_REGISTRATION."""
-    told = {}
-    for dirs in ((), (1,), (directory(2),)):
-        with pytest.raises(RequestError) as refusal:
-            register_broker(OLD, ask(dirs=dirs, features=SUPPORTED), FINALIZED, PRESETS[rules])
-        told[refusal.value.reason] = refusal.value.error
-    assert told == {
-        "no_directories": "INVALID_REQUEST" if rules == "kip" else "INVALID_REGISTRATION",
-        "reserved_directory": "INVALID_REGISTRATION",
-        "directory_owned_by_other_broker": "INVALID_REGISTRATION",
-    }
 
 
 @pytest.mark.parametrize(

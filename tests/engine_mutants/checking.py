@@ -6,6 +6,7 @@ from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.symmetry import SymmetryError
 from tests.ci.verdicts import test_check_processes, test_numbers
 from tests.engine_mutants.mutant import Killer, Mutant
+from tests.solvers.hypothesis import test_machine
 from tests.solvers.reference import test_confirm_edges
 from tests.solvers.search import test_explorer, test_recoverability, test_symmetry
 from tests.solvers.traces import test_itf
@@ -144,6 +145,18 @@ WITNESSES = (
 )  # fmt: skip
 
 WALKS = (
+    Mutant("starts-without-seed", "Where a run begins does not depend on the seed.",
+           "solvers.walks.walker:Walker.run", 'draw(self.seed, number, "start")', 'draw(0, number, "start")',
+           Killer(test_walks.test_the_seed_draws_where_a_run_begins)),
+    Mutant("swarm-without-seed", "Which actions a run prefers does not depend on the seed.",
+           "solvers.walks.walker:Walker.run", 'draw(self.seed, number, "swarm")', 'draw(0, number, "swarm")',
+           Killer(test_walks.test_the_seed_draws_which_actions_a_run_prefers)),
+    Mutant("steps-without-seed", "The steps of a run do not depend on the seed.",
+           "solvers.walks.walker:Walker.run", 'draw(self.seed, number, "steps")', 'draw(0, number, "steps")',
+           Killer(test_walks.test_the_seed_draws_the_steps)),
+    Mutant("orders-rotated", "The orders in which instances are tried on ints are rotations of one.",
+           "solvers.reference.interpreter:permutation", "step = 1 + step % max(1, prime - 1)", "step = 1",
+           Killer(test_machine.test_shuffled_orders_are_fair, (3,))),
     Mutant("last-state-unjudged", "A walk does not judge the state in which it ends.",
            "solvers.walks.kernel:_emit_walk", "        b.call(judge, [state, frame, at])\n",
            "        with b.if_then(b.icmp_unsigned('!=', at, steps)):\n            b.call(judge, [state, frame, at])\n",

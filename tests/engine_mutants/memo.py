@@ -8,6 +8,7 @@ from tests.engine_mutants.mutant import Killer, Mutant
 from tests.solvers.blocks import test_compact_set, test_memo
 
 LOST = Killer(test_spark_levels.test_a_lost_attempt_changes_nothing, (0, 0))
+LOST_SPLIT = Killer(test_spark_splitting.test_lost_attempts_with_split_buckets)
 MEMO_APART = Killer(test_memo.test_states_whose_hashes_meet_stay_apart)
 STAMPS = Killer(test_memo.test_a_memo_without_stamps_is_emptied)
 TWO_RUNS = Killer(test_spark_levels.test_two_runs_in_one_worker_share_no_memo, (1,))
@@ -24,6 +25,8 @@ def sequence(name: str) -> Killer:
 MEMO = (
     Mutant("memo-of-the-level", "What a lost attempt generated is dropped when the attempt is repeated.",
            "solvers.blocks.memo:SuccessorMemo.begin", "if is_next:", "if True:", LOST),
+    Mutant("memo-of-a-split-level", "The same, where a level has finer buckets than the one before.",
+           "solvers.blocks.memo:SuccessorMemo.begin", "if is_next:", "if True:", LOST_SPLIT),
     Mutant("memo-of-another-run", "A worker's memo of one run serves another run.",
            "solvers.blocks.memo:SuccessorMemo.begin",
            "if key != self._key or not (is_next or descent == kept) or self._next >= self.slots:",

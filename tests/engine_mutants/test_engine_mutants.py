@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from kraftcheck.solvers.search.visited import VisitedSet
 from tests.engine_mutants.mutant import Killer, Mutant
@@ -45,6 +47,28 @@ def test_no_mutant_survives(
     # Kernels of a mutant must not be found by anyone else: their names say what sources they were made from.
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     assert not mutant.survives(tmp_path_factory.mktemp("mutant")), f"{mutant.name} survives {mutant.killer.name}"
+
+
+def stale(mutants: Iterable[Mutant]) -> Iterator[str]:
+    """Why some of the mutants cannot be applied to the engines as they are."""
+    for mutant in mutants:
+        try:
+            mutant.code()
+        except (AssertionError, AttributeError, ImportError, SyntaxError, ValueError) as error:
+            yield f"{mutant.name}: {error}"
+
+
+def test_no_mutant_is_stale() -> None:
+    """Each mutant's text is there, once, and the changed function compiles, whenever the mutant itself is run."""
+    assert list(stale(MUTANTS)) == []
+
+
+def test_a_stale_mutant_is_told() -> None:
+    """A text that is gone, a function that is gone and a change that is no Python are each named."""
+    gone = evolve(example("identity", "identity"), where="solvers.search.visited:VisitedSet.nowhere")
+    told = list(stale([example("gone", "new"), gone, example("identity // SHARDS", "identity //")]))
+    assert len(told) == 3
+    assert all(line.startswith("example: ") for line in told)
 
 
 def test_every_mutant_has_a_name_of_its_own_and_a_killer_of_the_suite() -> None:

@@ -6,9 +6,10 @@ import ast
 import functools
 import io
 import re
+import textwrap
 import tokenize
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tests.shared.places import ROOT
@@ -179,16 +180,68 @@ def test_public_names_are_documented() -> None:
     assert [name for path in SOURCES for name in undocumented(tree_of(path), module_of(path))] == []
 
 
-def asserts(test: Function) -> bool:
-    """Whether a test can fail: it asserts, expects an error, or calls a helper that checks."""
+EXPECTING = ("pytest.raises", "pytest.warns", "pytest.fail", "expect")
+"""Calls that fail by themselves: pytest's, and Playwright's `expect(...)`."""
+
+ASSERTING = ("assert_outcomes", "assert_holds", "assert_refuted")
+"""Methods that fail by themselves: of pytest's own results, and of the package's."""
+
+
+@functools.cache
+def helpers_of(path: Path) -> Mapping[str, tuple[Path, Function]]:
+    """The functions of the tests that a file may call, by the name that it calls them by."""
+    found = {f.name: (path, f) for f in tree_of(path).body if isinstance(f, Function)}
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "tests":
+            folder = ROOT / (node.module or "").replace(".", "/")
+            for name in node.names:
+                called, own = name.asname or name.name, folder / f"{name.name}.py"
+                place = own if own.exists() else folder.with_suffix(".py")
+                defined = [f for f in tree_of(place).body if isinstance(f, Function)] if place.exists() else []
+                found |= {f"{called}.{f.name}" if place == own else f.name: (place, f) for f in defined}
+    return found
+
+
+def asserts(test: Function, path: Path, seen: frozenset[str] = frozenset()) -> bool:
+    """Whether a function of the tests can fail: it asserts something that may differ, or calls one that does.
+
+    A name alone is no assertion: a call counts where the function that it names, here or in another file of the tests,
+    can fail itself; or raises, where it is no test.
+    """
     for node in ast.walk(test):
-        if isinstance(node, ast.Assert):
+        if isinstance(node, ast.Assert) and any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(node.test)):
+            return True
+        if isinstance(node, ast.Raise) and not test.name.startswith("test_"):
             return True
         if isinstance(node, ast.Call):
-            name = ast.unparse(node.func).split(".")[-1]
-            if name.startswith(("check", "assert", "agree", "raises", "verify", "expect")):
+            name = ast.unparse(node.func)
+            if name in EXPECTING or name.rpartition(".")[2] in ASSERTING:
+                return True
+            place, helper = helpers_of(path).get(name, (path, None))
+            if helper is not None and name not in seen and asserts(helper, place, seen | {name}):
                 return True
     return False
+
+
+def test_a_call_of_a_checker_is_an_assertion_where_it_can_fail(tmp_path: Path) -> None:
+    """A helper by the name of `check` counts only if it asserts; of the package's functions none does by its name."""
+    source = """
+        from kraftcheck.ci.terminal.urls import check_local
+        from tests.shared.successors import agree_with_ints
+        def check(found): return found
+        def check_more(found): check_again(found)
+        def check_again(found): assert found
+        def test_nothing(found): check(found)
+        def test_much(found): check_more(found)
+        def test_ints(found): agree_with_ints(found, [])
+        def test_package(found): check_local(found)
+        def test_truth(): assert True
+        def test_raise(): raise AssertionError
+    """
+    path = tmp_path / "test_made_up.py"
+    path.write_text(textwrap.dedent(source), encoding="utf-8")
+    tests = [f for f in functions_of(tree_of(path)) if f.name.startswith("test_")]
+    assert [f.name for f in tests if asserts(f, path)] == ["test_much", "test_ints"]
 
 
 def test_tests_state_a_fact_and_assert_it() -> None:
@@ -198,7 +251,7 @@ def test_tests_state_a_fact_and_assert_it() -> None:
         tests = [f for f in functions_of(tree_of(path)) if f.name.startswith("test_")]
         names = [f.name for f in tests]
         offenders += [f"{name_of(path)}: {f.name} says nothing" for f in tests if not ast.get_docstring(f)]
-        offenders += [f"{name_of(path)}: {f.name} cannot fail" for f in tests if not asserts(f)]
+        offenders += [f"{name_of(path)}: {f.name} cannot fail" for f in tests if not asserts(f, path)]
         offenders += [f"{name_of(path)}: {n} twice" for n in set(names) if names.count(n) > 1]
     assert offenders == []
 

@@ -111,6 +111,7 @@ def test_a_number_of_a_process_that_was_given_again_is_dead(store: ObjectPath) -
     (store / NAME).put(json.dumps({**owner, "started": owner["started"] - 1}).encode())
     with lease_on(store) as lease:
         lease.check()
+        assert json.loads((store / NAME).read_bytes())["started"] == owner["started"]
 
 
 def test_of_two_that_come_together_one_gets_the_lease(store: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.walks.findings import confirm_findings, confirm_occurrence, moves_of, witnesses
 from kraftcheck.solvers.walks.walker import SCHEDULES, FingerprintSet, Walker
 from kraftcheck.solvers.walks.walks import Walks, simulate
-from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK
+from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, Place
 
 
 def program_of(system: System, scope: str | None = None, rules: str | None = None) -> Program:
@@ -53,9 +54,51 @@ def test_results_do_not_depend_on_threads(schedule: str) -> None:
     assert len(alone.curve) == 3
 
 
-def test_results_depend_on_the_seed() -> None:
-    """Another seed walks other ways; more runs begin with the same ones."""
-    assert walked(TINY, seed=3).steps_by_action != walked(TINY, seed=4).steps_by_action
+def walker_of(program: Program, seed: int, starts: Sequence[tuple[int, ...]] = ()) -> Walker:
+    """A walker of 40 steps whose schedule is weighted."""
+    return Walker(program, 40, seed, "weighted", starts, {}, cache_folder(), 1)
+
+
+def test_the_seed_draws_where_a_run_begins() -> None:
+    """From the same states to start in, runs of another seed begin elsewhere, and those of the same seed do not."""
+    program = program_of(DIGRAPH)
+    starts = [program.layout.pack(Place(node)) for node in range(9)]
+    begun = [[walker_of(program, seed, starts).run(number, 0).start for number in range(20)] for seed in (3, 4, 3)]
+    assert begun[0] == begun[2] != begun[1]
+
+
+def test_the_seed_draws_which_actions_a_run_prefers() -> None:
+    """Of two actions that are always enabled, each run takes one, the other or both; the seed says which."""
+    follow = DIGRAPH.actions(DIGRAPH.setting())[0]
+    both = evolve(DIGRAPH, actions=lambda _: [evolve(follow, name=name, guard=None) for name in ("one", "other")])
+    program = program_of(both)
+
+    def preferred(seed: int) -> list[str]:
+        walker, told = walker_of(program, seed), []
+        for number in range(20):
+            taken = [move.action for move in moves_of(program, [int(i) for i in walker.run(number, 0).path])]
+            told.append({0: "one", 40: "other"}.get(round(sum(taken), -1), "both"))
+        return told
+
+    assert set(preferred(3)) == {"one", "other", "both"}
+    assert preferred(3) == preferred(3) != preferred(4)
+
+
+def test_the_seed_draws_the_steps() -> None:
+    """Where all runs begin in one state and there is one action to prefer, runs of another seed go other ways."""
+    follow = DIGRAPH.actions(DIGRAPH.setting())[0]
+    program = program_of(evolve(DIGRAPH, actions=lambda _: [follow]))
+
+    def ways(seed: int) -> list[list[int]]:
+        walker = walker_of(program, seed)
+        return [walker.run(number, 0).path.tolist() for number in range(20)]
+
+    assert ways(3) == ways(3) != ways(4)
+    assert len({tuple(way) for way in ways(3)}) > 10
+
+
+def test_more_runs_begin_with_the_same_ones() -> None:
+    """The first runs of many are those of few."""
     few, many = walked(TINY, runs=64), walked(TINY, runs=128)
     assert evolve(few.curve[0], seconds=0) == evolve(many.curve[0], seconds=0)
 

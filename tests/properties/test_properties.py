@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from kraftcheck.model.language.layout import cap_of, leaves
 from kraftcheck.model.language.system import Property, Setting, System
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import ELECTIONS, SYSTEMS, elections_properties, find
 from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.expected import verdicts as expected_verdicts
 from kraftcheck.properties.kinds import CatalogueError, always, happens, sometimes, step, validate
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.program.verdict import Holds, Refuted
+from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.samples import one_in
 
@@ -99,13 +101,10 @@ def explored(system: System, at: Setting, code: Path) -> Exploration:
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_every_property_holds_under_the_mended_rules(scope: str, code: Path) -> None:
-    """Under `fixed` nothing is refuted, every goal is reached, and no bound prunes."""
-    found = explored(ELECTIONS, setting(scope), code)
-    assert [v.claim for v in found.verdicts if not isinstance(v.verdict, Holds)] == []
-    assert len(found.verdicts) == len(elections_properties(setting(scope))) + 1
-    assert found.cut is None
-    assert not found.pruned
+def test_every_property_is_expected_to_hold_under_the_mended_rules(scope: str) -> None:
+    """`kraftcheck check` explores the scope under `fixed` and expects nothing but `holds`; no cap may cut it short."""
+    assert expected_verdicts.EXPECTED["elections", scope, "fixed"] == {}
+    assert [path for path, domain in leaves(ELECTIONS.layout(setting(scope))) if cap_of(domain)] == []
 
 
 @pytest.mark.parametrize("variant", one_in(10, REFUTED_BY))

@@ -70,8 +70,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.UsageError(f"{where}: {MARKER}: {error}") from error
     if ":" in request.chosen.name and named == marker.args[0] and root != Path.cwd():
         request = attrs.evolve(request, folder=os.path.relpath(root))
-    group = pytest.mark.xdist_group(request.key())
-    cases = [pytest.param((request, name), id=name, marks=group) for name in names]
+    # the mark is pytest-xdist's: where that is absent, pytest warns of a mark that nobody registered
+    shared = metafunc.config.pluginmanager.hasplugin("xdist")
+    marks = [pytest.mark.xdist_group(request.key())] if shared else []
+    cases = [pytest.param((request, name), id=name, marks=marks) for name in names]
     metafunc.parametrize(FIXTURE, cases, indirect=True)
 
 

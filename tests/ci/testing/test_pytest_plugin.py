@@ -97,6 +97,15 @@ def test_expected_verdicts_are_strict(run) -> None:
     result.stdout.fnmatch_lines(["known: expected refuted 0, got holds"])
 
 
+@pytest.mark.parametrize("words", [[], ["-p", "no:xdist"]], ids=["with xdist", "without xdist"])
+def test_strict_projects_may_use_the_plugin(words: list[str], run, pytester: pytest.Pytester) -> None:
+    """With warnings as errors and strict markers all items are judged, whether or not pytest-xdist is there."""
+    expecting = PLAIN.replace('"lights:LIGHT"', '"lights:LIGHT", expect={"red": "refuted 0", "green": "vacuous"}')
+    pytester.makepyfile(lights=TOYS, test_light=expecting)
+    plugin = [] if INSTALLED else ["-p", "kraftcheck.ci.testing.pytest_plugin"]
+    pytester.runpytest_subprocess(*plugin, *words, "--strict-markers", "-W", "error").assert_outcomes(passed=4)
+
+
 def properties_in(path: Path) -> dict[str, dict[str, str]]:
     """The properties of each test case in a JUnit file."""
     cases = ET.parse(path).getroot().iter("testcase")

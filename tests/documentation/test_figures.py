@@ -1,9 +1,10 @@
-"""Lengths of traces that the documentation tells, and numbers of proofs, are those of verdicts and of the matrix."""
+"""Figures of the documentation: lengths, numbers of proofs and sizes are those of the data; others are measured."""
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,14 @@ from kraftcheck.ci.prove.proof_rows import BrokenProofRow, every_row, rows
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.expected.proofs import ANY_PLACES, BEYOND, NOT_FOR_ANY, PROOF_SCOPES
 from kraftcheck.properties.expected.verdicts import EXPECTED
-from tests.shared.places import DOCS
+from tests.documentation.pages import PAGES as MADE
+from tests.shared.places import DOCS, ROOT
 
 TOLD = re.compile(r"`([a-z][a-z0-9-]+)`[^`.;]{0,40}?\b(\d+) steps?\b")
 """A property, and not far behind it a number of steps."""
 
+SCOPES = DOCS / "reference" / "scopes.md"
+LAYERS = ("model", "properties", "solvers", "ci", "tests")
 PAGES = sorted((DOCS / "explanation").rglob("*.md"))
 
 
@@ -83,3 +87,74 @@ def test_the_proofs_for_any_number_that_must_break_are_counted() -> None:
         for name in ANY_PLACES
     }
     assert proofs_of("| cannot be asked |") == {name: (*counted(every, name), refused[name]) for name in ANY_PLACES}
+
+
+FENCED = re.compile(r"^```(\w+).*?^```$", re.MULTILINE | re.DOTALL)
+GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)")
+"""A number with separators of thousands, as prose has it."""
+
+LITERAL = re.compile(r"\b1 << (\d+)\b|\b(\d[\d_,]*\d)\b")
+MEASURED = re.compile(
+    r"measured|printed|processor (?:time|seconds)|\bon an? (?:[\w-]+ )?machine|on (?:\d+|two) cores", re.IGNORECASE
+)
+"""How a passage says that its figures are those of a run, not of today's sources."""
+
+WRITTEN = {*MADE, *(DOCS / "reference" / name for name in ("scopes.md", "verdicts.md", "rules.md", "questions.md"))}
+"""Pages that are compared with data, or that a command wrote."""
+
+PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted({*DOCS.rglob("*.md")} - WRITTEN)]
+SIZED = re.compile(r"^\| `(\S+)` \| `(\S+)` \| [^|]* \| ([\d,]+) \|", re.MULTILINE)
+IN_SCOPE = re.compile(r"`([a-z-]+)`, `([a-z-]+)`, `fixed`(?P<rest>[^|]*(?:\| *[^|]*)?)")
+
+
+@functools.cache
+def compared() -> frozenset[str]:
+    """Every number that a console block shows, or data, a source or a test has; without separators."""
+    texts = [path.read_text(encoding="utf-8") for path in WRITTEN]
+    texts += [path.read_text(encoding="utf-8") for layer in LAYERS for path in (ROOT / layer).rglob("*.py")]
+    texts += [block[0] for path in PROSE for block in FENCED.finditer(path.read_text("utf-8")) if block[1] == "console"]
+    found = (match for text in texts for match in LITERAL.finditer(text))
+    return frozenset(str(1 << int(one[1])) if one[1] else re.sub("[_,]", "", one[2]) for one in found)
+
+
+def loose_figures(text: str) -> Iterator[str]:
+    """The large numbers in the prose of a page that nothing compares, in passages that do not say who measured them."""
+    for passage in re.split(r"^(?=#)", FENCED.sub("", text), flags=re.MULTILINE):
+        if not MEASURED.search(passage):
+            yield from (one for one in GROUPED.findall(passage) if one.replace(",", "") not in compared())
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_a_large_number_in_prose_is_compared_or_measured(page: Path) -> None:
+    """It is in a console block, in data, a source or a test, or its passage says that it was measured."""
+    assert list(loose_figures(page.read_text(encoding="utf-8"))) == []
+
+
+def test_a_number_that_nothing_compares_is_found() -> None:
+    """A figure of nobody is listed, in a table too; one of a console block, a constant or a measurement is not."""
+    nobodys = f"{7**11:,}"
+    assert list(loose_figures(f"# A\n\nThere are {nobodys} states.\n\n| a | {nobodys} |\n")) == [nobodys, nobodys]
+    assert list(loose_figures(f"Measured on 2 cores: {nobodys} states.\n")) == []
+    assert list(loose_figures(f"It allows 65,536, and finds 18,344.\n```text\n{nobodys}\n```\n")) == []
+
+
+def stale_sizes(text: str) -> Iterator[tuple[str, str, str]]:
+    """System, scope and states of a page where `fixed` rules have another number of states."""
+    sizes = {(system, scope): states for system, scope, states in SIZED.findall(SCOPES.read_text(encoding="utf-8"))}
+    for told in IN_SCOPE.finditer(text):
+        states = GROUPED.search(told["rest"])
+        if states and "first" not in told["rest"] and sizes.get((told[1], told[2]), states[0]) != states[0]:
+            yield told[1], told[2], states[0]
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_a_scope_has_the_same_size_on_every_page(page: Path) -> None:
+    """States beside a system, a scope and `fixed` are those of the page of scopes, in a measurement too."""
+    assert list(stale_sizes(page.read_text(encoding="utf-8"))) == []
+
+
+def test_another_size_of_a_scope_is_found() -> None:
+    """A table and a sentence with another number of states are told; part of a space is not."""
+    told = "`elections`, `tiny`, `fixed` | 17,800 | and `elections`, `tiny`, `fixed`, 17,801 states"
+    assert [states for _, _, states in stale_sizes(told)] == ["17,800", "17,801"]
+    assert list(stale_sizes("`elections`, `tiny`, `fixed`, the first 17,000 | 3 |")) == []

@@ -76,7 +76,7 @@ def entries() -> tuple[Entry, ...]:
         UnknownCitation: for a source that leads nowhere.
     """
     claims = list(_claims())
-    found = [_entry(rule, function, claims) for function in _functions() for rule in rules_of(function)]
+    found = [_entry(rule, function, claims) for function in functions() for rule in rules_of(function)]
     return tuple(sorted(found, key=lambda entry: entry.rule.id))
 
 
@@ -101,7 +101,7 @@ def choice_text(name: str) -> str:
     return str(variants()[name].metadata["text"])
 
 
-def _functions() -> Iterator[FunctionType]:
+def functions() -> Iterator[FunctionType]:
     """The functions and methods that the modules of the model define, each once."""
     for found in pkgutil.walk_packages(model.__path__, f"{model.__name__}."):
         module = importlib.import_module(found.name)

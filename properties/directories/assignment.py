@@ -8,9 +8,9 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
-from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.systems.directories.host import NOTHING, SERVING, Host
-from kraftcheck.model.systems.directories.state import Placement
+from kraftcheck.model.systems.directories.state import UPGRADE, Placement
+from kraftcheck.properties.elections.stated import may_be_online, working
 from kraftcheck.properties.kinds import always, step
 
 ASSIGNING = ("assign", "assign_late")
@@ -52,7 +52,7 @@ def _places(setting: Setting) -> list[Property]:
     """Where leaders and replicas are."""
     return [
         always("leader-active", "the leader is registered, unfenced and not shutting down",
-               lambda s: implies(s.controller.leader >= 0, s.controller.active().has(s.controller.leader)),
+               lambda s: implies(s.controller.leader >= 0, working(s.controller).has(s.controller.leader)),
                "invariant 10; KIP-841", ("fenced-leader-acceptable",),
                rules=("leader.unfenced", "registration.again-keeps-fencing")),
         always("leader-directory-online", "the leader is on no directory that the controller was told is offline",
@@ -62,7 +62,7 @@ def _places(setting: Setting) -> list[Property]:
                       "heartbeat.directories-first", "event.later-pass-sees-earlier",
                       "directory.last-one-hides-none", "directory.online-when-registered")),
         always("failure-leads-away", "a broker with nothing left to tell leads no partition whose log it cannot read",
-               lambda s: _led_away(s, setting.rules.directories), "invariant 45; KIP-858",
+               lambda s: _led_away(s, setting["start"] == UPGRADE), "invariant 45; KIP-858",
                ("catch-up-as-coded+added-replica-unreported", "failure-reported-once", "lost-source-unreported"),
                rules=("catchup.one-table", "catchup.added-replica-reports",
                       "directory-failure.in-every-heartbeat", "move.failed-source-is-lost",
@@ -81,31 +81,33 @@ def _places(setting: Setting) -> list[Property]:
 
 
 
-def quiet(s: Placement, broker: Word, rules: DirectoryRules) -> Truth:
+def quiet(s: Placement, broker: Word, upgrade: bool) -> Truth:
     """Whether a running broker has applied all metadata, and has no failure to report and no assignment to send.
 
-    While no directory is on file, it has yet to register again.
+    While no directory is on file, it has yet to register again. What failed before that is on file afterwards, and is
+    to be reported again.
     """
     host, registered = s.host(broker), s.controller.dirs_of(broker)
+    on_file = host.ids(host.failed).keep(registered) if upgrade else registered.none()
     return all_of(
         host.up,
         host.seen,
         negate(host.behind),
         negate(registered.is_empty()),
         host.failed.within(host.told),
-        host.ids(host.reports(rules)).keep(registered).is_empty(),
-        negate(host.queued()),
+        on_file.is_empty(),
+        all_of(host.ready == NOTHING, host.sent == NOTHING),
         host.late == NOTHING,
     )
 
 
 def _told(s: Placement, concerned: Claim) -> Conjuncts:
-    return each_broker(s.hosts, lambda b: implies(concerned(b), s.may_be_online(b)))
+    return each_broker(s.hosts, lambda b: implies(concerned(b), may_be_online(s.controller, b)))
 
 
-def _led_away(s: Placement, rules: DirectoryRules) -> Conjuncts:
+def _led_away(s: Placement, upgrade: bool) -> Conjuncts:
     return each_record(
-        s.hosts, lambda b, h: implies(all_of(quiet(s, b, rules), s.controller.leader == b), h.replica == SERVING)
+        s.hosts, lambda b, h: implies(all_of(quiet(s, b, upgrade), s.controller.leader == b), h.replica == SERVING)
     )
 
 
@@ -120,10 +122,10 @@ def _settled(s: Placement, setting: Setting) -> Conjuncts:
     """Not asked while a move runs, nor of single directories in the KIP, which need no assignment."""
     if setting["directories"] == 1 and setting.rules.directories.single_directory_silent:
         return {"nothing is claimed of single directories": True}
-    rules = setting.rules.directories
+    upgrade = setting["start"] == UPGRADE
 
     def settled(broker: Word, host: Host) -> Truth:
-        still = all_of(quiet(s, broker, rules), host.replica == SERVING, negate(host.moving()))
+        still = all_of(quiet(s, broker, upgrade), host.replica == SERVING, negate(host.moving()))
         return implies(still, s.assigned(broker) == host.actual())
 
     return each_record(s.hosts, settled)

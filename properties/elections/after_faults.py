@@ -14,12 +14,12 @@ from kraftcheck.model.language.system import Action, Outcome, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL
-from kraftcheck.model.partition.reassignment import in_progress
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from kraftcheck.model.systems.ending_faults import Healing, with_ending_faults
 from kraftcheck.properties.elections.fairness import has_candidate, has_volunteer
-from kraftcheck.properties.elections.healing import replicas, targets
+from kraftcheck.properties.elections.healing import reassigning, replicas, targets
+from kraftcheck.properties.elections.stated import working
 from kraftcheck.properties.kinds import leads_to, weak_fairness
 
 
@@ -72,7 +72,7 @@ def remembering(action: Action) -> Action:
 
 def active_replicas(s: Elections) -> BrokerSet:
     """The replicas that may be in the ISR: registered, unfenced, not shutting down."""
-    return replicas(s).keep(s.active())
+    return replicas(s).keep(working(s))
 
 
 def fairness(setting: Setting) -> list[Fairness]:
@@ -118,7 +118,7 @@ def properties(setting: Setting) -> list[Property]:
                  ("unclean-cancel-is-silent", "elr-downgrade+switched-off-elr-is-neglected"),
                  ("restart.clean-keeps-elr", "unfence.retries-leaderless", "elr.off.clears")),
         leads_to("volunteer-is-elected", "once faults end, a live replica leads where unclean election is allowed",
-                 lambda s: waits(s, has_volunteer(s, setting)), lambda s: s.leader >= 0, "invariant 42; KIP-631",
+                 lambda s: waits(s, has_volunteer(s)), lambda s: s.leader >= 0, "invariant 42; KIP-631",
                  ("dead-last-known-leader-electable+last-known-leader-may-be-none",), ("timer.unclean",),
                  fairness=[weak_fairness("unclean_timer")]),
         leads_to("isr-is-refilled", "once faults end, a led partition gets every registered replica into its ISR",
@@ -141,7 +141,7 @@ def properties(setting: Setting) -> list[Property]:
         claims.append(
             leads_to("reassignment-ends-as-asked",
                      "once faults end, a led reassignment to registered brokers ends with the replicas asked for last",
-                     lambda s: all_of(led(s), in_progress(s.removing, s.adding), targets(s).within(s.registered)),
+                     lambda s: all_of(led(s), reassigning(s), targets(s).within(s.registered)),
                      _as_asked, "invariant 43; KIP-455",
                      ("retarget-keeps-old-reassignment", "completion-keeps-removing", "completion-needs-every-replica"),
                      ("reassignment.completion.every-build",), fairness=[proposing()])
@@ -151,7 +151,7 @@ def properties(setting: Setting) -> list[Property]:
 
 def _as_asked(s: HealingElections) -> Truth:
     asked = any_of(s.asked.is_empty(), replicas(s).same(s.asked))
-    return all_of(negate(in_progress(s.removing, s.adding)), asked)
+    return all_of(negate(reassigning(s)), asked)
 
 
 

@@ -6,6 +6,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import always, step
 
 
@@ -21,7 +22,7 @@ def _elr_and_recovery() -> list[Property]:
                "invariant 13; KIP-966", ("unregister-keeps-elr",),
                rules=("unregister.leaves-elr",)),
         always("elr-empty-at-min-isr", "at min ISR nobody else needs to be eligible",
-               lambda s: any_of(s.isr.size() < s.effective_min_isr(), s.elr.is_empty()),
+               lambda s: any_of(s.isr.size() < needed_isr(s), s.elr.is_empty()),
                "KIP-966; KAFKA-16540", ("elr-kept-at-min-isr", "min-isr-change-keeps-elr", "elr-winner-keeps-elr",
                 "elr-downgrade+switched-off-elr-is-neglected"),
                rules=("elr.empty-at-min-isr", "min-isr.change-clears-elr", "min-isr.at-most-replication",
@@ -126,7 +127,7 @@ def _leavers_eligible(t: Step) -> Truth:
     before: Elections = t.before
     after: Elections = t.after
     left = before.isr.minus(after.isr).keep(after.replicas).keep(after.registered).minus(t.event.unclean_shutdown)
-    below = all_of(before.elr_enabled, after.isr.size() < t.event.min_isr, negate(t.event.unclean))
+    below = all_of(before.elr_enabled, after.isr.size() < needed_isr(before), negate(t.event.unclean))
     return implies(below, left.within(after.elr))
 
 
@@ -135,7 +136,7 @@ def _elr_leavers(t: Step) -> Truth:
     after: Elections = t.after
     left = before.elr.minus(after.elr).minus(after.isr).keep(after.replicas).keep(after.registered)
     left = left.minus(t.event.unclean_shutdown)
-    minimum = after.effective_min_isr() if t.action == "set_min_isr" else t.event.min_isr
+    minimum = needed_isr(after if t.action == "set_min_isr" else before)
     off = all_of(negate(before.elr_enabled), negate(after.isr.is_empty()))
     return any_of(left.is_empty(), after.isr.size() >= minimum, t.event.unclean, off)
 

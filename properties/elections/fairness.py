@@ -10,10 +10,10 @@ from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL
-from kraftcheck.model.systems.elections.passes import eligible
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from kraftcheck.properties.elections.healing import replicas, targets
+from kraftcheck.properties.elections.stated import able_to_lead
 from kraftcheck.properties.kinds import fair_system, leads_to, strong_fairness, weak_fairness
 
 
@@ -39,9 +39,6 @@ def fairness(setting: Setting) -> list[Fairness]:
 def properties(setting: Setting) -> list[Property]:
     """What is finally decided at a setting."""
 
-    def volunteer(s: Elections) -> Truth:
-        return has_volunteer(s, setting)
-
     return [
         leads_to("leader-elected", "a leaderless partition gets a leader, or loses every registered candidate",
                  lambda s: all_of(s.leader == NO_LEADER, has_candidate(s)),
@@ -50,8 +47,8 @@ def properties(setting: Setting) -> list[Property]:
                  ("restart.clean-keeps-elr", "unfence.retries-leaderless", "timer.balance")),
         leads_to("unclean-leader-elected",
                  "where unclean election is allowed, a leaderless partition gets a leader, or loses every live replica",
-                 lambda s: all_of(s.leader == NO_LEADER, volunteer(s)),
-                 lambda s: any_of(s.leader >= 0, negate(volunteer(s))),
+                 lambda s: all_of(s.leader == NO_LEADER, has_volunteer(s)),
+                 lambda s: any_of(s.leader >= 0, negate(has_volunteer(s))),
                  "invariant 42; KIP-631", ("dead-last-known-leader-electable+last-known-leader-may-be-none",),
                  ("timer.unclean",)),
     ]  # fmt: skip
@@ -62,10 +59,9 @@ def has_candidate(s: Elections) -> Truth:
     return negate(s.isr.plus(s.elr).keep(replicas(s)).keep(s.registered).is_empty())
 
 
-def has_volunteer(s: Elections, setting: Setting) -> Truth:
+def has_volunteer(s: Elections) -> Truth:
     """Unclean election is allowed, and a replica that stays one may lead."""
-    able = eligible(s, setting.rules.partition).keep(targets(s))
-    return all_of(s.unclean_election, negate(able.is_empty()))
+    return all_of(s.unclean_election, negate(able_to_lead(s).keep(targets(s)).is_empty()))
 
 
 FAIR_ELECTIONS = fair_system(

@@ -17,9 +17,8 @@ from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL
-from kraftcheck.model.partition.reassignment import in_progress
-from kraftcheck.model.systems.elections.passes import eligible
 from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.properties.elections.stated import able_to_lead, working
 from kraftcheck.properties.kinds import recovers
 
 Way = Mapping[str, Mapping[str, Any]]
@@ -33,10 +32,10 @@ LEADER: Way = {"alter_partition": {}}
 
 def properties(setting: Setting) -> list[Property]:
     """Claims of recovery for the setting."""
-    rules, returns = setting.rules, brokers_return(setting)
+    returns = brokers_return(setting)
 
     def a_target_is_alive(s: Elections) -> Truth:
-        return all_of(s.unclean_election, negate(eligible(s, rules.partition).keep(targets(s)).is_empty()))
+        return all_of(s.unclean_election, negate(able_to_lead(s).keep(targets(s)).is_empty()))
 
     claims = [
         recovers("leader-returns", "a leaderless partition can get a leader while an ISR or ELR member is registered",
@@ -45,7 +44,7 @@ def properties(setting: Setting) -> list[Property]:
                         "unfence.retries-leaderless", "timer.balance"),
                  when=_has_a_candidate, by={**returns, **TIMER}),
         recovers("unclean-leader-returns", "where unclean election is allowed, a live replica gives a live leader",
-                 lambda s: s.active().has(s.leader), "invariant 42; KIP-631",
+                 lambda s: working(s).has(s.leader), "invariant 42; KIP-631",
                  ("dead-last-known-leader-electable", "fenced-leader-acceptable"),
                  rules=("election.last-known.alive", "leader.unfenced", "timer.unclean"),
                  when=a_target_is_alive, by={**TIMER, "unclean_timer": {}}),
@@ -58,7 +57,7 @@ def properties(setting: Setting) -> list[Property]:
     if setting["reassignment"]:
         claims.append(
             recovers("reassignment-completes", "a led reassignment to registered targets can complete",
-                     lambda s: negate(_reassigning(s)), "invariant 43; KIP-455", ("completion-keeps-removing",),
+                     lambda s: negate(reassigning(s)), "invariant 43; KIP-455", ("completion-keeps-removing",),
                      rules=("reassignment.completion.every-build",),
                      when=_can_complete, by={**returns, **LEADER, **TIMER})
         )  # fmt: skip
@@ -85,9 +84,10 @@ def _has_a_candidate(s: Elections) -> Truth:
     return all_of(s.leader == NO_LEADER, negate(s.isr.plus(s.elr).keep(s.registered).is_empty()))
 
 
-def _reassigning(s: Elections) -> Truth:
-    return in_progress(s.removing, s.adding)
+def reassigning(s: Elections) -> Truth:
+    """A replica is being added or removed."""
+    return negate(all_of(s.removing.is_empty(), s.adding.is_empty()))
 
 
 def _can_complete(s: Elections) -> Truth:
-    return all_of(_reassigning(s), s.leader >= 0, targets(s).within(s.registered))
+    return all_of(reassigning(s), s.leader >= 0, targets(s).within(s.registered))

@@ -9,8 +9,9 @@ from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
-from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.properties.elections.stated import may_be_online, working
 from kraftcheck.properties.kinds import always, step
 
 OF_SEVERAL_DIRECTORIES = ("failed-directories-unregistered", "unfenced-where-known", "isr-directory-online")
@@ -27,7 +28,7 @@ def _leaders() -> list[Property]:
     """Of the leader and the ISR around it."""
     return [
         always("leader-active", "the leader is registered, unfenced and not shutting down",
-               lambda s: implies(s.leader >= 0, s.active().has(s.leader)),
+               lambda s: implies(s.leader >= 0, working(s).has(s.leader)),
                "invariant 10; KIP-841",
                ("dead-last-known-leader-electable", "stale-reregistration-keeps-isr",
                 "unfence-ignores-controlled-shutdown", "fenced-leader-acceptable"),
@@ -97,18 +98,11 @@ def _directory_online(s: Elections) -> Conjuncts:
 
 def online(s: Elections, concerned: Callable[[Word], Truth]) -> Conjuncts:
     """Judged strictly, whatever the rule set believes: reserved ids other than LOST say nothing."""
-
-    def of_broker(b: Word) -> Truth:
-        directory = s.directories.of(b)
-        unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
-        listed = s.dirs_of(b).has(directory - FIRST_LOCAL)
-        return implies(concerned(b), any_of(unknown, all_of(negate(directory == LOST), listed)))
-
-    return each_broker(s.online_dirs, of_broker)
+    return each_broker(s.online_dirs, lambda b: implies(concerned(b), may_be_online(s, b)))
 
 
 def _isr_active(s: Elections) -> Conjuncts:
-    active = s.active()
+    active = working(s)
     return each_broker(s.online_dirs, lambda b: implies(all_of(s.leader >= 0, s.isr.has(b)), active.has(b)))
 
 

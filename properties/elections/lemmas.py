@@ -16,6 +16,7 @@ from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.elections import elr as eligibility
 from kraftcheck.properties.elections import leadership
 from kraftcheck.properties.elections import registration as shape
+from kraftcheck.properties.elections.stated import working
 from kraftcheck.properties.kinds import always
 
 
@@ -29,9 +30,9 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                lambda s: {"ELR": any_of(s.elr_enabled, s.elr.is_empty()),
                           "last known": any_of(s.elr_enabled, s.last_known_elr.slot == EMPTY)}),
         always("lemma-isr-active-unless-alone", "an ISR member that is not active is the only one",
-               lambda s: any_of(s.isr.size() <= 1, s.isr.within(s.active()))),
+               lambda s: any_of(s.isr.size() <= 1, s.isr.within(working(s)))),
         always("lemma-isr-active-beside-elr", "while the ELR has a member, every ISR member is active",
-               lambda s: any_of(s.elr.is_empty(), s.isr.within(s.active()))),
+               lambda s: any_of(s.elr.is_empty(), s.isr.within(working(s)))),
         always("lemma-isr-online-unless-alone", "an ISR member on a directory told offline is the only one",
                lambda s: _isr_online(s, s.isr.size() > 1)),
         always("lemma-isr-online-beside-elr", "beside an ELR member no ISR member is on a directory told offline",

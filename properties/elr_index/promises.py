@@ -7,6 +7,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import negate
 from kraftcheck.model.systems.elr_index.state import ElrIndexed
+from kraftcheck.properties.elections.stated import working
 from kraftcheck.properties.kinds import always, happens, sometimes, step
 
 _DEFECT = ("cleared-elr-stays-indexed",)
@@ -47,4 +48,4 @@ def _members(state: ElrIndexed) -> Conjuncts:
 
 
 def _active(state: ElrIndexed) -> Truth:
-    return state.controller.isr.within(state.controller.active())
+    return state.controller.isr.within(working(state.controller))

@@ -13,6 +13,7 @@ from kraftcheck.model.systems.directories.host import OFFLINE
 from kraftcheck.model.systems.kraft.state import Kraft
 from kraftcheck.properties.directories import assignment as placement
 from kraftcheck.properties.directories import disks
+from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import always, happens, sometimes, step
 from kraftcheck.properties.kraft import second_partition as paired
 from kraftcheck.properties.replication import durability
@@ -90,7 +91,7 @@ def _survives(s: Kraft, setting: Setting) -> Truth:
         for host, broker in zip(s.hosts, s.data.brokers, strict=True)
     ]
     safe = any_of(*readable)
-    return implies(all_of(lost < s.data.controller.effective_min_isr(), negate(s.data.lossy)), safe)
+    return implies(all_of(lost < needed_isr(s.data.controller), negate(s.data.lossy)), safe)
 
 
 def _dead_leader(s: Kraft) -> Truth:

@@ -11,6 +11,7 @@ from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.model.systems.kraft.state import Kraft
 from kraftcheck.properties.directories import assignment as placement
+from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import happens, sometimes, step
 
 OF_SECOND = {
@@ -76,7 +77,7 @@ def _eligible(t: Step) -> Truth:
     if t.action != "fence":
         return True
     before, after = _second(t.before).controller, _second(t.after).controller
-    below = after.isr.size() < before.effective_min_isr()
+    below = after.isr.size() < needed_isr(before)
     return implies(below, before.isr.minus(after.isr).within(after.elr))
 
 

@@ -12,6 +12,7 @@ from kraftcheck.model.systems.replication.history import kept_at, of_each
 from kraftcheck.model.systems.replication.log import smaller
 from kraftcheck.model.systems.replication.settle import remembered
 from kraftcheck.model.systems.replication.state import Broker, Replication
+from kraftcheck.properties.elections.stated import needed_isr, working
 from kraftcheck.properties.kinds import always, happens, sometimes, step
 from kraftcheck.properties.replication.leaders import each_leading
 
@@ -148,14 +149,14 @@ def _quorum(s: Replication) -> Conjuncts:
 def _survives(s: Replication, setting: Setting) -> Truth:
     """Once the min ISR may have been another one, what was acknowledged under 1 survives no death for certain."""
     died = setting["unclean-stops"] - s.left.unclean_stops
-    minimum = choose(untouched(s, setting), s.controller.effective_min_isr(), 1)
+    minimum = choose(untouched(s, setting), needed_isr(s.controller), 1)
     # Only the acknowledged prefix counts, whatever else was committed.
     safe = any_of(*some_records(s.brokers, lambda _, b: b.log.agrees(s.committed, s.acknowledged)))
     return implies(all_of(died < minimum, negate(s.lossy)), safe)
 
 
 def _isr_active(s: Replication) -> Truth:
-    return implies(s.controller.leader >= 0, s.controller.isr.within(s.controller.active()))
+    return implies(s.controller.leader >= 0, s.controller.isr.within(working(s.controller)))
 
 
 def _monotone(t: Step) -> Conjuncts:
@@ -183,7 +184,7 @@ def _recovery_quorum(s: Replication, setting: Setting) -> Truth:
     eligible = s.controller.isr.plus(s.controller.elr).size()
     died = setting["unclean-stops"] - s.left.unclean_stops
     judged = all_of(s.controller.elr_enabled, negate(s.lossy), untouched(s, setting))
-    return implies(judged, eligible + died >= s.controller.effective_min_isr())
+    return implies(judged, eligible + died >= needed_isr(s.controller))
 
 
 def untouched(s: Replication, setting: Setting) -> Truth:

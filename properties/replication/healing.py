@@ -12,6 +12,7 @@ from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, choose, implies, negate
 from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.properties.elections.healing import Way
+from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import recovers
 
 SETTLING: Way = {"apply_metadata": {}, "alter_partition": {}, "receive_answer": {}}
@@ -54,7 +55,7 @@ def _isr_runs(s: Replication) -> Truth:
     for n, b in enumerate(s.brokers):
         running = running.plus(BrokerSet(choose(b.running(), 1 << n, 0)))
     isr = s.controller.isr
-    return all_of(_led(s), isr.within(running), isr.size() >= s.controller.effective_min_isr())
+    return all_of(_led(s), isr.within(running), isr.size() >= needed_isr(s.controller))
 
 
 def _settled(s: Replication) -> Conjuncts:

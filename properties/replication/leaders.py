@@ -13,9 +13,10 @@ from kraftcheck.model.language.anynumber.maps import each_record, record_of
 from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.system import Conjuncts
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, implies, negate
-from kraftcheck.model.systems.replication.history import of_each
+from kraftcheck.model.language.words import all_of, choose, implies, negate
+from kraftcheck.model.systems.replication.history import first_kept, kept_at, of_each
 from kraftcheck.model.systems.replication.state import Broker, Replication
+from kraftcheck.properties.elections.stated import needed_isr
 
 EpochClaim = Callable[[Word, Word, Word], Truth]
 """A claim about a broker, an epoch and its leader."""
@@ -27,6 +28,12 @@ LeaderClaim = Callable[[Word, Word, Broker], Truth]
 def endless(s: Replication) -> bool:
     """Whether there are any number of brokers and of epochs."""
     return isinstance(s.brokers, PerBroker) and isinstance(s.leaders, Sequence)
+
+
+def needed_isr_at(s: Replication, epoch: Word) -> Word:
+    """How many ISR members a commit of a leader epoch needs, by the controller's last word in that epoch."""
+    past: Word = kept_at(s.minimums, epoch, first_kept(s.minimums))
+    return choose(epoch == s.leader_epoch, needed_isr(s.controller), past)
 
 
 def leading(s: Replication) -> Iterator[tuple[str, Word, Word, Broker, Truth]]:

@@ -13,9 +13,10 @@ from kraftcheck.model.systems.replication.endless import unbounded
 from kraftcheck.model.systems.replication.history import of_each
 from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, UNKNOWN, Broker, Replication
 from kraftcheck.properties.elections.lemmas import of_controller
+from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication import lemmas_commits, lemmas_logs, lemmas_steps
-from kraftcheck.properties.replication.leaders import each_leading, each_led
+from kraftcheck.properties.replication.leaders import each_leading, each_led, needed_isr_at
 
 DECIDED = ("controller", "lossy")
 """What events of the controller decide."""
@@ -65,7 +66,7 @@ def _one_min_isr(setting: Setting) -> tuple[Property, ...]:
     return (
         always("lemma-one-min-isr", "every leader goes, or will go, by the controller's min ISR",
                lambda s: {**_led_by_min_isr(s), **each_leading(
-                   s, lambda _, __, b: b.min_isr == s.controller.effective_min_isr())}),
+                   s, lambda _, __, b: b.min_isr == needed_isr(s.controller))}),
     )  # fmt: skip
 
 
@@ -73,7 +74,7 @@ def _led_by_min_isr(s: Replication) -> Conjuncts:
     def yet_to_lead(n: Word, epoch: Word, leader: Word) -> Truth:
         b = s.broker(n)
         waits = all_of(leader == n, b.running(), b.epoch < epoch, s.leader_epoch > epoch)
-        return implies(waits, s.minimum_at(epoch) == s.controller.effective_min_isr())
+        return implies(waits, needed_isr_at(s, epoch) == needed_isr(s.controller))
 
     return {f"{name}, once it leads": truth for name, truth in each_led(s, yet_to_lead).items()}
 

@@ -25,7 +25,7 @@ from kraftcheck.model.systems.replication.state import (
     Replication,
 )
 from kraftcheck.properties.kinds import always
-from kraftcheck.properties.replication.leaders import each_led, each_other, endless, leading
+from kraftcheck.properties.replication.leaders import each_led, each_other, endless, leading, needed_isr_at
 from kraftcheck.properties.replication.lemmas_logs import COMMITS_REST_ON, asked, candidates, eligible
 from kraftcheck.properties.replication.lemmas_steps import STEPS
 
@@ -153,7 +153,7 @@ def _once_it_leads(s: Replication, n: Word, epoch: Word, leader: Word) -> View:
     """What a broker may commit with in an epoch that it is yet to lead."""
     b, isr = s.broker(n), s.isr_at(epoch)
     waits = all_of(leader == n, b.running(), b.epoch < epoch, s.leader_epoch >= epoch)
-    return View(n, epoch, b.log, all_of(waits, isr.size() >= s.minimum_at(epoch)), isr, lambda _: UNKNOWN)
+    return View(n, epoch, b.log, all_of(waits, isr.size() >= needed_isr_at(s, epoch)), isr, lambda _: UNKNOWN)
 
 
 def _led_after(s: Replication) -> Callable[[Word, Word, Word], Truth]:

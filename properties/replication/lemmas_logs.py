@@ -13,6 +13,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.replication.log import VACANT, Claim, Log, larger
 from kraftcheck.model.systems.replication.state import ACCEPTED, STOPPED_UNCLEAN, Broker, Replication
+from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.durability import untouched
 from kraftcheck.properties.replication.leaders import each_follower, each_leading, endless
@@ -101,7 +102,7 @@ def _goes_by_min_isr(s: Replication) -> Conjuncts:
     """A larger one: to lower it is no change of the partition."""
     return each_leading(s, lambda _, epoch, b: implies(
         all_of(epoch == s.leader_epoch, any_of(b.current, b.answer == ACCEPTED)),
-        b.min_isr >= s.controller.effective_min_isr(),
+        b.min_isr >= needed_isr(s.controller),
     ))  # fmt: skip
 
 
@@ -258,6 +259,6 @@ def _living(s: Replication, setting: Setting) -> Truth:
     """One, once somebody has reassigned; none, once somebody has configured, which empties an ELR without an ISR."""
     living = s.controller.isr.plus(s.controller.elr).minus(dead(s))
     configured = s.left.config_changes < setting["config-changes"]
-    minimum = choose(configured, 0, choose(untouched(s, setting), s.controller.effective_min_isr(), 1))
+    minimum = choose(configured, 0, choose(untouched(s, setting), needed_isr(s.controller), 1))
     died = setting["unclean-stops"] - s.left.unclean_stops
     return implies(all_of(s.controller.elr_enabled, negate(s.lossy)), living.size() + died >= minimum)

@@ -7,6 +7,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.model.systems.replication.state import ACCEPTED, STOPPED_UNCLEAN, Broker
+from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import step
 from kraftcheck.properties.replication.leaders import each_leading
 from kraftcheck.properties.replication.lemmas_logs import asked, candidates, dead, eligible
@@ -74,12 +75,12 @@ def _request(step: Step) -> Truth:
 
 def _elr(step: Step) -> Truth:
     controller = step.after.controller
-    return any_of(controller.elr.is_empty(), controller.isr.size() < controller.effective_min_isr())
+    return any_of(controller.elr.is_empty(), controller.isr.size() < needed_isr(controller))
 
 
 def _living(step: Step) -> Truth:
     controller = step.after.controller
-    at_min_isr = controller.isr.size() >= controller.effective_min_isr()
+    at_min_isr = controller.isr.size() >= needed_isr(controller)
     leave = eligible(step.before).minus(eligible(step.after))
     return any_of(step.after.lossy, at_min_isr, leave.within(dead(step.before)))
 

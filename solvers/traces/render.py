@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import attrs
-
 from kraftcheck.model.language.collections.numbering import has_text
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.symbolic import record_fields
@@ -76,11 +74,10 @@ def event_text(event: Any) -> str:
     """The event of a step in words: its counts above zero, and its truths that hold; empty where it has none."""
     if event is None:
         return ""
-    context = {f.name for f in attrs.fields(type(event)) if f.metadata.get("context")} if attrs.has(type(event)) else ()
     return ", ".join(
         f"{name.replace('_', ' ')}{'' if value is True else ' ' + show(value)}"
         for name, value in fields(event).items()
-        if name not in context and (value is True or (type(value) is int and value > 0))
+        if value is True or (type(value) is int and value > 0)
     )
 
 

@@ -25,7 +25,7 @@ from kraftcheck.model.language.layout import ints, subset_of, truth
 from kraftcheck.model.language.system import Conjuncts, Outcome, ScopeError, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, none_of
-from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED, DirectoryMap
+from kraftcheck.model.partition.directories import FIRST_LOCAL, MIGRATING, UNASSIGNED, DirectoryMap
 from kraftcheck.model.rules.directories import DirectoryRules
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.systems.directories.host import (
@@ -106,13 +106,6 @@ class Placement:
     def online(self, broker: Word, directory: Word, rules: PartitionRules) -> Truth:
         """Whether the controller takes a directory of a broker to be online."""
         return directory_online(self.controller, broker, directory, rules)
-
-    def may_be_online(self, broker: Word) -> Truth:
-        """Whether the controller was not told that a replica's directory is offline, judged strictly."""
-        directory = self.assigned(broker)
-        unknown = any_of(directory == UNASSIGNED, directory == MIGRATING)
-        listed = self.controller.dirs_of(broker).has(directory - FIRST_LOCAL)
-        return any_of(unknown, all_of(negate(directory == LOST), listed))
 
 
 @frozen

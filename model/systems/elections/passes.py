@@ -40,10 +40,7 @@ class Progress:
 
 def start(state: Elections) -> Progress:
     """No pass yet."""
-    event = ElectionsEvent(
-        0, 0, 0, False, False, False, False, False, False, False, False, state.isr.none(),
-        state.effective_min_isr(),
-    )
+    event = ElectionsEvent(0, 0, 0, False, False, False, False, False, False, False, False, state.isr.none())
     return Progress(state.partition(), event)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from attrs import evolve, field, fields, frozen
+from attrs import evolve, fields, frozen
 
 from kraftcheck.model.language.anynumber.maps import brokers_where, record_of, with_record
 from kraftcheck.model.language.bound import ANY
@@ -107,7 +107,6 @@ class ElectionsEvent:
         resigned: the controller met an exception and resigned; nothing was written.
         stale_base: a record was decided on the partition before an earlier record of the event.
         unclean_shutdown: brokers that the event reported as stopped uncleanly.
-        min_isr: the effective min ISR the event was decided with.
     """
 
     records: Word
@@ -122,7 +121,6 @@ class ElectionsEvent:
     resigned: Truth
     stale_base: Truth
     unclean_shutdown: BrokerSet
-    min_isr: Word = field(metadata={"context": True})
 
 
 def directory_online(state: Elections, broker: Word, directory: Word, rules: PartitionRules) -> Truth:

@@ -210,7 +210,6 @@ def _transition(
         unclean=unclean, last_known=last_known, from_elr=from_elr, over_isr=from_elr and bool(target),
         completed=completes, misdirected=False, resigned=False, stale_base=False,
         unclean_shutdown=numbering.broker_set([candidate.arguments["broker"]]) if unclean_stop else BrokerSet(),
-        min_isr=before.min_isr(place.topic_id, place.index, rules.controller),
     )  # fmt: skip
     return Transition(state_before, state_after, action, arguments, event)
 

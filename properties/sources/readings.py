@@ -1,0 +1,105 @@
+"""Functions of the model that properties call: each reads a state, for properties and rules alike, and states no rule.
+
+A fault in one is a fault of both sides at once. So each does no more than its reason says; what would decide
+something is said by the property itself, from the fields.
+"""
+
+from __future__ import annotations
+
+READINGS: dict[str, tuple[str, ...]] = {
+    "the record of one broker, replica, partition or directory among those that the state holds": (
+        "partition.directories:DirectoryMap.of",
+        "systems.broker_ids.state:BrokerIds.machine",
+        "systems.directories.host:Host.directory",
+        "systems.directories.host:Host.slot_of",
+        "systems.directories.host:Host.ids",
+        "systems.directories.state:Placement.assigned",
+        "systems.directories.state:Placement.host",
+        "systems.elections.state:Elections.dirs_of",
+        "systems.replication.state:Broker.end_of",
+        "systems.replication.state:Replication.broker",
+        "systems.zk_controller.state:ZkController.broker",
+        "systems.zk_controller.state:ZkController.partition",
+        "systems.zk_controller.state:ZkController.replica",
+        "systems.zk_controller.state:Partition.replicas",
+        "systems.zk_jbod.state:Host.log",
+        "systems.zk_jbod.state:ZkJbod.host",
+        "systems.zk_jbod.state:ZkJbod.partition",
+    ),
+    "the same state in the shape of another system": (
+        "systems.kraft.second:Second.placement",
+        "systems.kraft.second:_seen",
+        "systems.kraft.state:Kraft.placement",
+    ),
+    "how the history of leader epochs is kept": (
+        "systems.replication.history:first_kept",
+        "systems.replication.history:has_no_end",
+        "systems.replication.history:isr_kept_at",
+        "systems.replication.history:kept_at",
+        "systems.replication.history:last_kept",
+        "systems.replication.history:of_each",
+        "systems.replication.history:until",
+        "systems.replication.settle:remembered",
+        "systems.replication.state:Replication.isr_at",
+        "systems.replication.state:Replication.leader_at",
+        "systems.zk_controller.start:versions",
+    ),
+    "how logs are kept by offset, and compared": (
+        "systems.replication.log:Log.agrees",
+        "systems.replication.log:Log.at",
+        "systems.replication.log:Log.beyond",
+        "systems.replication.log:Log.count_to",
+        "systems.replication.log:Log.each",
+        "systems.replication.log:Log.end",
+        "systems.replication.log:Log.in_order",
+        "systems.replication.log:Log.last",
+        "systems.replication.log:Log.same_below",
+        "systems.replication.log:larger",
+        "systems.replication.log:smaller",
+    ),
+    "whether a process runs, a session lives, or a disk works, as the state has it": (
+        "systems.broker_ids.state:Machine.is_down",
+        "systems.broker_ids.state:Machine.is_live",
+        "systems.broker_ids.state:BrokerIds.zombie",
+        "systems.directories.host:Host.serving",
+        "systems.directories.host:Host.some_offline",
+        "systems.replication.state:Broker.running",
+        "systems.sessions.system:Touch.in_session",
+        "systems.unclean_recovery.state:Recovery.up",
+        "systems.zk_controller.state:Broker.works",
+        "systems.zk_controller.state:ZkController.registered",
+        "systems.zk_controller.state:ZkController.some_broker_works",
+        "systems.zk_jbod.state:Host.works",
+        "systems.zk_jbod.state:ZkJbod.works",
+    ),
+    "where the readable log is, whether it is whole, and whether it is being copied: ghosts and disks": (
+        "systems.directories.host:Host.actual",
+        "systems.directories.host:Host.current",
+        "systems.directories.host:Host.distinct_ids",
+        "systems.directories.host:Host.has_log",
+        "systems.directories.host:Host.healthy",
+        "systems.directories.host:Host.moving",
+    ),
+    "who believes that it leads, of whom, and what it has proposed: fields of the broker": (
+        "systems.replication.state:Broker.fetchers",
+        "systems.replication.state:Broker.maximal_isr",
+        "systems.replication.state:Broker.pending",
+        "systems.replication.state:Replication.leads",
+        "systems.unclean_recovery.state:Recovered.is_led",
+        "systems.zk_controller.state:Controller.told_all",
+        "systems.zk_controller.state:ZkController.fetches_from",
+        "systems.zk_controller.state:ZkController.leads",
+    ),
+    "which names are in the tables of the state": (
+        "systems.broker_ids.state:BrokerIds.missing",
+        "systems.broker_ids.state:BrokerIds.registered",
+        "systems.zk_controller.state:Partition.exists",
+        "systems.zk_controller.state:members",
+        "systems.zk_jbod.state:Host.handled",
+    ),
+    "asked by a goal alone, which no fault of it makes true of a promise": (
+        "systems.directories.host:Host.queued",
+        "systems.directories.host:Host.settled",
+    ),
+}
+"""Reason to functions, each as `module:name` below `kraftcheck.model`."""

@@ -10,13 +10,14 @@ import json
 from pathlib import Path
 
 from kraftcheck.ci.terminal.cache import cache_folder
-from kraftcheck.ci.terminal.files import folder, write
+from kraftcheck.ci.terminal.files import folder, read_json, replace
 from kraftcheck.ci.terminal.progress import WholeSize
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.explore import Exploration
 
+MOST_BYTES = 1 << 12
 WORTH_SECONDS = 1.0
 """Sizes of searches that took less are not kept: nobody waits for them."""
 
@@ -31,9 +32,9 @@ def size_file(traced: Program) -> Path:
 def earlier_size(traced: Program) -> WholeSize | None:
     """The size that an earlier run found; None where there was none, or its file is damaged."""
     try:
-        content = json.loads(size_file(traced).read_text(encoding="utf-8"))
+        content = read_json(size_file(traced), MOST_BYTES, follow=False)
         distinct, generated = content["distinct"], content["generated"]
-    except (OSError, ValueError, KeyError, TypeError):  # an estimate is lost, and the next whole run writes it again
+    except (Refusal, KeyError, TypeError):  # an estimate is lost, and the next whole run writes it again
         return None
     whole = type(distinct) is int and type(generated) is int and 0 < distinct <= generated
     return WholeSize(distinct, generated) if whole else None
@@ -45,7 +46,7 @@ def keep_size(traced: Program, result: Exploration) -> str | None:
         return None
     place, size = size_file(traced), {"distinct": result.distinct, "generated": result.generated}
     try:
-        write(folder(place.parent) / place.name, json.dumps(size))
-    except Refusal as error:
+        replace(folder(place.parent) / place.name, json.dumps(size))
+    except (Refusal, OSError) as error:
         return f"the size of this space is not kept for estimates: {error}"
     return None

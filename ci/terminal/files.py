@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
 import sys
 import tempfile
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from kraftcheck.ci.terminal.console import OutputClosed
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.sync import sync
 from kraftcheck.ci.terminal.urls import check_local
+from kraftcheck.solvers.machine_code.regular import NO_FILE, open_regular
 
 MAX_JSON_BYTES = 256 << 20
 """The largest JSON document that is read: in memory it takes some ten times that."""
@@ -143,7 +143,7 @@ def write_json(target: str, document: Any) -> None:
         raise OutputClosed from None
 
 
-def read_bytes(path: Path, limit: int) -> bytes:
+def read_bytes(path: Path, limit: int, *, follow: bool = True) -> bytes:
     """The content of a regular file.
 
     A pipe or a device may never end, or never begin: what comes out of one is saved to a file first.
@@ -151,32 +151,30 @@ def read_bytes(path: Path, limit: int) -> bytes:
     Args:
         path: the file.
         limit: the largest size that is read.
+        follow: whether a link in its place is followed.
 
     Raises:
         Refusal: for what cannot be read, is no regular file, or is larger.
     """
     try:
-        status = path.stat()
-        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-            raise Refusal(f"cannot read {path}: it is a pipe or a device; save what it holds to a file, and name that")
-        if status.st_size > limit:
-            reason = (
-                f"it has {status.st_size >> 20:,} MB, and {limit >> 20:,} MB are the most that is read of such a file"
-            )
-            raise Refusal(f"cannot read {path}: {reason}")
-        with path.open("rb") as stream:
-            return stream.read(status.st_size)
+        with os.fdopen(open_regular(path, follow=follow), "rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if size > limit:
+                reason = f"it has {size >> 20:,} MB, and {limit >> 20:,} MB are the most that is read of such a file"
+                raise Refusal(f"cannot read {path}: {reason}")
+            return stream.read(size)
     except OSError as error:
-        raise Refusal(f"cannot read {path}: {error.strerror or error}") from error
+        mend = "; save what it holds to a file, and name that" if error.strerror == NO_FILE else ""
+        raise Refusal(f"cannot read {path}: {error.strerror or error}{mend}") from error
 
 
-def read_json(path: Path) -> Any:
-    """The JSON document in a file.
+def read_json(path: Path, limit: int = MAX_JSON_BYTES, *, follow: bool = True) -> Any:
+    """The JSON document in a file; `limit` and `follow` as of `read_bytes`.
 
     Raises:
         Refusal: naming the file, and the line where it is malformed.
     """
-    return parse_json(path, read_bytes(path, MAX_JSON_BYTES))
+    return parse_json(path, read_bytes(path, limit, follow=follow))
 
 
 def parse_json(path: object, data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:

@@ -76,8 +76,9 @@ def check_command(
 ) -> None:  # fmt: skip
     """Explore every SYSTEM (default: all) at its scopes and rule sets and compare with the expected verdicts.
 
-    Where there is a table of runs, kraftcheck.toml or [tool.kraftcheck] in pyproject.toml, in this folder or above it
-    up to the repository's root, its runs are executed instead; SYSTEM, --scope and --rules choose among them.
+    Where there is a table of runs, kraftcheck.toml or [tool.kraftcheck] in pyproject.toml, here or above up to the
+    repository's root, it is executed instead; SYSTEM, --scope, --rules choose among its runs. It is code: modules that
+    it names are imported; so one of another user counts only by --config.
 
     A known defect not found fails too. Some rows are also proven. Large scopes, long proofs, fair systems: by name.
 
@@ -94,8 +95,7 @@ def check_command(
     check_writable(target)
     reports.check(json=target)
     check_results("--out", out, target, *reports.paths)
-    table_of_runs = _table(config, built_in)
-    if table_of_runs is not None:
+    if (table_of_runs := _table(config, built_in)) is not None:
         check_idle("is of the systems that come with kraftcheck (--built-in)", "vectors", "verbose")
         wanted = CheckOptions(systems, scopes, rules, workers, memory, out, target, reports, quiet)
         leave(check_table(table_of_runs, wanted))

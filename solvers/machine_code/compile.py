@@ -26,6 +26,7 @@ from kraftcheck.solvers.machine_code import (
     frame,
     irtools,
     lower,
+    objectcache,
     objectcode,
     orders_step,
     search_kernel,
@@ -44,9 +45,9 @@ S = TypeVar("S")
 
 _SOURCES = (
     algebra, terms, layout, irtools, lower, objectcode, frame, transition, recovers, symmetry_step, arc_kernel,
-    backward_sweep, edge_kernel, visited_table, orders_step, search_kernel,
+    backward_sweep, edge_kernel, visited_table, orders_step, search_kernel, objectcache,
 )  # fmt: skip
-"""The modules that decide what is compiled: a change of their text makes old object code useless."""
+"""The modules that decide what is compiled and how it is kept: a change of their text makes old code useless."""
 
 
 def cache_key(program: Program) -> str:

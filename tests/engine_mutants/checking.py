@@ -194,7 +194,7 @@ CACHES = (
            "for source in _SOURCES:", "for source in _SOURCES[:0]:", KEYS_FOLLOW),
     Mutant("damage-unnoticed", "Compiled code is loaded without its checksum.",
            "solvers.machine_code.objectcache:ObjectCache.get",
-           "!= _MAGIC + hashlib.sha256(code).digest():", "== b'':", DAMAGED),
+           "!= _head(key, code):", "== b'':", DAMAGED),
 )  # fmt: skip
 
 ROWS = (

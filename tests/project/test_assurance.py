@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from pathlib import Path
-
 import pytest
 
+from tests.project.pages import cells, missing_tests, named_tests
 from tests.shared.commands import kraftcheck
-from tests.shared.places import DOCS, ROOT
+from tests.shared.places import DOCS
 
 PAGE = (DOCS / "explanation" / "assurance.md").read_text(encoding="utf-8")
-NAMED = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE)
-
-
-def functions_of(path: Path) -> set[str]:
-    """The test functions of a file."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
 
 
 def test_every_test_on_the_page_exists() -> None:
     """Each guard on the page names a file of tests, or a test in it; most rows name a test."""
-    missing = [(file, name) for file, name in NAMED if not (ROOT / file).exists()]
-    missing += [(file, name) for file, name in NAMED if (ROOT / file).exists() and name
-                and name not in functions_of(ROOT / file)]  # fmt: skip
-    assert missing == []
-    assert sum(bool(name) for _, name in NAMED) >= 30
+    assert missing_tests(PAGE) == []
+    assert sum(bool(name) for _, name in named_tests(PAGE)) >= 30
 
 
 def test_every_way_has_a_guard_and_a_test() -> None:
     """Each row of the page's tables has three cells, and the last names a test."""
-    rows = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| way ")]
-    cells = [line.strip("|").split(" | ") for line in rows]
+    rows = cells(PAGE, "way")
     assert len(rows) >= 40
-    assert [row for row in cells if len(row) != 3 or "`tests/" not in row[2]] == []
+    assert [row for row in rows if len(row) != 3 or "`tests/" not in row[2]] == []
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def check_table(table: RunTable, wanted: CheckOptions) -> int:
     """
     prepared = [prepare(table, number) for number in _chosen(table, wanted)]
     screen = console(to_stderr=wanted.target == "-")
-    screen.plain(f"runs of {table.path}")
+    screen.plain(_first_line(table, prepared))
     with nullcontext() if wanted.out is None else results("--out", wanted.out) as place:
         executed = _execute_all(screen, prepared, wanted, place)
     rest = prepared[len(executed) :]
@@ -76,6 +76,12 @@ def check_table(table: RunTable, wanted: CheckOptions) -> int:
     wanted.reports.write(screen, runs, code, closing)
     screen.plain(closing)
     return code
+
+
+def _first_line(table: RunTable, prepared: Sequence[PreparedRun]) -> str:
+    """The table that is executed, and the modules of users whose code is run for it."""
+    modules = dict.fromkeys(one.name.rpartition(":")[0] for one in prepared if ":" in one.name)
+    return f"runs of {table.path}" + (f", which run the code of {', '.join(modules)}" if modules else "")
 
 
 def _chosen(table: RunTable, wanted: CheckOptions) -> list[int]:

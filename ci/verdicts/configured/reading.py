@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -115,29 +117,53 @@ class RunTable:
 def find_table(config: Path | None) -> RunTable | None:
     """The table in the file that is named, or in the nearest one from the working folder up to the repository's root.
 
+    A table names modules that are imported: so where none is named, one counts only where this user alone wrote it.
+
     Raises:
-        Refusal: for a file that cannot be read, or whose table has a fault.
+        Refusal: for a file that cannot be read, whose table has a fault, or that another user could have written.
     """
     if config is not None:
         table = _read(config)
         if table is None:
             raise Refusal(f"{config}: it has no table [tool.kraftcheck]; add one, or name another file")
         return table
-    for folder in _upward(Path()):
+    for folder in _searched(Path()):
         found = [table for name in (FILE, PROJECT) if (folder / name).is_file() and (table := _read(folder / name))]
         if len(found) > 1:
             raise Refusal(f"{found[0].path} and {found[1].path} both hold a table of runs; keep one of them")
         if found:
+            _check_own(found[0].path)
             return found[0]
     return None
 
 
-def _upward(folder: Path) -> Iterator[Path]:
-    """The folder and those above it, as they are called from it."""
-    yield folder
-    while not (folder / ".git").exists() and folder.resolve() != folder.resolve().parent:
-        folder = folder / ".."
-        yield folder
+def _searched(folder: Path) -> list[Path]:
+    """The folder and those above it up to the repository's root, as they are called from it; without one it alone."""
+    folders = [folder]
+    while not (folders[-1] / ".git").exists():
+        if folders[-1].resolve() == folders[-1].resolve().parent:
+            return [folder]
+        folders.append(folders[-1] / "..")
+    return folders
+
+
+def _check_own(path: Path) -> None:
+    """Refuse a table that nobody named, where another user wrote it or may put modules beside it.
+
+    Raises:
+        Refusal: naming the file and the mend.
+    """
+    mend = f"code that it names would be run; if you trust it, --config {path}; else --built-in"
+    for place in (path, path.parent):
+        try:
+            status = place.stat()
+        except OSError as error:
+            raise Refusal(f"cannot read {place}: {error.strerror or error}") from error
+        if status.st_uid != os.geteuid():
+            raise Refusal(f"{path}: {'it' if place is path else 'its folder'} belongs to another user "
+                          f"({status.st_uid}): {mend}")  # fmt: skip
+        if stat.S_IMODE(status.st_mode) & stat.S_IWOTH:
+            raise Refusal(f"{path}: every user may write {'it' if place is path else 'into its folder'}: {mend}")
 
 
 def _read(path: Path) -> RunTable | None:

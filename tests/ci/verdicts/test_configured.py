@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -74,8 +75,10 @@ def test_every_run_is_executed_and_compared() -> None:
     """Search, walks and proof are as the table expects: exit code 0, a line for each run."""
     ran = check()
     assert (ran.code, ran.last) == (0, "9 verdicts, 0 unexpected (exit 0)")
-    assert ran.out.startswith("runs of kraftcheck.toml\nsearch: 3 distinct states, depth 2, 4 verdicts, as expected\n")
-    assert [line.split(":")[0] for line in ran.out.splitlines()[1:4]] == ["search", "walks", "proof"]
+    lines = ran.out.splitlines()
+    assert lines[0] == "runs of kraftcheck.toml, which run the code of lamps/lamp.py"
+    assert lines[1] == "search: 3 distinct states, depth 2, 4 verdicts, as expected"
+    assert [line.split(":")[0] for line in lines[1:4]] == ["search", "walks", "proof"]
 
 
 def test_it_is_found_from_a_folder_below(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +86,7 @@ def test_it_is_found_from_a_folder_below(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir("lamps")
     ran = check("search")
     assert (ran.code, ran.last) == (0, "4 verdicts, 0 unexpected (exit 0)")
-    assert ran.out.startswith("runs of ../kraftcheck.toml\n")
+    assert ran.out.startswith("runs of ../kraftcheck.toml, which run the code of lamp.py\n")
 
 
 def test_the_search_ends_at_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,6 +94,61 @@ def test_the_search_ends_at_the_repository(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "inner" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "inner")
     assert "no expected verdicts for scope 'none'" in check("--scope", "none").refusal()
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table whose module leaves a mark once it is imported, in a folder without a repository, and a folder below."""
+    (tmp_path / ".git").rmdir()
+    monkeypatch.delitem(__import__("sys").modules, "mark", raising=False)
+    (tmp_path / "mark.py").write_text(f"import os\nos.mkdir({str(tmp_path / 'mark')!r})\n{LAMP}", encoding="utf-8")
+    (tmp_path / "kraftcheck.toml").write_text('[[runs]]\nsystem = "mark.py:LAMP"\n[runs.expect]\n'
+                                              'never-two = "refuted"\nshows-three = "vacuous"\n')  # fmt: skip
+    (tmp_path / "below").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["kraftcheck.toml", "pyproject.toml"])
+def test_without_a_repository_nothing_above_is_looked_for(
+    name: str, hostile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The built-in rows are checked, and no module that a table above names is run; in its own folder it counts."""
+    table = hostile / "kraftcheck.toml"
+    if name == "pyproject.toml":
+        text = table.read_text().replace("[runs", "[tool.kraftcheck.runs")
+        table.rename(hostile / name).write_text(text)
+    monkeypatch.chdir(hostile / "below")
+    assert "no expected verdicts for scope 'none'" in check("--scope", "none").refusal()
+    assert not (hostile / "mark").exists()
+    monkeypatch.chdir(hostile)
+    ran = check()
+    assert (ran.code, ran.out.splitlines()[0]) == (0, f"runs of {name}, which run the code of mark.py")
+    assert (hostile / "mark").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("place", ["kraftcheck.toml", "."])
+@pytest.mark.parametrize("below", [False, True])
+def test_a_table_of_another_user_is_refused(
+    place: str, below: bool, hostile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that it names is run, in its folder or in a repository below, unless the command line names it."""
+    (hostile / ".git").mkdir()
+    os.chown(hostile / place, 65534, 65534)
+    if below:
+        monkeypatch.chdir("below")
+    told = check().refusal()
+    assert "belongs to another user (65534): code that it names would be run; if you trust it, --config " in told
+    assert not (hostile / "mark").exists()
+    assert check("--config", hostile / "kraftcheck.toml").code == 0
+
+
+@pytest.mark.parametrize("place", ["kraftcheck.toml", "."])
+def test_a_table_that_everybody_may_write_is_refused(place: str, hostile: Path) -> None:
+    """So is one beside which everybody may put a module."""
+    (hostile / place).chmod(0o777)
+    assert "kraftcheck.toml: every user may write" in check().refusal()
+    assert not (hostile / "mark").exists()
 
 
 def test_pyproject_holds_a_table_too(repository: Path) -> None:

@@ -9,7 +9,7 @@ from types import FunctionType
 
 from llvmlite import ir
 
-from kraftcheck.solvers.machine_code import objectcode
+from kraftcheck.solvers.machine_code import objectcache, objectcode
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget
 
@@ -23,7 +23,7 @@ def compiled_once(folder: Path) -> Callable[..., bytes]:
     real, cache = objectcode.object_code, ObjectCache(folder)
 
     def object_code(module: ir.Module, target: CodeTarget | None = None, *, quick: bool = False) -> bytes:
-        compiler = objectcode.QUICK_PASSES, _text(real), _text(objectcode._machine)
+        compiler = objectcode.QUICK_PASSES, _text(real), _text(objectcode._machine), objectcache._MAGIC
         parts = str(module), target or objectcode.host(), quick, compiler
         key = hashlib.sha256(repr(parts).encode()).hexdigest()
         code = cache.get(key)

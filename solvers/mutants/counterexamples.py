@@ -18,7 +18,7 @@ from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.frame import NO_ACTION
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
-from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, Mutations
+from kraftcheck.solvers.mutants.mutate import GUARD, OPERATOR, Mutant, Mutations
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.reference import terms as interpret
@@ -116,11 +116,21 @@ def confirm_on_rules(
     program: Program, mutations: Mutations, mutant: Mutant, claim: str, states: Sequence[Leaves],
     instances: Sequence[int],
 ) -> None:  # fmt: skip
-    """Ask the rules on ints, as far as they are not what was mutated: the property, and a guard's other conjuncts.
+    """Ask the rules on ints: those of an operator mutant, else what is not mutated of them.
+
+    That is the property, and for a guard its other conjuncts.
 
     Raises:
         EngineDisagreement: when they say otherwise.
     """
+    with mutations.rules_of(mutant):
+        _ask_rules(program, mutations, mutant, claim, states, instances)
+
+
+def _ask_rules(
+    program: Program, mutations: Mutations, mutant: Mutant, claim: str, states: Sequence[Leaves],
+    instances: Sequence[int],
+) -> None:  # fmt: skip
     setting = program.setting
     rule = next((p for p in mutations.original.properties(setting) if p.id == claim), None)
     plain = [interpret.concrete(program, state).state for state in states]
@@ -128,7 +138,7 @@ def confirm_on_rules(
         raise EngineDisagreement(f"mutant {mutant.key}: {claim} holds by the rules on ints")
     if rule is not None and rule.kind == "recovers" and not _has_to_recover(rule, plain[-1]):
         raise EngineDisagreement(f"mutant {mutant.key}: {claim} asks for nothing by the rules on ints")
-    if mutant.kind != GUARD:
+    if mutant.kind not in (GUARD, OPERATOR):
         return
     actions = {action.name: action for action in mutations.original.actions(setting)}
     step: Step | None = None

@@ -109,12 +109,12 @@ def explain(
     progress(0, 0, f"compiling {len(mutations.mutants)} mutants of {system.name}")
     kernel = load_kernel(mutations.program, cache_dir, quick=False)
     chosen = [mutant for mutant in mutations.mutants if selected(mutations, mutant)]
-    base = _base(mutations, kernel, budget, stopping)
+    base = baseline(mutations, kernel, budget, stopping)
     results: dict[int, MutantOutcome] = {}
 
     def explore_mutant(_: int, job: int) -> None:
         mutant = chosen[job]
-        results[mutant.number] = _outcome(_MutantRun(mutations, kernel, mutant, base, stopping), budget)
+        results[mutant.number] = outcome(MutantRun(mutations, kernel, mutant, base, stopping), budget)
         progress(len(results), len(chosen), f"{mutant.group}: {mutant.part} {mutant.change}")
 
     with ThreadPool(budget.threads) as pool:
@@ -133,7 +133,12 @@ def claim_names(kernel: Kernel) -> list[str]:
     return [DEADLOCK if claim is None else claim.id for claim in claims]
 
 
-def _base(mutations: Mutations, kernel: Kernel, budget: MutantBudget, stop: threading.Event) -> Baseline:
+def baseline(mutations: Mutations, kernel: Kernel, budget: MutantBudget, stop: threading.Event) -> Baseline:
+    """The exploration of the rules as they are.
+
+    Raises:
+        BaselineFault: when they exceed the budget.
+    """
     program = mutations.of(0)
     search = Search(evolve(kernel, program=program), Limits(budget.memory, max_states=budget.max_states), 1, stop,
                     lambda search: None)  # fmt: skip
@@ -165,14 +170,15 @@ def _states(search: Search) -> bytes:
 
 
 @frozen
-class _MutantRun:
-    """The exploration of one mutant."""
+class MutantRun:
+    """The exploration of one mutant; with `any_kill` the first property that breaks ends it, and no field does."""
 
     mutations: Mutations
     kernel: Kernel
     mutant: Mutant
     base: Baseline
     stop: threading.Event
+    any_kill: bool = False
     _first: dict[str, int] = field(factory=dict)
 
     def blamed(self, search: Search) -> list[int]:
@@ -199,20 +205,29 @@ class _MutantRun:
         return sorted(self.kernel.plan.slots_left(search.counters()) - self.base.pruned)
 
 
-def _outcome(run: _MutantRun, budget: MutantBudget) -> MutantOutcome:
+def outcome(run: MutantRun, budget: MutantBudget) -> MutantOutcome:
+    """The outcome of one mutant.
+
+    Raises:
+        EngineDisagreement: when ints do not confirm a counterexample.
+    """
     if run.stop.is_set():
         return Undecided(STOPPED)
     program = run.mutations.of(run.mutant.number)
     enough = threading.Event()
 
     def check(search: Search) -> None:
-        if run.stop.is_set() or (search.queue == 0 and run.decided(search)):
+        if run.stop.is_set() or (run.blamed(search) if run.any_kill else search.queue == 0 and run.decided(search)):
             enough.set()
 
     limits = Limits(budget.memory // budget.threads, max_states=budget.max_states)
     search = Search(evolve(run.kernel, program=program), limits, 1, enough, check)
     search.run()
     blamed, pruned = run.blamed(search), run.pruned(search)
+    if run.any_kill and blamed:
+        return _kill(run, search, blamed[:1], ())
+    if run.any_kill and search.cut is not None:
+        return Undecided(search.cut)
     if blamed or pruned:
         return _kill(run, search, blamed, pruned)
     if search.cut is not None:
@@ -220,7 +235,7 @@ def _outcome(run: _MutantRun, budget: MutantBudget) -> MutantOutcome:
     return _survival(run, search)
 
 
-def _kill(run: _MutantRun, search: Search, blamed: Sequence[int], pruned: Sequence[int]) -> MutantOutcome:
+def _kill(run: MutantRun, search: Search, blamed: Sequence[int], pruned: Sequence[int]) -> MutantOutcome:
     refutations = [disproof(search, run.mutations, run.mutant, claim) for claim in blamed]
     exits = [leave_domain(search, slot) for slot in pruned]
     shortest = search.cut in (None, STOPPED)
@@ -237,7 +252,7 @@ def _first(kind: Callable[..., MutantOutcome], disproofs: Sequence[Disproof], *,
     return kind(tuple(disproof_.claim for disproof_ in first), first[0].steps, shortest)
 
 
-def _survival(run: _MutantRun, search: Search) -> MutantOutcome:
+def _survival(run: MutantRun, search: Search) -> MutantOutcome:
     """The outcome of a mutant that no state and no step refutes."""
     plan, names = run.kernel.plan, claim_names(run.kernel)
     findings = graph_findings(search, run.stop)

@@ -10,8 +10,9 @@ ought to hold.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from attrs import define, evolve, field, frozen
@@ -22,10 +23,11 @@ from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Propert
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import BRANCH, CONJUNCT, any_of, negate
 from kraftcheck.solvers.mutants.sites import Site, find_site
+from kraftcheck.solvers.mutants.source.names import SourceMutant, applied
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 
-GUARD = "guard"
+GUARD, OPERATOR = "guard", "operator"
 DROPPED, ALWAYS, NEVER = "dropped", "always", "never"
 
 Leave = Collection[str]
@@ -39,10 +41,10 @@ class Mutant:
     Attributes:
         number: its value of the state's extra word, from 1.
         group: the action (for a guard) or `module:rule` it belongs to.
-        kind: `guard`, `branch`, `conjunct` or `disjunct`.
-        part: the condition: the conjunct's name, or as written in the rule.
-        change: `dropped`, or for a branch `always` or `never` taken.
-        call: the call that decides, as written; the part for a guard.
+        kind: `guard`, `branch`, `conjunct` or `disjunct`; `operator` for a change of the text.
+        part: the condition: the conjunct's name, or as written in the rule; for an operator the expression.
+        change: `dropped`, or for a branch `always` or `never` taken; for an operator the expression in its place.
+        call: the call that decides, as written; the part for a guard; the name of an operator mutant.
         line: line of the rule; 0 for a guard.
     """
 
@@ -169,6 +171,10 @@ class MutatingGraph(Graph):
         return self.apply("and", self.lift(a), self.lift(b))
 
 
+_RULES = threading.Lock()
+"""Held by whoever has a mutant put into the running rules."""
+
+
 @frozen
 class Mutations:
     """A system with all its mutants.
@@ -178,12 +184,21 @@ class Mutations:
         original: the system without mutants.
         mutants: in order of number.
         actions_of: for each mutant the actions in which its condition was met.
+        sources: the operator mutants by number.
     """
 
     program: Program
     original: System
     mutants: tuple[Mutant, ...]
-    actions_of: Mapping[int, tuple[str, ...]]
+    actions_of: Mapping[int, tuple[str, ...]] = field(factory=dict)
+    sources: Mapping[int, SourceMutant] = field(factory=dict)
+
+    @contextmanager
+    def rules_of(self, mutant: Mutant) -> Iterator[None]:
+        """The rules on ints, as an operator mutant has them; for one thread at a time."""
+        source = self.sources.get(mutant.number)
+        with _RULES, applied(source) if source is not None else nullcontext():
+            yield
 
     def of(self, number: int) -> Program:
         """The program that starts as a mutant; 0 is none."""
@@ -208,15 +223,22 @@ def _traced(system: System, setting: Setting, limit: int, leave: Leave) -> tuple
 
 
 def _with_mutants(system: System, limit: int) -> System:
+    return numbered(system, limit, lambda mutated: mutated.state, _mutated)
+
+
+def numbered(
+    system: System, limit: int, state_of: Callable[[Any], Any], mutated: Callable[[Action], Action]
+) -> System:  # fmt: skip
+    """A system whose states have the number of a mutant."""
     quiescent, within = system.quiescent, system.within
     return evolve(
         system,
         initial=lambda setting: [_start(state) for state in system.initial(setting)],
         layout=lambda setting: Mutated(system.layout(setting), ints(0, limit)),
-        actions=lambda setting: [_mutated(action) for action in system.actions(setting)],
-        properties=lambda setting: [*map(_of_state, system.properties(setting)), DIFFERS],
-        quiescent=None if quiescent is None else lambda mutated: quiescent(mutated.state),
-        within=None if within is None else lambda mutated: within(mutated.state),
+        actions=lambda setting: [mutated(action) for action in system.actions(setting)],
+        properties=lambda setting: [*(_of_state(claim, state_of) for claim in system.properties(setting)), DIFFERS],
+        quiescent=None if quiescent is None else lambda mutated: quiescent(state_of(mutated)),
+        within=None if within is None else lambda mutated: within(state_of(mutated)),
     )
 
 
@@ -239,12 +261,16 @@ def _mutated(action: Action) -> Action:
         with graph.within(action.name, mutant):
             outcome = action.outcome(mutated.state, arguments)
         right = action.outcome(mutated.state, arguments)
-        enabled = action.enabled(mutated.state, arguments)
-        differs = any_of(negate(enabled), *_differences(right.state, outcome.state),
-                         *_differences(right.event, outcome.event))  # fmt: skip
-        return Outcome(Mutated(outcome.state, mutant), MutantEvent(outcome.event, differs))
+        return compared(mutant, outcome, right, action.enabled(mutated.state, arguments))
 
     return evolve(action, guard=guard, effect=effect)
+
+
+def compared(mutant: Word, outcome: Outcome, right: Outcome, enabled: Truth) -> Outcome:
+    """The outcome of a mutant, with what tells it from the unmutated rules'."""
+    differs = any_of(negate(enabled), *_differences(right.state, outcome.state),
+                     *_differences(right.event, outcome.event))  # fmt: skip
+    return Outcome(Mutated(outcome.state, mutant), MutantEvent(outcome.event, differs))
 
 
 def _parts(mutated: Mutated) -> tuple[Term, MutatingGraph]:
@@ -263,18 +289,18 @@ def _differences(right: Any, mutated: Any) -> Iterator[Truth]:
             yield True
 
 
-def _of_state(claim: Property) -> Property:
+def _of_state(claim: Property, state_of: Callable[[Any], Any]) -> Property:
     """The property of a system, of its mutants' states."""
     predicate: Callable[[Any], Any] = claim.predicate
     begins_ = claim.initially
-    begins = None if begins_ is None else lambda mutated: begins_(mutated.state)
+    begins = None if begins_ is None else lambda mutated: begins_(state_of(mutated))
     if claim.kind in ("step", "happens"):
-        return evolve(claim, predicate=lambda step: predicate(plain(step)), initially=begins)
+        return evolve(claim, predicate=lambda step: predicate(plain(step, state_of)), initially=begins)
     when_ = claim.when
-    when = None if when_ is None else lambda mutated: when_(mutated.state)
-    return evolve(claim, predicate=lambda mutated: predicate(mutated.state), when=when)
+    when = None if when_ is None else lambda mutated: when_(state_of(mutated))
+    return evolve(claim, predicate=lambda mutated: predicate(state_of(mutated)), when=when)
 
 
-def plain(step: Step) -> Step:
+def plain(step: Step, state_of: Callable[[Any], Any] = lambda mutated: mutated.state) -> Step:
     """A step between mutated states as a step between the states."""
-    return evolve(step, before=step.before.state, after=step.after.state, event=step.event.event)
+    return evolve(step, before=state_of(step.before), after=step.after.state, event=step.event.event)

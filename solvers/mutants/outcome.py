@@ -63,4 +63,16 @@ class Undecided:
     cut: str
 
 
-MutantOutcome: TypeAlias = Killed | LeavesDomain | GoalLost | Survived | Undecided
+@frozen
+class Refused:
+    """There is nothing to explore: the rules cannot be traced."""
+
+    why: str
+
+
+@frozen
+class Same:
+    """The traced program is that of the rules as they are, so that no question tells them apart."""
+
+
+MutantOutcome: TypeAlias = Killed | LeavesDomain | GoalLost | Survived | Undecided | Refused | Same

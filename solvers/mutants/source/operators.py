@@ -71,7 +71,7 @@ def negated(node: ast.expr, around: Around) -> Replacements:
     elif _calls(node) == "negate":
         assert isinstance(node, ast.Call)
         yield node.args[0]
-    elif around.truth and not isinstance(node, ast.Constant | ast.Starred):
+    elif around.truth and not isinstance(node, ast.Constant | ast.Starred) and not _is_choice(node):
         yield _call("negate", node)
 
 
@@ -210,6 +210,15 @@ def described(node: ast.expr) -> str:
 def within_function(around: Around, node: ast.expr, truths: frozenset[int]) -> Around:
     """What surrounds a node of a function."""
     return evolve(around, truth=id(node) in truths)
+
+
+def _is_choice(node: ast.expr) -> bool:
+    """Whether an expression reads a choice of the rule set, which has variants, or a bound of the scope."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Attribute) and node.attr == "rules":
+            return True
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in {"rules", "setting"}
 
 
 def _titled(key: ast.expr | None) -> bool:

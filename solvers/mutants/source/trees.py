@@ -21,6 +21,9 @@ from kraftcheck.model.language import words
 from kraftcheck.solvers.mutants.source.operators import HELPER, Around, truths_within, within_function
 
 _HELPERS = ("negate", "all_of", "any_of")
+_DECIDED = ast.If | ast.IfExp | ast.Assert | ast.While
+"""Statements that Python decides while a rule is traced: by the rule set, or by the scope."""
+
 _SKIPPED = frozenset({"annotation", "returns", "decorator_list", "type_comment", "defaults"})
 
 
@@ -74,12 +77,18 @@ def owners(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef, Place]]:
     ]:  # fmt: skip
         for position, statement in enumerate(body):
             place = (*at, ("body", position))
-            if isinstance(statement, ast.FunctionDef):
+            if isinstance(statement, ast.FunctionDef) and not _describes_scope(statement):
                 yield prefix + statement.name, statement, Place(place)
             elif isinstance(statement, ast.ClassDef):
                 yield from below(statement.body, f"{prefix}{statement.name}.", place)
 
     yield from below(tree.body, "", ())
+
+
+def _describes_scope(function: ast.FunctionDef) -> bool:
+    """Whether a function says what a scope holds, and no rule: it asks for the setting alone, and gives no actions."""
+    parameters = [one.arg for one in (*function.args.args, *function.args.kwonlyargs)]
+    return parameters == ["setting"] and not _gives(function, "list[Action]", "Sequence[Action]")
 
 
 def expressions(owner: ast.FunctionDef, at: Place) -> Iterator[tuple[ast.expr, Place, Around]]:
@@ -93,7 +102,7 @@ def expressions(owner: ast.FunctionDef, at: Place) -> Iterator[tuple[ast.expr, P
         if isinstance(node, ast.Return) and _gives(owner, "Truth") and isinstance(node.value, ast.Call | ast.Name):
             truths.add(id(node.value))
         for field, value in ast.iter_fields(node):
-            if (field in _SKIPPED) or (field == "test" and isinstance(node, ast.If | ast.IfExp | ast.Assert)):
+            if field in _SKIPPED or (field == "test" and isinstance(node, _DECIDED)):
                 continue
             parts = enumerate(value) if isinstance(value, list) else [(-1, value)]
             for position, part in parts:

@@ -10,9 +10,8 @@ ought to hold.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from attrs import define, evolve, field, frozen
@@ -171,10 +170,6 @@ class MutatingGraph(Graph):
         return self.apply("and", self.lift(a), self.lift(b))
 
 
-_RULES = threading.Lock()
-"""Held by whoever has a mutant put into the running rules."""
-
-
 @frozen
 class Mutations:
     """A system with all its mutants.
@@ -193,12 +188,10 @@ class Mutations:
     actions_of: Mapping[int, tuple[str, ...]] = field(factory=dict)
     sources: Mapping[int, SourceMutant] = field(factory=dict)
 
-    @contextmanager
-    def rules_of(self, mutant: Mutant) -> Iterator[None]:
-        """The rules on ints, as an operator mutant has them; for one thread at a time."""
+    def rules_of(self, mutant: Mutant) -> AbstractContextManager[None]:
+        """The rules on ints, meanwhile as an operator mutant has them."""
         source = self.sources.get(mutant.number)
-        with _RULES, applied(source) if source is not None else nullcontext():
-            yield
+        return nullcontext() if source is None else applied(source)
 
     def of(self, number: int) -> Program:
         """The program that starts as a mutant; 0 is none."""

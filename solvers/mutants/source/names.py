@@ -11,8 +11,10 @@ import functools
 import importlib
 import pkgutil
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from types import CodeType
 
 from attrs import frozen
 
@@ -34,6 +36,10 @@ from kraftcheck.solvers.mutants.source.trees import (
 ROOT = "kraftcheck.model."
 _NO_RULES = ("kraftcheck.model.language", "kraftcheck.model.rules")
 """The words that rules are written with, and the choices between rules."""
+
+
+_RUNNING = threading.Lock()
+"""Held by whoever has a mutant put into the running rules."""
 
 
 class StaleMutantError(LookupError):
@@ -106,20 +112,24 @@ def of_rule(rule: str, leave: Iterable[str] = ()) -> tuple[SourceMutant, ...]:
 
 @contextmanager
 def applied(mutant: SourceMutant) -> Iterator[None]:
-    """The rules with a mutant, for whatever is asked meanwhile, on ints or terms; not for two threads at once.
+    """The rules with a mutant, for whatever is asked meanwhile, on ints or terms; another thread waits with its own.
 
     Programs that were traced before keep the rules that they were traced with.
     """
+    with _RUNNING, replaced(mutant.module, _changed(mutant)):
+        yield
+
+
+def _changed(mutant: SourceMutant) -> dict[str, CodeType]:
+    """The code of a mutant's module."""
     tree = parsed(mutant.module)
     holder, field, position, node, around = expression_at(tree, mutant.place)
     changed = list(OPERATORS[mutant.operator](node, around))[mutant.choice]
     put(holder, field, position, ast.fix_missing_locations(changed))
     try:
-        codes = codes_of(mutant.module, tree)
+        return codes_of(mutant.module, tree)
     finally:
         put(holder, field, position, node)
-    with replaced(mutant.module, codes):
-        yield
 
 
 @functools.cache

@@ -111,7 +111,7 @@ def replay_command(
     screen = console(to_stderr=target == "-")
     for report in reports:
         for line in report.lines:
-            screen.plain(line)
+            screen.one_line(line)
     if page is not None:
         screen.plain(f"wrote {page}")
     screen.plain(f"(exit {code})")

@@ -156,6 +156,6 @@ def whatif_command(
     screen = console(to_stderr="-" in (target, metrics))
     screen.table(_table(rows, faults))
     for line in _losses(rows):
-        screen.plain(line)
+        screen.one_line(line)
     screen.plain(f"{len(rows)} partitions, up to {faults} faults, rules {name} (exit 0)")
     sys.exit(0)

@@ -17,6 +17,7 @@ from kraftcheck.ci.terminal.interrupts import Interrupted, abandon
 from kraftcheck.ci.terminal.parameter_types import check_words
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
+from kraftcheck.model.visible import visible
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 
@@ -177,7 +178,7 @@ def _number(code: Any) -> int:
 def _say(message: str) -> None:
     """One line on standard error, whatever the message holds."""
     with contextlib.suppress(OSError):  # where nobody reads standard error, the exit code has to do
-        click.echo("kraftcheck: " + " ".join(message.split()), err=True)
+        click.echo("kraftcheck: " + visible(" ".join(message.split())), err=True)
 
 
 def _show(error: Exception) -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kraftcheck.ci.terminal.table import Table
+from kraftcheck.model.visible import visible, visible_lines
 
 PLAIN_WIDTH = 130
 """Width of tables in files and pipes, where there is no terminal to ask."""
@@ -27,7 +28,7 @@ class OutputClosed(Exception):
 
 
 class Screen(Console):
-    """A console that says when its reader has gone, and shows names as they are."""
+    """A console that says when its reader has gone, and shows names as they are, but for what a terminal would obey."""
 
     def on_broken_pipe(self) -> None:
         """Leave it to the command line to end."""
@@ -35,12 +36,21 @@ class Screen(Console):
 
     def plain(self, text: str) -> None:
         """Print lines as they are, without markup; on a terminal a line too long for it is wrapped between words."""
-        lines = [line.rstrip() for line in text.split("\n")]
+        lines = [line.rstrip() for line in visible_lines(text).split("\n")]
         self.print("\n".join(map(self._fitted, lines)), markup=False, soft_wrap=True)
+
+    def one_line(self, text: str) -> None:
+        """Print one line, whatever names of a stranger are in it: an end of a line is shown too."""
+        self.plain(visible(text.rstrip()))
+
+    def command(self, text: str) -> None:
+        """Print a line that the service which runs the job is to obey."""
+        self.print(text, markup=False, soft_wrap=True)
 
     def heading(self, title: str, note: str = "") -> None:
         """Print a title, and a note after it."""
-        text = Text(self._fitted(f"{title} {note}".rstrip()))
+        title = visible(title)
+        text = Text(self._fitted(visible(f"{title} {note}".rstrip())))
         text.stylize("bold", 0, len(title))
         self.print(text, soft_wrap=True)
 

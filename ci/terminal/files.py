@@ -189,8 +189,12 @@ def parse_json(path: object, data: bytes, pairs: Callable[[list[tuple[str, Any]]
     """
     try:
         document = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_constant=_no_number)
+        if b"\\u" in data:
+            json.dumps(document, ensure_ascii=False, default=str).encode()  # half of a character is no text
     except UnicodeDecodeError as error:
         raise Refusal(f"{path}: not UTF-8 text") from error
+    except UnicodeEncodeError as error:
+        raise Refusal(f"{path}: not usable JSON: a text holds a surrogate, which is no character") from error
     except json.JSONDecodeError as error:
         raise Refusal(f"{path}: line {error.lineno}: not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:

@@ -14,6 +14,8 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
+from kraftcheck.model.visible import visible_lines
+
 GAP = 2
 """Blanks between two columns."""
 
@@ -58,7 +60,7 @@ class Table:
         """Add a row."""
         if len(cells) != len(self.columns):
             raise ValueError(f"{len(cells)} entries for {len(self.columns)} columns")
-        self.rows.append(tuple(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
+        self.rows.append(tuple(cell if isinstance(cell, Text) else Text(visible_lines(cell)) for cell in cells))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """The lines of the table, or of a record for each row."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from itf_py import value_from_json
-
+from kraftcheck.model.visible import visible
 from kraftcheck.solvers.drawings.drawing import Column, Drawing, DrawnCycle, changes
 from kraftcheck.solvers.traces.cycles import repeated_text
 from kraftcheck.solvers.traces.itf import ACTION, PICKS, TraceError
+from kraftcheck.solvers.traces.itf_values import normal, spelled
 
 
 def foreign_drawing(document: Any, title: str) -> Drawing:
@@ -30,11 +30,11 @@ def foreign_drawing(document: Any, title: str) -> Drawing:
     columns = []
     for number, (state, values) in enumerate(zip(states, texts, strict=True)):
         before = texts[number - 1] if number else values
-        action = "initial state" if number == 0 else str(state.get(ACTION) or f"state {number}")
+        action = "initial state" if number == 0 else visible(str(state.get(ACTION) or f"state {number}"))
         strip = tuple(values.get(name, "") for name in names)
         columns.append(Column(number, action, (), strip, changes(names, before, values), values))
     meta = document.get("#meta")
-    about = str(meta.get("description", "")) if isinstance(meta, dict) else ""
+    about = visible(str(meta.get("description", ""))) if isinstance(meta, dict) else ""
     return Drawing(title, about or title, "", (), names, tuple(columns), cycle=_cycle(document, len(states) - 1))
 
 
@@ -53,25 +53,10 @@ def _texts(state: Any, number: int) -> dict[str, str]:
         raise TraceError(f"key states[{number}]: not a record")
     try:
         return {
-            name: _show(value_from_json(value)) for name, value in state.items() if name not in ("#meta", ACTION, PICKS)
+            visible(name): visible(spelled(normal(value)))
+            for name, value in state.items()
+            if name not in ("#meta", ACTION, PICKS)
         }
-    except (TypeError, ValueError, AttributeError, LookupError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise TraceError(f"key states[{number}]: not ITF: {error}") from error
 
-
-def _show(value: Any) -> str:
-    """A value in TLA+'s spelling, sets in the order of their texts."""
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, str):
-        return f'"{value}"'
-    if isinstance(value, set | frozenset):
-        return "{" + ", ".join(sorted(map(_show, value))) + "}"
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return "<<" + ", ".join(map(_show, value)) + ">>"
-    if isinstance(value, Mapping):
-        return "(" + " @@ ".join(f"{_show(key)} :> {_show(item)}" for key, item in value.items()) + ")"
-    inner = value._asdict() if hasattr(value, "_asdict") else getattr(value, "__dict__", None)
-    if inner is not None:
-        return "[" + ", ".join(f"{name} |-> {_show(item)}" for name, item in inner.items()) + "]"
-    return str(value)

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from attrs import field, frozen
-from itf_py import value_from_json, value_to_json
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.collections.enumeration import Enum
@@ -22,6 +21,7 @@ from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.expressions.added import typed_id
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace
+from kraftcheck.solvers.traces.itf_values import encoded, normal
 
 FORMAT_VERSION = 1
 ACTION = "mbt::actionTaken"
@@ -79,23 +79,7 @@ def plain(value: Any) -> Any:
 
 def encode(value: Any) -> Any:
     """A value as JSON in ITF's encoding; sets in ascending order, so that equal values have equal text."""
-    return _normal(value_to_json(plain(value)))
-
-
-def _normal(document: Any) -> Any:
-    """ITF with one text for each value: sets ascending, every int a `#bigint`."""
-    if isinstance(document, list):
-        return [_normal(item) for item in document]
-    if isinstance(document, int) and not isinstance(document, bool):
-        return {"#bigint": str(document)}
-    if isinstance(document, dict):
-        if "#bigint" in document:
-            return {"#bigint": str(int(document["#bigint"]))}
-        inner = {key: _normal(item) for key, item in document.items()}
-        if "#set" in inner:
-            inner["#set"] = sorted(inner["#set"], key=json.dumps)
-        return inner
-    return document
+    return encoded(plain(value))
 
 
 def document(trace: Trace, program: Program, system: str, rules: str | None, shortest: bool) -> dict[str, Any]:
@@ -164,13 +148,13 @@ def recipe(document: Any) -> Recipe:
     states = _get(document, "states", list, "")
     if not states:
         raise TraceError("key states: there is no state")
+    parts: list[dict[str, Any]] = []
     for number, state in enumerate(states):
         _get(state, ACTION, str, f"states[{number}]")
         _get(state, PICKS, dict, f"states[{number}]")
         try:
-            for key in state.keys() - {"#meta"}:
-                value_from_json(state[key])
-        except (TypeError, ValueError, AttributeError, LookupError, RecursionError) as error:
+            parts.append({key: normal(value) for key, value in state.items() if key not in ("#meta", ACTION)})
+        except (ValueError, RecursionError) as error:
             raise TraceError(f"key states[{number}]: not ITF: {error}") from error
     bounds = _get(about, "bounds", dict, "#meta.kraftcheck")
     rules = about.get("rules")
@@ -183,8 +167,8 @@ def recipe(document: Any) -> Recipe:
         rules=rules,
         property=_get(about, "property", str, "#meta.kraftcheck"),
         shortest=_get(about, "shortest", bool, "#meta.kraftcheck"),
-        states=tuple(_state_part(state) for state in states),
-        steps=tuple((state[ACTION], _normal(state[PICKS])) for state in states[1:]),
+        states=tuple({key: value for key, value in part.items() if key != PICKS} for part in parts),
+        steps=tuple((state[ACTION], part[PICKS]) for state, part in zip(states[1:], parts[1:], strict=True)),
         loop=_get(document, "loop", int, "") if "loop" in document else None,
         options=_recorded_options(about),
     )
@@ -193,10 +177,6 @@ def recipe(document: Any) -> Recipe:
 def _recorded_options(about: Mapping[str, Any]) -> dict[str, str]:
     options = _get(about, "options", dict, "#meta.kraftcheck") if "options" in about else {}
     return {name: _get(options, name, str, "#meta.kraftcheck.options") for name in options}
-
-
-def _state_part(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: _normal(value) for key, value in state.items() if key not in ("#meta", ACTION, PICKS)}
 
 
 def check_states(recipe_: Recipe, trace: Trace) -> None:

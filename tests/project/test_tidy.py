@@ -25,7 +25,7 @@ MODULE_LINES, TEST_LINES, FUNCTION_LINES, FOLDER_ENTRIES = 300, 400, 50, 20
 
 PURE = frozenset({
     "__future__", "attrs", "base64", "binascii", "collections", "dataclasses", "difflib", "enum", "functools",
-    "itertools", "math", "re", "types", "typing", "uuid",
+    "itertools", "math", "re", "types", "typing", "unicodedata", "uuid",
 })  # fmt: skip
 """What `model` and `properties` may import besides each other: nothing that has effects."""
 

@@ -28,7 +28,7 @@ CHANGE_FRAME = b"\1\5"
 REST_FROM = 23
 """A change of a partition: frame and kind, its version, index and topic, and from here on the rest."""
 
-_NULL_KEY = 1
+_NULL_KEY, _NO_HEADERS = 1, 0
 _MANY_BITS = 0x80
 
 Decode = Callable[[bytes, str], Batch]
@@ -99,6 +99,8 @@ class Bodies:
                 other = LogEntry(base + number, kind, version, fields)
             else:
                 raise _UnsupportedShapeError
+        if position != len(data):
+            raise _UnsupportedShapeError
         return keys, bodies, other
 
 
@@ -130,7 +132,7 @@ def _value(data: bytes, at: int, number: int) -> tuple[int, int, int]:
     if size >= _MANY_BITS:
         size, at = _varint(data, at - 1)
     size >>= 1
-    if at + size > end or end > len(data):
+    if at + size + 1 != end or end > len(data) or data[at + size] != _NO_HEADERS:
         raise _UnsupportedShapeError
     return at, size, end
 

@@ -32,6 +32,9 @@ _CONTROL_NAMES = {
 _OTHER_LINES = re.compile(r"Dumping |Log starting offset: |Snapshot end offset: |KRaft bootstrap snapshot|SLF4J: |\s*$")
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON number")
 
@@ -63,6 +66,8 @@ def batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch
             yield from _finish(open_batch, due, problem)
             base, last, count, epoch = map(int, head.group(1, 2, 3, 4))
             open_batch, due = Batch(base, last, epoch, (), place, head.group(5) == "true"), count
+            if count != last - base + 1:
+                problem(place, f"a batch of {count} records from offset {base} to {last}")
             if head.group(6) != "true":
                 problem(place, "the tool says that the batch is not valid")
         elif text.startswith("| "):
@@ -70,8 +75,11 @@ def batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch
                 problem(place, "a record before any batch")
                 continue
             entry = _entry(text, open_batch.control, place, problem)
+            follows = open_batch.last_offset - due + 1
             due -= 1
             if entry is not None:
+                if entry.offset != follows:
+                    problem(place, f"offset {follows} should follow in the batch, but the record has {entry.offset}")
                 open_batch = evolve(open_batch, entries=(*open_batch.entries, entry))
         elif not _OTHER_LINES.match(text):
             problem(place, f"not a line of the dump tool: {text[:60]!r}")
@@ -116,6 +124,9 @@ def entry_of(text: str, offset: int, place: str, problem: Problem) -> LogEntry |
         return None
     if not isinstance(name, str) or type(version) is not int or not isinstance(data, dict):
         problem(place, "a record's type is text, its version a number, its data an object")
+        return None
+    if "\\u" in text and _SURROGATE.search(json.dumps([name, data], ensure_ascii=False)):
+        problem(place, "a text holds a surrogate, which is no character")
         return None
     try:
         unknown = unknown_kind(name, version)

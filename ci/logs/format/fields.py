@@ -43,6 +43,10 @@ class Bytes:
         self.position = end
         return taken
 
+    def left(self) -> int:
+        """How many bytes follow."""
+        return len(self.data) - self.position
+
     def fixed(self, form: str) -> Any:
         """The next value of a `struct` format."""
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]

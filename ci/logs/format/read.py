@@ -27,6 +27,9 @@ TEXT = (".txt", ".jsonl", ".ndjson")
 MAX_LOG_BYTES = 4 << 30
 """The largest file of a log that is read; Kafka begins a new segment after 1 GB at most."""
 
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+"""How Kafka lets a topic be called, but for `.` and `..`."""
+
 _SNAPSHOT = re.compile(r"(\d+)-(\d+)\.checkpoint")
 
 
@@ -133,6 +136,7 @@ def _batches(log: LogFiles, skipped: SkipCount, compact_form: bool) -> Iterator[
                     continue
                 _check_order(batch, due, epoch, skipped)
                 due, epoch = batch.last_offset + 1, batch.epoch
+            _check_names(batch, skipped)
             yield batch
         if snapshot is not None:
             due = int(snapshot.group(1))
@@ -144,6 +148,16 @@ def _check_order(batch: Batch | CompactBatch, due: int | None, epoch: int, skipp
         skipped.problem(batch.place, f"offset {due} should follow, but the batch begins at {batch.base_offset}")
     if batch.epoch < epoch:
         skipped.problem(batch.place, f"epoch {batch.epoch} after {epoch}: a leader's epoch never falls")
+
+
+def _check_names(batch: Batch | CompactBatch, skipped: SkipCount) -> None:
+    """Report topics that Kafka would not have made: no cluster wrote such a log."""
+    entries = batch.entries if isinstance(batch, Batch) else (batch.other,)
+    for entry in entries:
+        if entry is not None and entry.type == "TOPIC_RECORD" and entry.data is not None:
+            name = entry.data.get("name")
+            if isinstance(name, str) and (not _TOPIC.fullmatch(name) or name in (".", "..")):
+                skipped.problem(batch.place, f"Kafka refuses the topic name {name[:60]!r}")
 
 
 def _file(path: Path, skipped: SkipCount, compact_form: bool) -> Iterator[Batch | CompactBatch]:

@@ -5,8 +5,8 @@ Source: `DefaultRecordBatch`, `DefaultRecord`, `ControlRecordType`.
 
 from __future__ import annotations
 
-import gzip
 import struct
+import zlib
 from collections.abc import Callable, Iterator
 
 import google_crc32c
@@ -19,13 +19,16 @@ _UNCOUNTED_BYTES = 12
 """Bytes before what the length of a batch counts."""
 
 _LENGTH = struct.Struct(">i")
-_CONTROL, _COMPRESSION = 0x20, 0x07
+_CONTROL, _COMPRESSION, _GZIP = 0x20, 0x07, 1
+_GZIP_MEMBER = 31
+"""What zlib calls a stream of gzip with its header and checksum."""
 
 _CONTROLS = {2: "LEADER_CHANGE", 3: "SNAPSHOT_HEADER", 4: "SNAPSHOT_FOOTER", 5: "KRAFT_VERSION", 6: "KRAFT_VOTERS"}
 
 _LEADER_CHANGE = 2
 
-_EXPANDED: dict[int, Callable[[bytes], bytes]] = {0: bytes, 1: gzip.decompress}
+MAX_EXPANDED = 16 << 20
+"""The most bytes that a compressed batch may expand to; KRaft begins a new batch after 8 MB."""
 
 Problem = Callable[[str, str], None]
 """Called with a place and what is wrong there; returns only where skipping is allowed."""
@@ -50,7 +53,7 @@ def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> 
             batch_bytes = data[position : position + size]
             compact_batch = bodies.compact(batch_bytes, name, position) if compact else None
             yield compact_batch or _batch(batch_bytes, f"{name}: byte {position}")
-        except (WireError, OSError, EOFError) as reason:
+        except WireError as reason:
             problem(f"{name}: byte {position}", str(reason))
         position += size
 
@@ -79,26 +82,54 @@ def _batch(data: bytes, place: str) -> Batch:
         raise WireError(f"magic {magic}, not {MAGIC}")
     if google_crc32c.value(data[CRC_FROM:]) != crc:
         raise WireError(f"batch at offset {base}: the checksum does not match")
-    compression = attributes & _COMPRESSION
-    if compression not in _EXPANDED:
-        raise WireError(f"batch at offset {base}: compression {compression} is not supported")
-    rest = Bytes(_EXPANDED[compression](data[HEADER.size :]))
+    if count < 1 or count != last_delta + 1:
+        raise WireError(f"batch at offset {base}: it counts {count} records, and its offsets are of {last_delta + 1}")
+    rest = Bytes(_expanded(attributes & _COMPRESSION, data[HEADER.size :], base))
     control = bool(attributes & _CONTROL)
-    entries = tuple(_entry(rest, base, control) for _ in range(count))
+    entries = tuple(_entry(rest, base, number, control) for number in range(count))
+    if over := rest.left():
+        raise WireError(f"batch at offset {base}: {over} bytes after the last of its {count} records")
     return Batch(base, base + last_delta, epoch, entries, place, control)
 
 
-def _entry(rest: Bytes, base: int, control: bool) -> LogEntry:
-    end = rest.signed() + rest.position
+def _expanded(compression: int, data: bytes, base: int) -> bytes:
+    """The records of a batch, which may be plain or one member of gzip."""
+    if compression == 0:
+        return data
+    if compression != _GZIP:
+        raise WireError(f"batch at offset {base}: compression {compression} is not supported")
+    stream = zlib.decompressobj(wbits=_GZIP_MEMBER)
+    try:
+        expanded = stream.decompress(data, MAX_EXPANDED)
+    except zlib.error as reason:
+        raise WireError(f"batch at offset {base}: not gzip: {reason}") from None
+    if stream.unconsumed_tail:
+        raise WireError(f"batch at offset {base}: it expands to more than {MAX_EXPANDED >> 20} MB")
+    if not stream.eof or stream.unused_data:
+        raise WireError(f"batch at offset {base}: not one whole member of gzip")
+    return expanded
+
+
+def _entry(batch: Bytes, base: int, number: int, control: bool) -> LogEntry:
+    offset = base + number
+    rest = Bytes(batch.take(batch.signed()))
     rest.take(1)
     rest.signed()
-    offset = base + rest.signed()
+    if (delta := rest.signed()) != number:
+        raise WireError(f"offset {offset}: the record says {base + delta}")
     key, value = _sized_bytes(rest), _sized_bytes(rest)
-    rest.position = end  # headers carry nothing here
+    headers = rest.signed()
+    if headers < 0:
+        raise WireError(f"offset {offset}: {headers} headers")
+    for _ in range(headers):
+        rest.take(rest.signed())
+        _sized_bytes(rest)
+    if over := rest.left():
+        raise WireError(f"offset {offset}: {over} bytes after the record")
     try:
         if control:
-            number = struct.unpack(">hh", (key or b"")[:4])[1]
-            return LogEntry(offset, _CONTROLS.get(number, f"CONTROL_{number}"), 0, _leader(number, value or b""))
+            kind = struct.unpack(">hh", (key or b"")[:4])[1]
+            return LogEntry(offset, _CONTROLS.get(kind, f"CONTROL_{kind}"), 0, _leader(kind, value or b""))
         name, version, fields = decode(value or b"")
     except (WireError, struct.error) as reason:
         raise WireError(f"offset {offset}: {reason}") from None

@@ -79,7 +79,7 @@ class ReportFiles:
             screen.plain(f"wrote {self.sarif}")
         if on_github():
             for line in error_commands(runs):
-                screen.plain(line)
+                screen.command(line)
             append_summary(runs, last_line)
 
 

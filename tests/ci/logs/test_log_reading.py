@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
+import google_crc32c
 import numpy as np
 import pytest
 
 from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format import encode as encoding
+from kraftcheck.ci.logs.format import segments
+from kraftcheck.ci.logs.format.bodies import CRC_FROM, HEADER
 from kraftcheck.ci.logs.format.fields import WireError, decode
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
 from kraftcheck.ci.logs.format.schemas import RECORDS, fields_of
 from kraftcheck.solvers.logs.explain.entries import Batch
 from tests.shared.captures import ELR, EVERY, TROUBLE, batches, json_lines
+from tests.shared.commands import kraftcheck
 
 SEGMENT = ELR / "00000000000000000000.log"
 
@@ -96,6 +103,41 @@ def test_a_truncated_segment_is_refused(tmp_path: Path) -> None:
     assert len(from_file(path)[0]) == len(from_file(SEGMENT)[0])
 
 
+@pytest.mark.parametrize("name", ["a b", "", ".", "..", "x" * 250, "::error::a", "a\x1b[2J", "é"])
+def test_a_topic_that_kafka_would_refuse_is_refused(tmp_path: Path, name: str) -> None:
+    """A name outside Kafka's letters or of another length is named, with its control characters shown."""
+    topic = {"name": name, "topicId": "5zoAlv-xEh9xRANKXt1Lbg"}
+    row = {"offset": 0, "epoch": 1, "type": "TOPIC_RECORD", "version": 0, "data": topic}
+    text, binary = tmp_path / "log.jsonl", tmp_path / "log.log"
+    text.write_text(json.dumps(row), encoding="utf-8")
+    binary.write_bytes(encoding.batch(0, 1, [encoding.record("TOPIC_RECORD", 0, topic)]))
+    for path in (text, binary):
+        ran = kraftcheck("replay", path)
+        assert (ran.code, ran.out) == (2, "")
+        assert "Kafka refuses" in ran.err
+        assert "\x1b" not in ran.err
+
+
+def test_no_text_of_a_log_reaches_the_terminal_raw(tmp_path: Path) -> None:
+    """Escape sequences and ends of lines in types and values are shown, and no line begins as a command of a job."""
+    path = tmp_path / "log.jsonl"
+    hostile = "\x1b]0;x\x07\n::error title=x::y\u202e"
+    level = {"name": "metadata.version", "featureLevel": 25}
+    rows = [
+        {"offset": 0, "epoch": 1, "type": "FEATURE_LEVEL_RECORD", "version": 0, "data": level},
+        {"offset": 1, "epoch": 1, "type": hostile, "version": 0, "data": {}},
+        {"offset": 2, "epoch": 1, "type": "CONFIG_RECORD", "version": 0,
+         "data": {"resourceType": 4, "resourceName": hostile, "name": hostile, "value": hostile}},
+    ]  # fmt: skip
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    for words in (("replay", path), ("replay", path, "--verbose"), ("whatif", path)):
+        ran = kraftcheck(*words)
+        shown = ran.out + ran.err
+        assert shown.strip()
+        assert not set(shown) & {"\x1b", "\x07", "\u202e"}
+        assert not any(line.strip().startswith("::") for line in shown.splitlines())
+
+
 def test_skipping_is_counted_and_limited(tmp_path: Path) -> None:
     """`--allow-skipped N` passes over N undecodable lines with their places, and refuses the next one."""
     lines = (ELR / "decoded.txt").read_text(encoding="utf-8").splitlines()
@@ -126,6 +168,87 @@ def test_an_epoch_that_falls_is_refused(tmp_path: Path) -> None:
     for reader in (read, read_compact):
         with pytest.raises(LogError, match="byte 72: epoch 1 after 2"):
             list(reader(find((path,))[0], SkipCount(0)))
+
+
+NO_OP = b"\1\24\0\0"
+
+
+def sealed(count: int, last: int, records: bytes, attributes: int = 0) -> bytes:
+    """A batch at offset 0 that says what it is told to, under a right length and checksum."""
+    fields = [0, HEADER.size + len(records) - 12, 1, 2, 0, attributes, last, 0, 0, -1, -1, -1, count]
+    fields[4] = google_crc32c.value(HEADER.pack(*fields)[CRC_FROM:] + records)
+    return HEADER.pack(*fields) + records
+
+
+def record(delta: int, value: bytes = NO_OP, headers: bytes = b"\0", more: bytes = b"") -> bytes:
+    """A record without key and times."""
+    body = b"\0\0" + encoding.signed(delta) + b"\1" + encoding.signed(len(value)) + value + headers + more
+    return encoding.signed(len(body)) + body
+
+
+TWO = record(0) + record(1)
+
+
+def test_a_batch_that_says_the_truth_is_read() -> None:
+    """Plain and in gzip, with headers of any kind: a batch whose numbers fit its records has them all."""
+    headers = encoding.signed(2) + encoding.signed(1) + b"a" + encoding.signed(-1) + encoding.signed(0) + b"\2b"
+    for made in (
+        sealed(2, 1, TWO),
+        sealed(2, 1, gzip.compress(TWO), attributes=1),
+        sealed(2, 1, record(0, headers=headers) + record(1)),
+    ):
+        (batch,) = segments.batches(made, "a.log", pytest.fail)
+        assert [entry.offset for entry in batch.entries] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("forged", "message"),
+    [
+        (sealed(0, 1, TWO), "counts 0 records, and its offsets are of 2"),
+        (sealed(0, -1, b""), "counts 0 records"),
+        (sealed(-5, 1, TWO), "counts -5 records"),
+        (sealed(1, 1, TWO), "counts 1 records, and its offsets are of 2"),
+        (sealed(1, 0, TWO), "11 bytes after the last of its 1 records"),
+        (sealed(2_000_000_000, 1_999_999_999, TWO), "bytes wanted"),
+        (sealed(2, 1, record(0) + record(0)), "offset 1: the record says 0"),
+        (sealed(2, 1, record(1) + record(0)), "offset 0: the record says 1"),
+        (sealed(1, 0, record(0, more=b"x")), "offset 0: 1 bytes after the record"),
+        (sealed(1, 0, record(0, headers=encoding.signed(-1))), "offset 0: -1 headers"),
+        (sealed(1, 0, encoding.signed(-8) + record(0)[1:]), "bytes wanted"),
+        (sealed(2, 1, b"no gzip", attributes=1), "not gzip"),
+        (sealed(2, 1, gzip.compress(TWO)[:-9], attributes=1), "not one whole member"),
+        (sealed(2, 1, gzip.compress(TWO) + b"x", attributes=1), "not one whole member"),
+        (sealed(2, 1, gzip.compress(bytes(1 << 28)), attributes=1), "expands to more than 16 MB"),
+        (sealed(2, 1, TWO, attributes=2), "compression 2 is not supported"),
+    ],
+)
+def test_a_forged_batch_is_refused(tmp_path: Path, forged: bytes, message: str) -> None:
+    """A batch under a right checksum whose count, offsets, lengths or stream do not fit is refused by every reader."""
+    path = tmp_path / "forged.log"
+    path.write_bytes(forged)
+    reader: Callable[..., object]
+    for reader in (read, read_compact):
+        with pytest.raises(LogError, match=message):
+            list(reader(find((path,))[0], SkipCount(0)))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("gap.txt", "baseOffset: 0 lastOffset: 5 count: 0 x partitionLeaderEpoch: 1 x isControl: false x isvalid: true",
+         "a batch of 0 records from offset 0 to 5"),
+        ("gap.jsonl", '{"offset":0,"batch":0,"type":"NO_OP_RECORD","version":0,"data":{}}\n'
+                      '{"offset":2,"batch":0,"type":"NO_OP_RECORD","version":0,"data":{}}', "offset 1 should follow"),
+        ("half.jsonl", '{"offset":0,"type":"\\ud800","version":0,"data":{}}', "surrogate"),
+        ("half.jsonl", '{"offset":0,"type":"X","version":0,"data":{"a":["\\uDFFF"]}}', "surrogate"),
+    ],
+)  # fmt: skip
+def test_text_that_hides_records_is_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
+    """A batch of text whose records are not those of its offsets, and half a character, are refused with the line."""
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(LogError, match=f"{name}:[12]: .*{message}"):
+        from_file(path)
 
 
 @pytest.mark.parametrize(

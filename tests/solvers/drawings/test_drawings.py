@@ -229,3 +229,17 @@ def test_what_is_no_itf_is_refused(document: Any, place: str) -> None:
     """The key that is missing or malformed is named."""
     with pytest.raises(TraceError, match=re.escape(place)):
         foreign_drawing(document, "")
+
+
+HOSTILE = "a\x1b[2J\n%%{init: {}}%%\nclick L0 call alert()\u202e\x00"
+
+
+def test_names_of_a_stranger_are_no_syntax() -> None:
+    """A name with an escape sequence, ends of lines and marks of direction leaves every format what it is."""
+    state = {"#meta": {}, HOSTILE: HOSTILE, "mbt::actionTaken": HOSTILE}
+    picture = foreign_drawing({"#meta": {"description": HOSTILE}, "states": [state, state | {HOSTILE: "b"}]}, "x")
+    root = ElementTree.fromstring(svg(picture))
+    assert "%%{init: {}}%%" in "".join(root.itertext())
+    for made in (svg(picture), "\n".join(mermaid(picture).splitlines()), "\n".join(dot(picture).splitlines())):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", made)
+    assert not any(line.strip().startswith(("%%", "click")) for line in mermaid(picture).splitlines())

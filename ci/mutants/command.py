@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import click
-from attrs import evolve, frozen
+from attrs import evolve
 
+from kraftcheck.ci.mutants.context import ExploreContext
 from kraftcheck.ci.mutants.html import html
+from kraftcheck.ci.mutants.operators import OperatorRequest, explain_operators
 from kraftcheck.ci.mutants.page import page
 from kraftcheck.ci.mutants.parts import TablePart, document, read_parts
 from kraftcheck.ci.mutants.table import MutantRow, combine, counts, identity, judge_survivors, lines, rows, sentences_of
@@ -21,63 +22,20 @@ from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.mutants.tables import LEFT, TABLES, Table
-from kraftcheck.solvers.machine_code.lower import LoweringError
-from kraftcheck.solvers.mutants.explore import BaselineFault, MutantBudget, MutantExplanation, explain
-from kraftcheck.solvers.mutants.mutate import Mutant, Mutations
+from kraftcheck.properties.mutants.tables import TABLES, Table
+from kraftcheck.solvers.mutants.explore import MutantBudget, MutantExplanation
 from kraftcheck.solvers.mutants.outcome import Survived, Undecided
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 RULES = "fixed"
 LIMIT = 5_000_000
 SECONDS = 5.0
-
-
-@frozen
-class ExploreContext:
-    """The context of explorations: budget, progress, and the stop flag."""
-
-    budget: MutantBudget
-    quiet: bool
-    stop: threading.Event
-    begin_event: threading.Event
-
-    def progress(self) -> Callable[[int, int, str], None]:
-        """A line on standard error now and then."""
-        last = time.monotonic()
-
-        def note(finished: int, total: int, text: str) -> None:
-            nonlocal last
-            if total:
-                self.begin_event.set()
-            if not self.quiet and (time.monotonic() - last >= SECONDS or not total):
-                last = time.monotonic()
-                click.echo(f"{finished} of {total} mutants; {text}" if total else text, err=True)
-
-        return note
-
-    def explore(self, chosen: Subject, selected: Callable[[Mutations, Mutant], bool]) -> MutantExplanation:
-        """The outcomes of a subject's mutants.
-
-        Raises:
-            Refusal: when the rules as they are exceed the budget, or a term is too wide.
-        """
-        try:
-            return explain(
-                chosen.system, chosen.setting, self.budget, leave=LEFT, selected=selected, cache_dir=cache_folder(),
-                progress=self.progress(), stop=self.stop,
-            )  # fmt: skip
-        except BaselineFault as error:
-            raise Refusal(f"{chosen.title()}: {error}; raise --limit or --memory, or lower a bound") from error
-        except LoweringError as error:
-            raise Refusal(f"{chosen.name}: {error}") from error
 
 
 def of_subject(chosen: Subject, action: str | None, context: ExploreContext) -> TablePart:
@@ -148,10 +106,15 @@ def with_judgements(parts: Sequence[TablePart]) -> list[TablePart]:
 @click.option("--markdown", metavar="FILE", help="Write totals and findings as a Markdown page.")
 @click.option("--html", "table", metavar="FILE", help="Write the whole table as one page with filters.")
 @click.option("--from", "source", metavar="FILE", help="Explore nothing: take the table that --json wrote there.")
+@click.option("--operators", is_flag=True, help="Change any expression of the rules, not only conditions; see below.")
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="With --operators: only N of them, drawn.")
+@click.option("--seed", type=int, default=0, show_default=True, help="With --sample: draws others.")
+@click.option("--results", metavar="FILE", help="With --operators: keep outcomes there, and go on with those it has.")
 @options.quiet
 def explain_command(
     words: tuple[str, ...], scope: str | None, rules: str | None, action: str | None, limit: int, workers: int,
-    memory: int, target: str | None, markdown: str | None, table: str | None, source: str | None, quiet: bool,
+    memory: int, target: str | None, markdown: str | None, table: str | None, source: str | None, operators: bool,
+    sample: int | None, seed: int, results: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Drop every condition of SYSTEM's rules, one at a time, and tell which property breaks.
 
@@ -159,6 +122,12 @@ def explain_command(
     never), or a part of all_of or any_of in a rule. Without SYSTEM: every part
     of docs/reference/load-bearing.json. Properties of kind `recovers` are asked of the
     mutants that nothing else kills.
+
+    With --operators every expression of the rules is changed that SYSTEM meets: a
+    comparison turned round or off by one, all_of for any_of, a set for its
+    neighbour, branches or arguments exchanged, a field, a condition or a call of a
+    chain left out. The first property that breaks ends the exploration of a mutant.
+    Without SYSTEM: every system of docs/reference/operator-mutants.md.
 
     \b
     Exit codes: 0 every mutant is decided (survivors are listed, no failure),
@@ -170,11 +139,19 @@ def explain_command(
       kraftcheck explain elections --scope tiny --action fence --json -
       kraftcheck explain --json docs/reference/load-bearing.json
       kraftcheck explain --from docs/reference/load-bearing.json --html table.html
+      kraftcheck explain elections --scope tiny --operators --sample 50
+      kraftcheck explain --operators --results outcomes.jsonl --json scores.json
     """
     pages = {"markdown": markdown, "html": table}
     for output in (target, *pages.values()):
         check_writable(output)
     check_apart(json=target, **pages)
+    if operators:
+        check_idle("is of conditions, and --operators changes expressions", "action", "markdown", "table", "source")
+        request = OperatorRequest(sample, seed, None if results is None else Path(results))
+        chosen = _subject(words, scope, rules, None)
+        sys.exit(explain_operators(chosen, request, MutantBudget(workers, memory, limit), target, quiet))
+    check_idle("is of operator mutants; give --operators too", "sample", "seed", "results")
     if source is not None:
         _check_source(words, source, target, **pages)
         parts = read_parts(Path(source))
@@ -183,13 +160,18 @@ def explain_command(
         parts = _explored(chosen, action, MutantBudget(workers, memory, limit), quiet)
     screen = console(to_stderr=target == "-")
     code = _print(screen, parts, listed=source is None)
+    _write(parts, code, target, **pages)
+    sys.exit(code)
+
+
+def _write(parts: Sequence[TablePart], code: int, target: str | None, **pages: str | None) -> None:
+    """Write the table to each place that was asked for."""
     for name, writer in (("markdown", page), ("html", html)):
         place = pages[name]
         if place is not None:
             write(Path(place), writer(parts))
     if target is not None:
         write_json(target, document(parts, code))
-    sys.exit(code)
 
 
 def _check_source(words: Sequence[str], source: str, target: str | None, **pages: str | None) -> None:
@@ -234,7 +216,7 @@ def _subject(words: Sequence[str], scope: str | None, rules: str | None, action:
 
 OPTIONS = (
     "--scope", "--rules", "--action", "--limit", "--workers", "--memory", "--json", "--markdown", "--html", "--from",
-    "--quiet",
+    "--operators", "--sample", "--seed", "--results", "--quiet",
 )  # fmt: skip
 
 

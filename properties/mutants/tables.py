@@ -54,3 +54,10 @@ TABLES: tuple[Table, ...] = (
     Table("kraft", "tiny"),
 )
 """The parts of the page, in order."""
+
+CAMPAIGNS: Mapping[str, str] = {
+    "elections": "tiny", "replication": "tiny", "directories": "tiny", "kraft": "tiny", "sessions": "tiny",
+    "broker-ids": "small", "elr-index": "tiny", "zk-controller": "reassignment", "zk-jbod": "small",
+    "unclean-recovery": "tiny",
+}  # fmt: skip
+"""The systems whose operator mutants are judged, each with its scope, under the right rules."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import gc
+import importlib
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +57,7 @@ def replaced(
 
 
 def _module(name: str) -> ModuleType:
-    return sys.modules[name]
+    return importlib.import_module(name)
 
 
 def _file(module: ModuleType) -> str:

@@ -1,0 +1,74 @@
+"""How mutants are explored: with which budget, what is told meanwhile, and what stops it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+import click
+from attrs import frozen
+
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.properties.mutants.tables import LEFT
+from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.mutants.campaign import Campaign, Memory, campaign
+from kraftcheck.solvers.mutants.explore import BaselineFault, MutantBudget, MutantExplanation, explain
+from kraftcheck.solvers.mutants.mutate import Mutant, Mutations
+from kraftcheck.solvers.mutants.source.names import SourceMutant
+
+SECONDS = 5.0
+
+
+@frozen
+class ExploreContext:
+    """The context of explorations: budget, progress, and the stop flag."""
+
+    budget: MutantBudget
+    quiet: bool
+    stop: threading.Event
+    begin_event: threading.Event
+
+    def progress(self) -> Callable[[int, int, str], None]:
+        """A line on standard error now and then."""
+        last = time.monotonic()
+
+        def note(finished: int, total: int, text: str) -> None:
+            nonlocal last
+            if total:
+                self.begin_event.set()
+            if not self.quiet and (time.monotonic() - last >= SECONDS or not total):
+                last = time.monotonic()
+                click.echo(f"{finished} of {total} mutants; {text}" if total else text, err=True)
+
+        return note
+
+    def explore(self, chosen: Subject, selected: Callable[[Mutations, Mutant], bool]) -> MutantExplanation:
+        """The outcomes of a subject's mutants.
+
+        Raises:
+            Refusal: when the rules as they are exceed the budget, or a term is too wide.
+        """
+        try:
+            return explain(
+                chosen.system, chosen.setting, self.budget, leave=LEFT, selected=selected, cache_dir=cache_folder(),
+                progress=self.progress(), stop=self.stop,
+            )  # fmt: skip
+        except BaselineFault as error:
+            raise Refusal(f"{chosen.title()}: {error}; raise --limit or --memory, or lower a bound") from error
+        except LoweringError as error:
+            raise Refusal(f"{chosen.name}: {error}") from error
+
+    def judge(self, chosen: Subject, mutants: Sequence[SourceMutant], memory: Memory) -> Campaign:
+        """The outcomes of the operator mutants that a subject meets; raises as `explore`."""
+        try:
+            return campaign(
+                chosen.system, chosen.setting, self.budget, mutants, memory=memory, cache_dir=cache_folder(),
+                progress=self.progress(), stop=self.stop,
+            )  # fmt: skip
+        except BaselineFault as error:
+            raise Refusal(f"{chosen.title()}: {error}; raise --limit or --memory, or lower a bound") from error
+        except LoweringError as error:
+            raise Refusal(f"{chosen.name}: {error}") from error

@@ -1,0 +1,150 @@
+"""Scores of operator mutants: from outcomes to a table, to a file and back, and the command that makes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from click.testing import CliRunner
+
+from kraftcheck.ci.mutants.command import explain_command
+from kraftcheck.ci.mutants.score import Alive, SystemScore, judgement, read, score, text, with_others
+from kraftcheck.ci.mutants.score_page import counted, kind, page, percent
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.properties.mutants.judgement import ANY, MISSING, REDUNDANT, Judgement
+from kraftcheck.solvers.mutants.campaign import Campaign
+from kraftcheck.solvers.mutants.operators import Meaning
+from kraftcheck.solvers.mutants.outcome import (
+    GoalLost,
+    Killed,
+    LeavesDomain,
+    MutantOutcome,
+    Refused,
+    Same,
+    Survived,
+    Undecided,
+)
+from kraftcheck.solvers.mutants.source.names import source_mutants
+
+MUTANTS = source_mutants(modules=["tests.gates"])
+OUTCOMES: tuple[MutantOutcome, ...] = (
+    Killed(("empty-when-shut",), ("open()",), True), GoalLost(("full",)), Refused("no"), Same(), Survived("none"),
+    LeavesDomain(("inside",), (), True), Survived("states"), Undecided("state limit 3"),
+)  # fmt: skip
+
+
+def a_campaign(*outcomes: MutantOutcome) -> Campaign:
+    """A campaign in which the first mutants of the gates come to these outcomes."""
+    return Campaign(Meaning("", {}), 5, tuple(zip(MUTANTS, outcomes, strict=False)))
+
+
+def a_score(*outcomes: MutantOutcome) -> SystemScore:
+    """Its score."""
+    return score("gate", "gate, rules fixed", a_campaign(*outcomes))
+
+
+def test_every_outcome_is_counted_once() -> None:
+    """Each outcome is in one column, and the columns come to the number of mutants."""
+    found = a_score(*OUTCOMES)
+    assert counted(found) == {
+        "mutants": 8, "refused": 1, "left": 1, "same": 1, "none": 1, "killed": 1, "lost": 1, "open": 1, "undecided": 1,
+    }  # fmt: skip
+    assert found.killed == {"empty-when-shut": 1}
+    assert found.lost == {"full": 1}
+    assert [row.name for row in found.alive] == [MUTANTS[6].name, MUTANTS[7].name]
+
+
+def test_the_score_is_of_what_could_be_killed() -> None:
+    """Refused mutants, the same program, no effect and a left domain raise no score; undecided ones lower it."""
+    assert percent(counted(a_score(*OUTCOMES))) == "50.0 %"
+    assert percent(counted(a_score(Refused(""), Same(), Survived("none"), LeavesDomain((), (), True)))) == ""
+    assert percent(counted(a_score(Undecided("cut"), OUTCOMES[0]))) == "50.0 %"
+    assert percent(counted(a_score(OUTCOMES[0], OUTCOMES[1]))) == "100.0 %"
+
+
+def test_another_system_kills_what_lives_in_one() -> None:
+    """A mutant that lives names the system that kills it; one that no system kills stays open."""
+    one, other = a_campaign(Survived("states"), Survived("states")), a_campaign(OUTCOMES[0], Undecided("cut"))
+    scores = with_others([score("a", "a", one), score("b", "b", other)], {"a": one, "b": other})
+    assert [[(row.elsewhere, kind(s.system, row)) for row in s.alive] for s in scores] == [
+        [("b", "elsewhere"), ("", "open")], [("", "undecided")],
+    ]  # fmt: skip
+
+
+def test_only_the_exact_change_is_judged() -> None:
+    """A judgement takes a mutant out of the open ones where it names the change as a whole, and no property misses."""
+    row = Alive("partition.elr:populate:negate:1", "a == b", "a != b")
+    place = ("kraftcheck.model.partition.elr:populate", "a == b", "a != b")
+    exact = Judgement(REDUNDANT, "", *place, "so")
+    assert judgement("elections", row, [exact]) == exact
+    others = [
+        evolve(exact, kind=MISSING), evolve(exact, part=ANY), evolve(exact, change=ANY), evolve(exact, change="b"),
+        evolve(exact, system="kraft"), evolve(exact, group="kraftcheck.model.partition.elr:clear_elr"),
+    ]  # fmt: skip
+    assert [judgement("elections", row, [one]) for one in others] == [None] * len(others)
+
+
+def test_a_file_holds_the_scores(tmp_path: Path) -> None:
+    """The document reads back as it was written, with a line for each mutant that lives; another is refused."""
+    place, found = tmp_path / "scores.json", [a_score(*OUTCOMES), a_score()]
+    place.write_text(text(found), encoding="utf-8")
+    assert read(place) == found
+    assert sum(MUTANTS[6].name in line for line in text(found).splitlines()) == 1
+    for content in ("[]", '{"command": "explain"}', '{"command": "explain --operators", "systems": [{}]}'):
+        place.write_text(content, encoding="utf-8")
+        with pytest.raises(Refusal, match="scores"):
+            read(place)
+
+
+def test_the_page_lists_what_is_open() -> None:
+    """The page names every operator, what kills, and each mutant that is open, and no other."""
+    written = page([a_score(*OUTCOMES)])
+    assert "| all | 8 | 1 | 1 | 1 | 1 | 1 | 1 | 0 | 0 | 1 | 1 | 50.0 % |" in written
+    assert written.count(MUTANTS[6].before) >= 1
+    assert "`empty-when-shut` 1, `full` 1" in written
+    assert "| `drop-guard` |" in written
+
+
+def invoke(*words: str) -> tuple[int, str]:
+    """What the command prints, with its exit code."""
+    result = CliRunner().invoke(explain_command, words)
+    if isinstance(result.exception, Refusal):
+        return 2, str(result.exception)
+    return result.exit_code, result.output
+
+
+def test_a_sample_is_judged_and_written(tmp_path: Path) -> None:
+    """A sample is the same for one seed, is kept in a file of outcomes, and is written as a document."""
+    place, outcomes = tmp_path / "scores.json", tmp_path / "outcomes.jsonl"
+    words = ["elr-index", "--scope", "tiny", "--operators", "--sample", "250", "--seed", "3", "--quiet"]
+    code, printed = invoke(*words, "--results", str(outcomes), "--json", str(place))
+    assert code == 0
+    assert "every mutant is decided" in printed
+    found = read(place)
+    assert [one.system for one in found] == ["elr-index"]
+    assert found[0].mutants > 5
+    rows = outcomes.read_text(encoding="utf-8")
+    assert invoke(*words, "--results", str(outcomes)) == (code, printed)
+    assert outcomes.read_text(encoding="utf-8") == rows
+    assert json.loads(rows.splitlines()[0])["kind"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["elections", "--operators", "--action", "fence"], "--action"),
+        (["--operators", "--markdown", "x.md"], "--markdown"),
+        (["--operators", "--from", "x.json"], "--from"),
+        (["elections", "--sample", "3"], "--operators"),
+        (["elections", "--seed", "3"], "--operators"),
+        (["elections", "--results", "x"], "--operators"),
+        (["fair-elections", "--operators"], "explain asks its mutants for"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(words: list[str], said: str, tmp_path: Path) -> None:
+    """Options that would do nothing, and systems whose properties no mutant is asked for, are refused in a line."""
+    code, printed = invoke(*words)
+    assert code == 2
+    assert said in printed

@@ -126,12 +126,10 @@ def explain_command(
     With --operators every expression of the rules is changed that SYSTEM meets: a
     comparison turned round or off by one, all_of for any_of, a set for its
     neighbour, branches or arguments exchanged, a field, a condition or a call of a
-    chain left out. The first property that breaks ends the exploration of a mutant.
-    Without SYSTEM: every system of docs/reference/operator-mutants.md.
+    chain left out. Without SYSTEM: every system of docs/reference/operator-mutants.md.
 
     \b
-    Exit codes: 0 every mutant is decided (survivors are listed, no failure),
-    20 some are undecided, 2 bad input.
+    Exit codes: 0 every mutant is decided (survivors are listed), 20 some are not, 2 bad input.
 
     \b
     Examples:

@@ -143,7 +143,7 @@ def _wanted(controller: Controller, place: Place, kind: int, designated: int | N
     p, allowed = place.partition, permits(controller, place, rules)
     if designated is not None:
         return elect_designated(p, allowed, designated)
-    return elect_preferred(p, allowed) if kind == PREFERRED else triggers.elect_unclean(p, allowed)
+    return elect_preferred(p, allowed) if kind == PREFERRED else triggers.elect_unclean(p, allowed, rules)
 
 
 @rule("timer.balance", source="semantics 3; ReplicationControlManager.maybeBalancePartitionLeaders",

@@ -165,3 +165,9 @@ class PartitionRules:
         "seeded", "KAFKA-13083", "a partition is created with all of its replicas in the ISR, fenced ones too"
     )
     unfence_rejoins_isr: bool = _choice("seeded", "KIP-497", "an unfenced replica rejoins the ISR by itself")
+    unfence_retries_isr_only: bool = _choice(
+        "seeded", "KIP-966", "an unfenced ELR member is not elected by a partition without a leader"
+    )
+    unclean_request_obeys_topic: bool = _choice(
+        "seeded", "unclean-recovery KIP", "an unclean election on request is held only where the topic allows one"
+    )

@@ -132,12 +132,15 @@ def fence(p: Partition, permits: Permits, broker: Word) -> Pass:
 
 
 @rule("unfence.retries-leaderless", source="semantics 3; ReplicationControlManager.handleBrokerUnfenced",
+      switches=("unfence-retries-isr-only",),
       says="When a broker is unfenced, an election is held in every partition without a leader.")  # fmt: skip
 @rule("unfence.does-not-rejoin-isr", source="KIP-497; invariant 34", switches=("unfence-rejoins-isr",),
       says="An unfenced broker does not enter the ISR by itself.")  # fmt: skip
 def unfence(p: Partition, permits: Permits, broker: Word, rules: PartitionRules) -> Pass:
     """A broker is unfenced; a leaderless partition is tried again, and the broker counts as active."""
     target, when = Target.of(p), p.leader == NO_LEADER
+    if rules.unfence_retries_isr_only:
+        when = all_of(when, p.isr.has(broker))
     if rules.unfence_rejoins_isr:
         target, when = evolve(target, isr=p.isr.plus(p.isr.just(broker).keep(p.replicas))), True
     return Pass(when, target, evolve(ordinary(p, permits), counted=p.isr.just(broker)))
@@ -232,10 +235,12 @@ def elect_preferred(p: Partition, permits: Permits) -> Pass:
 
 @rule("election.unclean.request-overrides-topic",
       source="semantics 3; ReplicationControlManager.electLeader; ReplicationControlManager.maybeElectUncleanLeaders",
+      switches=("unclean-request-obeys-topic",),
       says="An unclean election on request is held whatever the topic allows.")  # fmt: skip
-def elect_unclean(p: Partition, permits: Permits) -> Pass:
+def elect_unclean(p: Partition, permits: Permits, rules: PartitionRules) -> Pass:
     """ElectLeaders UNCLEAN, whatever the topic says, or the unclean timer."""
-    return _elect(p, evolve(ordinary(p, permits), unclean=True))
+    allowed = permits.unclean if rules.unclean_request_obeys_topic else True
+    return _elect(p, evolve(ordinary(p, permits), unclean=allowed))
 
 
 def elect_designated(p: Partition, permits: Permits, broker: Word) -> Pass:

@@ -21,6 +21,10 @@ UNCLEAN_RECOVERY: tuple[Statement, ...] = (
     Statement("unclean-recovery KIP 9b", "An unclean election takes some live replica, at random.",
               rules=("recovery.epoch-before-length",), properties=("unclean-recovery chosen-is-maximal",),
               variants=("recovery-takes-first-answer",), reason="It is the first acceptable one, as in Kafka's code."),
+    Statement("unclean-recovery KIP 9c",
+              "An operator triggers an unclean election by hand, also where the configuration forbids it.",
+              rules=("election.unclean.request-overrides-topic",),
+              properties=("elections unclean-request-is-granted",), variants=("unclean-request-obeys-topic",)),
     Statement("unclean-recovery KIP 10", "A replica that is added after the partition went offline has an empty log.",
               properties=("unclean-recovery loses-least",), variants=("recovery-takes-first-answer",),
               places=("model/systems/unclean_recovery/state.py: LOGS",)),
@@ -146,4 +150,4 @@ UNCLEAN_RECOVERY: tuple[Statement, ...] = (
               reason="The loss is marked RECOVERING here; how followers cut their logs is the matter of "
                      "`replication`."),
 )  # fmt: skip
-"""All 36."""
+"""All 37."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
-from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.elections.state import Elections
-from kraftcheck.properties.elections.stated import needed_isr
+from kraftcheck.properties.elections.stated import able_to_lead, needed_isr
 from kraftcheck.properties.kinds import always, step
 
 
@@ -57,6 +57,10 @@ def _changes() -> list[Property]:
              _unclean_allowed, "KIP-106; KIP-966", ("unclean-election-unasked",),
              rules=("election.unclean.only-where-allowed", "reassignment.never-unclean", "timer.unclean",
                     "election.unclean.request-overrides-topic")),
+        step("unclean-request-is-granted",
+             "an unclean election on request gives a leaderless partition with a live replica a leader",
+             _request_granted, "semantics 3; unclean-recovery KIP", ("unclean-request-obeys-topic",),
+             rules=("election.unclean.request-overrides-topic",)),
         step("isr-grows-by-leader", "a broker enters the ISR by AlterPartition, or alone as the elected leader",
              _isr_grows, "invariant 34; KIP-497; B11", ("unfence-rejoins-isr", "unclean-cancel-is-silent"),
              rules=("unfence.does-not-rejoin-isr", "reassignment.cancel.loss-is-marked")),
@@ -113,6 +117,14 @@ def _loss_marked(t: Step) -> Truth:
 def _unclean_allowed(t: Step) -> Truth:
     allowed = any_of(t.before.unclean_election, t.action in ("elect_unclean", "elect_designated"))
     return implies(all_of(t.event.unclean, negate(t.event.last_known)), allowed)
+
+
+def _request_granted(t: Step) -> Truth:
+    if t.action != "elect_unclean":
+        return True
+    before: Elections = t.before
+    able = able_to_lead(before).keep(before.replicas).minus(before.removing)
+    return implies(all_of(before.leader == NO_LEADER, negate(able.is_empty())), t.after.leader >= 0)
 
 
 def _isr_grows(t: Step) -> Truth:

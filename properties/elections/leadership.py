@@ -8,7 +8,7 @@ from kraftcheck.model.language.anynumber.maps import each_broker
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.elections.stated import may_be_online, working
@@ -82,6 +82,9 @@ def _events() -> list[Property]:
              ("passes-share-one-base", "fences-share-one-base"),
              rules=("assignment.one-pass", "heartbeat.directories-first",
                     "event.later-pass-sees-earlier", "session.expiry-sees-earlier-fencing")),
+        step("unfenced-candidate-leads",
+             "a candidate that is unfenced, and may lead, ends the time without a leader", _candidate_leads,
+             "KIP-966; semantics 3", ("unfence-retries-isr-only",), rules=("unfence.retries-leaderless",)),
         step("unfenced-where-known",
              "a broker with several directories is unfenced only when the controller knows where its replica is",
              _unfenced_where_known, "KIP-858", ("unfence-ignores-assignments",),
@@ -119,6 +122,16 @@ def _failures_recorded(t: Step) -> Truth:
         return True
     after: Elections = t.after
     return after.dirs_of(t.arguments["broker"]).keep(t.arguments["failed"]).is_empty()
+
+
+def _candidate_leads(t: Step) -> Truth:
+    """An ELR member is a candidate only once the ISR is empty; who shuts down, or is removed, need not lead."""
+    if t.action != "unfence":
+        return True
+    before, broker = t.before, t.arguments["broker"]
+    candidates = choose(before.isr.is_empty(), before.elr, before.isr).keep(before.replicas).minus(before.removing)
+    able = all_of(candidates.has(broker), negate(before.shutting_down.has(broker)), may_be_online(before, broker))
+    return implies(all_of(before.leader == NO_LEADER, able), t.after.leader >= 0)
 
 
 def _unfenced_where_known(t: Step) -> Conjuncts:

@@ -40,6 +40,7 @@ EXPECTED_LARGE: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "isr-grows-by-leader": "refuted 4",
         "elr-leavers-have-a-reason": "refuted 3",
         "clean-candidate-kept": "refuted 2",
+        "unclean-request-is-granted": "refuted 5",
         "unclean-stop-loses-eligibility": "refuted 3",
         "clean-restart-keeps-elr": "refuted 3",
         "leader-returns": "refuted 2",

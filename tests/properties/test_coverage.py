@@ -27,7 +27,7 @@ SIZES = {
     "KIP-858": 56,
     "early controller design": 35,
     "broker-id KIP": 25,
-    "unclean-recovery KIP": 36,
+    "unclean-recovery KIP": 37,
     "invariant": 48,
     "behaviour": 19,
     "finding": 10,

@@ -167,7 +167,8 @@ class Triggers:
 
     def elect_unclean(self, state: Elections) -> Outcome:
         """ElectLeaders UNCLEAN, or the unclean timer."""
-        return finish(state, state, self._decided(state, triggers.elect_unclean(state.partition(), permits(state))))
+        wanted = triggers.elect_unclean(state.partition(), permits(state), self.rules.partition)
+        return finish(state, state, self._decided(state, wanted))
 
     def elect_designated(self, state: Elections, broker: Word) -> Outcome:
         """ElectLeaders DESIGNATED."""

@@ -162,7 +162,7 @@ def _guarded() -> int:
             silence()
         _say(f"{error.filename or 'input or output'}: {error.strerror or error}")
     except EngineDisagreement as error:
-        _show(error)
+        show_fault(error)
         _say(f"the engine disagrees with the rules, no verdict: {error} ({DISAGREEMENT})")
         return EXIT_DISAGREEMENT
     except Exception as error:
@@ -181,15 +181,20 @@ def _say(message: str) -> None:
         click.echo("kraftcheck: " + visible(" ".join(message.split())), err=True)
 
 
-def _show(error: Exception) -> None:
-    """Where something happened, for those who ask."""
+def show_fault(error: Exception) -> None:
+    """Show where something happened to those who ask."""
     if os.environ.get(SHOW_FAULTS):
         traceback.print_exception(error)
 
 
-def _fault(error: Exception) -> None:
-    _show(error)
-    _say(
+def fault_text(error: Exception) -> str:
+    """A fault of kraftcheck in one line."""
+    return (
         f"fault of kraftcheck, no verdict: {type(error).__name__}: {error} "
         f"({SHOW_FAULTS}=1 shows where; please report it)"
     )
+
+
+def _fault(error: Exception) -> None:
+    show_fault(error)
+    _say(fault_text(error))

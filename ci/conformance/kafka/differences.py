@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
@@ -10,10 +10,24 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, frozen
 
-from kraftcheck.ci.conformance.kafka.columns import VACANT, Columns, Rows
+from kraftcheck.ci.conformance.kafka.change.well_formed import well_formed
+from kraftcheck.ci.conformance.kafka.columns import NO_LEADER, VACANT, Columns, Rows
+from kraftcheck.ci.conformance.kafka.java import DriverError
 
 AFTER = "after."
 """What columns of the state after the replay start with; a record that differs is the nearer cause."""
+
+
+class DriverDeath(DriverError):
+    """The process died while it answered some rows.
+
+    Attributes:
+        rows: those that it was asked.
+    """
+
+    def __init__(self, reason: DriverError, rows: Rows) -> None:
+        super().__init__(str(reason))
+        self.rows = rows
 
 
 class KafkaOracle(Protocol):
@@ -68,6 +82,9 @@ def compare(kafka: KafkaOracle, model: ModelOracle, tables: Iterable[Rows]) -> I
     """Compare the answers to tables of questions; yields the comparison so far after each table.
 
     Kafka answers a table while the model does, and while the next one is made; memory is that of two tables.
+
+    Raises:
+        DriverDeath: when the process with Kafka's classes dies.
     """
     causes: dict[tuple[str, ...], Cause] = {}
     cases = 0
@@ -79,10 +96,36 @@ def compare(kafka: KafkaOracle, model: ModelOracle, tables: Iterable[Rows]) -> I
                 current = table, kafka_pool.submit(kafka.ask, table), model_pool.submit(model.answer, table)
             if previous is not None:
                 rows, expected, actual = previous
-                _collect_causes(causes, model, rows, expected.result(), actual.result())
+                _collect_causes(causes, model, rows, _answers(expected, rows), actual.result())
                 cases += len(rows)
                 yield KafkaComparison(cases, _sorted(causes))
             previous = current
+
+
+def _answers(expected: Future[Rows], rows: Rows) -> Rows:
+    try:
+        return expected.result()
+    except DriverError as reason:
+        raise DriverDeath(reason, rows) from None
+
+
+def first_killer(dies: Callable[[int], bool], count: int) -> int | None:
+    """The place of the first question without which a process that is asked all before it lives.
+
+    Args:
+        dies: whether a new process dies of so many first questions.
+        count: how many there are.
+
+    Returns:
+        None where a new process lives through all of them.
+    """
+    if not dies(count):
+        return None
+    lives, killed = 0, count
+    while killed - lives > 1:
+        middle = (lives + killed) // 2
+        lives, killed = (lives, middle) if dies(middle) else (middle, killed)
+    return killed - 1
 
 
 def _with_end(tables: Iterable[Rows]) -> Iterator[Rows | None]:
@@ -155,7 +198,7 @@ def weight(columns: Columns, rows: Rows) -> npt.NDArray[np.int64]:
 
 
 PLAIN = {
-    "last_known": -2, "placed": 1, "min_isr": 1, "assigned": VACANT, "leader": 0,
+    "last_known": -2, "placed": 1, "min_isr": 1, "assigned": VACANT, "leader": NO_LEADER,
     "record.leader": -2, "record.recovery": -1, "record.last_known": -2,
 }  # fmt: skip
 """The plainest value of single columns, 0 for the others."""
@@ -177,7 +220,7 @@ def shrink_cause(kafka: KafkaOracle, model: ModelOracle, cause: Cause) -> Cause:
 
 
 def _neighbours(columns: Columns, case: Rows) -> Rows:
-    """Cases that are shorter by one member of a list or set, or by one setting made plain."""
+    """Well-formed cases that are shorter by one member of a list or set, or by one setting made plain."""
     rows: list[Rows] = []
     for name in columns:
         place = columns.slice(name)
@@ -185,7 +228,8 @@ def _neighbours(columns: Columns, case: Rows) -> Rows:
         for shorter_values in _shorter(name, values, columns.is_list(name)):
             row = case.copy()
             row[place] = shorter_values
-            rows.append(row)
+            if well_formed(columns, row):
+                rows.append(row)
     table = np.array(rows, dtype=np.int32).reshape(-1, columns.width)
     lighter: Rows = table[weight(columns, table) < weight(columns, case[None])[0]]
     return lighter
@@ -193,14 +237,12 @@ def _neighbours(columns: Columns, case: Rows) -> Rows:
 
 def _shorter(name: str, values: list[int], is_list: bool) -> Iterator[list[int]]:
     if is_list:
-        if name in ("replicas", "target_replicas", "target"):
+        if name in ("ids", "replicas", "target_replicas", "target"):
             return  # everything else refers to them
         for at, value in enumerate(values):
             if value != VACANT:
                 yield [*values[:at], *values[at + 1 :], VACANT]
         return
     yield [PLAIN.get(name, 0)]
-    if name == "leader":
-        yield [-1]
     for bit in range(values[0].bit_length() if values[0] > 0 else 0):
         yield [values[0] & ~(1 << bit)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import subprocess
@@ -127,9 +128,20 @@ class DriverProcess:
     """What tells the driver that no question follows."""
 
     def __init__(self, version: str, name: str, arguments: Sequence[str], options: Sequence[str] = ()) -> None:
-        command = [program("java"), *options, "-cp", compile_driver(version, name), f"{PACKAGE}.{name}", *arguments]
+        java, path = program("java"), compile_driver(version, name)
+        self._command = [java, *options, "-cp", path, f"{PACKAGE}.{name}", *arguments]
+        self._begin()
+
+    def _begin(self) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log
+        )
+
+    def restart(self) -> None:
+        """Go on with a new process, where this one has died."""
+        self._end(killed=True)
+        self._begin()
 
     def __enter__(self) -> Self:
         """The driver."""
@@ -137,14 +149,30 @@ class DriverProcess:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """End the process; it is killed where it does not end by itself."""
-        if kind is not None:
+        self._end(killed=kind is not None)
+
+    def _end(self, killed: bool) -> None:
+        stdin = self._pipe(self._process.stdin)
+        if killed:
             self._process.kill()
-        else:
-            self._pipe(self._process.stdin).write(self.END)
-        self._pipe(self._process.stdin).close()
+        elif not stdin.closed:
+            stdin.write(self.END)
+        with contextlib.suppress(BrokenPipeError):  # of a question that a process which died has not read
+            stdin.close()
         self._pipe(self._process.stdout).close()
         self._process.wait()
         self._log.close()
+
+    def check_end(self) -> None:
+        """End the process, which was asked nothing.
+
+        Raises:
+            DriverError: when it does not end well, so that no question is to blame.
+        """
+        self._pipe(self._process.stdin).write(self.END)
+        self._pipe(self._process.stdin).close()
+        if self._process.wait():
+            raise self._failure()
 
     @staticmethod
     def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

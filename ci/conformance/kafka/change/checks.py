@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -15,8 +15,15 @@ from kraftcheck.ci.conformance.kafka.change.ordered import OrderedModel, random_
 from kraftcheck.ci.conformance.kafka.change.random_cases import random_changes
 from kraftcheck.ci.conformance.kafka.change.registrations import DIRECTORIES, RegistrationModel, every_registration
 from kraftcheck.ci.conformance.kafka.columns import Rows
-from kraftcheck.ci.conformance.kafka.differences import Cause, KafkaComparison, compare, shrink_cause
-from kraftcheck.ci.conformance.kafka.java import Driver
+from kraftcheck.ci.conformance.kafka.differences import (
+    Cause,
+    DriverDeath,
+    KafkaComparison,
+    compare,
+    first_killer,
+    shrink_cause,
+)
+from kraftcheck.ci.conformance.kafka.java import Driver, DriverError
 from kraftcheck.model.rules.ruleset import RuleSet
 
 BATCH = 1 << 16
@@ -33,6 +40,9 @@ MOST_EXHAUSTIVE = 3
 
 MOST_CAUSES = 8
 """How many causes of a check are shown, with a shortest case each."""
+
+DRIVER = "driver"
+"""Stands for the columns of a case that killed the process with Kafka's classes."""
 
 
 @frozen
@@ -68,6 +78,7 @@ class CheckRow:
     Attributes:
         seconds: from the first question to the last answer, with the model's time and the comparison's.
         causes: how many groups of differences there are; `shown` has the largest.
+        died: whether a case killed the process with Kafka's classes; what would have followed it was not asked.
     """
 
     version: str
@@ -79,6 +90,22 @@ class CheckRow:
     seconds: float
     causes: int
     shown: tuple[ShownCause, ...]
+    died: bool = False
+
+
+@frozen
+class CheckFault:
+    """A check that ended without a verdict.
+
+    Attributes:
+        error: a Refusal where jars, Java, Maven or the network are missing; a DriverError where the process with
+            Kafka's classes died, and no question is to blame; else a fault of kraftcheck.
+    """
+
+    version: str
+    check: str
+    factor: int
+    error: Exception
 
 
 Model = ChangeModel | OrderedModel | MergeModel | ReassignmentModel | RegistrationModel
@@ -87,32 +114,48 @@ CheckProgress = Callable[[str, int, int], None]
 """Called with progress: the check, its cases so far, its differences so far."""
 
 
-def conform_with_kafka(version: str, rules: RuleSet, size: CheckSize, report: CheckProgress) -> Iterator[CheckRow]:
+@frozen
+class _Check:
+    """One check: its name, replicas (or directories), slots of a list, and its cases as tables."""
+
+    name: str
+    factor: int
+    slots: int
+    tables: Iterator[Rows]
+    is_random: bool = False
+
+
+def conform_with_kafka(
+    version: str, rules: RuleSet, size: CheckSize, report: CheckProgress
+) -> Iterator[CheckRow | CheckFault]:
     """Ask a release and the model the same questions; one row for each check, as it ends.
 
-    Raises:
-        Refusal: where jars, Java, Maven or the network are missing.
-        DriverError: when the process with Kafka's classes dies.
+    A check that ends without a verdict does not end the others.
     """
-    yield _row(version, "registration", rules, DIRECTORIES, 0, iter([every_registration()]), report)
-    yield _row(version, "merge", rules, REPLICAS, MOST_EXHAUSTIVE + OUTSIDERS, iter([every_merge()]), report)
+    for check in _checks(size):
+        try:
+            row: CheckRow | CheckFault = _row(version, check, rules, report)
+        except Exception as error:  # whatever it is, it is reported with the check's name
+            row = CheckFault(version, check.name, check.factor, error)
+        yield row
+
+
+def _checks(size: CheckSize) -> Iterator[_Check]:
+    slots = MOST_EXHAUSTIVE + OUTSIDERS
+    yield _Check("registration", DIRECTORIES, 0, iter([every_registration()]))
+    yield _Check("merge", REPLICAS, slots, iter([every_merge()]))
     for factor in range(1, MOST_EXHAUSTIVE + 1):
-        slots = MOST_EXHAUSTIVE + OUTSIDERS
-        yield _row(
-            version, "reassignment", rules, factor, slots, exhaustive_reassignments(factor, slots, BATCH), report
-        )
+        yield _Check("reassignment", factor, slots, exhaustive_reassignments(factor, slots, BATCH))
     for factor in range(1, size.exhaustive + 1):
-        slots = MOST_EXHAUSTIVE + OUTSIDERS
-        yield _row(version, "change", rules, factor, slots, exhaustive_changes(factor, slots, BATCH), report)
+        yield _Check("change", factor, slots, exhaustive_changes(factor, slots, BATCH))
     for factor in range(size.exhaustive + 1, MAX_RANDOM_FACTOR + 1) if size.samples else ():
-        slots = factor + 2 * OUTSIDERS
-        tables = _random_tables(random_changes, size, slots, factor)
-        yield _row(version, "change", rules, factor, slots, tables, report, is_random=True)
+        tables = _random_tables(random_changes, size, factor + 2 * OUTSIDERS, factor)
+        yield _Check("change", factor, factor + 2 * OUTSIDERS, tables, True)
     if size.samples:
         slots = MAX_RANDOM_FACTOR + 2 * OUTSIDERS
         fewer = evolve(size, samples=-(-size.samples // FEWER_ORDERED))
         tables = _random_tables(random_ordered, fewer, slots, MAX_RANDOM_FACTOR)
-        yield _row(version, "ordered", rules, MAX_RANDOM_FACTOR, slots, tables, report, is_random=True)
+        yield _Check("ordered", MAX_RANDOM_FACTOR, slots, tables, True)
 
 
 def _random_tables(draw: Callable[..., Rows], size: CheckSize, slots: int, factor: int) -> Iterator[Rows]:
@@ -120,32 +163,64 @@ def _random_tables(draw: Callable[..., Rows], size: CheckSize, slots: int, facto
         yield draw(size.seed + batch, slots, min(BATCH, size.samples - start), factor)
 
 
-def _row(
-    version: str,
-    check: str,
-    rules: RuleSet,
-    factor: int,
-    slots: int,
-    tables: Iterator[Rows],
-    report: CheckProgress,
-    is_random: bool = False,
-) -> CheckRow:
-    model = _model(check, slots, rules)
-    with Driver(version, check, slots, model.outputs) as kafka:
-        start = time.monotonic()
-        comparison = KafkaComparison(0, ())
-        for comparison in compare(kafka, model, tables):
-            report(f"{version} {check} of {factor}", comparison.cases, comparison.differences)
-        seconds = time.monotonic() - start
-        causes_shown = tuple(
-            _shown_cause(model, shrink_cause(kafka, model, cause)) for cause in comparison.causes[:MOST_CAUSES]
-        )
-    if not comparison.cases:
-        raise RuntimeError(f"no case of {check} with {factor} replicas was asked")
+def _row(version: str, check: _Check, rules: RuleSet, report: CheckProgress) -> CheckRow:
+    model, comparison, death = _model(check.name, check.slots, rules), KafkaComparison(0, ()), None
+    start = time.monotonic()
+
+    def driver() -> Driver:
+        return Driver(version, check.name, check.slots, model.outputs)
+
+    try:
+        with driver() as kafka:
+            for comparison in compare(kafka, model, check.tables):
+                report(f"{version} {check.name} of {check.factor}", comparison.cases, comparison.differences)
+    except DriverDeath as reason:
+        death = _shown_death(driver, model, reason)
+    seconds = time.monotonic() - start
+    causes = comparison.causes[: MOST_CAUSES - (death is not None)]
+    shown = tuple(_shortest(driver, model, causes)) if causes else ()
+    if not comparison.cases and death is None:
+        raise RuntimeError(f"no case of {check.name} with {check.factor} replicas was asked")
+    killed = death is not None
     return CheckRow(
-        version, check, factor, is_random, comparison.cases, comparison.differences, seconds,
-        len(comparison.causes), causes_shown,
+        version, check.name, check.factor, check.is_random, comparison.cases + killed, comparison.differences + killed,
+        seconds, len(comparison.causes) + killed, (*((death,) if death is not None else ()), *shown), killed,
     )  # fmt: skip
+
+
+def _shortest(driver: Callable[[], Driver], model: Model, causes: Sequence[Cause]) -> Iterator[ShownCause]:
+    """The causes, each with a shortest case; one whose shorter cases kill the process stays as it was found."""
+    for cause in causes:
+        try:
+            with driver() as kafka:
+                yield _shown_cause(model, shrink_cause(kafka, model, cause))
+        except DriverError:
+            yield _shown_cause(model, cause)
+
+
+def _shown_death(driver: Callable[[], Driver], model: Model, death: DriverDeath) -> ShownCause:
+    """The case that killed the process: no driver answers all cases up to it.
+
+    Raises:
+        DriverError: where a driver that is asked nothing dies too, or a new one answers all.
+    """
+
+    def dies(count: int) -> bool:
+        try:
+            with driver() as kafka:
+                kafka.ask(death.rows[:count])
+        except DriverError:
+            return True
+        return False
+
+    with driver() as kafka:
+        kafka.check_end()
+    place = first_killer(dies, len(death.rows))
+    if place is None:
+        raise DriverError(f"{death}; a new process answers the same questions") from None
+    case = death.rows[place]
+    answer = model.outputs.read(model.answer(case[None])[0])
+    return ShownCause((DRIVER,), 1, model.inputs.read(case), {DRIVER: f"died: {death}"}, answer)
 
 
 def _model(check: str, slots: int, rules: RuleSet) -> Model:
@@ -167,26 +242,30 @@ def _shown_cause(model: Model, cause: Cause) -> ShownCause:
     )  # fmt: skip
 
 
-def lines(rows: list[CheckRow], rules: str) -> list[str]:
-    """The rows for a reader: counts, then the shortest case of each cause, as Kafka's answer and the model's."""
-    text = []
-    for row in rows:
-        extent = "drawn" if row.drawn else "all"
-        rate = f"{row.cases / row.seconds:,.0f}/s" if row.seconds else ""
-        text.append(
-            f"Kafka {row.version} {row.check:<12} {row.factor} {_unit(row.check)}, {extent}: {row.cases:,} cases, "
-            f"{row.differences:,} differences ({rate})"
-        )
-        for cause in row.shown:
-            text.append(f"  {cause.cases:,} cases differ in {', '.join(cause.columns)}; the shortest:")
-            text.append(f"    case: {_fields(cause.case)}")
-            text.append(f"    expected (Kafka): {_fields(cause.expected)}")
-            text.append(f"    actual (model):   {_fields(cause.actual)}")
-        if row.causes > len(row.shown):
-            text.append(f"  and {row.causes - len(row.shown)} more causes")
-    cases, differences = sum(row.cases for row in rows), sum(row.differences for row in rows)
-    text.append(f"{rules}: {cases:,} cases, {differences:,} differences")
+def row_lines(row: CheckRow) -> list[str]:
+    """A row for a reader: counts, then the shortest case of each cause, as Kafka's answer and the model's."""
+    extent = "drawn" if row.drawn else "all"
+    rate = f"{row.cases / row.seconds:,.0f}/s" if row.seconds else ""
+    text = [
+        f"Kafka {row.version} {row.check:<12} {row.factor} {_unit(row.check)}, {extent}: {row.cases:,} cases, "
+        f"{row.differences:,} differences ({rate})"
+    ]
+    if row.died:
+        text.append("  the driver died of the last case, and the rest of this check was not asked")
+    for cause in row.shown:
+        text.append(f"  {cause.cases:,} cases differ in {', '.join(cause.columns)}; the shortest:")
+        text.append(f"    case: {_fields(cause.case)}")
+        text.append(f"    expected (Kafka): {_fields(cause.expected)}")
+        text.append(f"    actual (model):   {_fields(cause.actual)}")
+    if row.causes > len(row.shown):
+        text.append(f"  and {row.causes - len(row.shown)} more causes")
     return text
+
+
+def total_line(rows: Sequence[CheckRow], rules: str) -> str:
+    """The counts of all rows of one release."""
+    cases, differences = sum(row.cases for row in rows), sum(row.differences for row in rows)
+    return f"{rules}: {cases:,} cases, {differences:,} differences"
 
 
 def _unit(check: str) -> str:
@@ -194,4 +273,5 @@ def _unit(check: str) -> str:
 
 
 def _fields(values: dict[str, Any]) -> str:
-    return " ".join(f"{name}={value}".replace(" ", "") for name, value in values.items())
+    shown = ((name, value if isinstance(value, str) else str(value).replace(" ", "")) for name, value in values.items())
+    return " ".join(f"{name}={value}" for name, value in shown)

@@ -55,8 +55,8 @@ public final class FuzzDriver {
             for (String asked : lines) {
                 if (asked.startsWith("begin")) controller = new Controller(asked.equals("begin elr"));
                 else out.write(controller.answer(asked.split(" ")) + "\n");
+                out.flush(); // what follows may end the process, and this answer tells where
             }
-            out.flush();
             lines.clear();
         }
     }

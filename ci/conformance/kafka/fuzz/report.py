@@ -73,7 +73,7 @@ def fuzz_with_kafka(version: str, rules: RuleSet, steps: int, seed: int, report:
         report: of progress: what, how many steps, how many sequences differ.
 
     Raises:
-        Refusal: where jars, Java, Maven or the network are missing, or Hypothesis to shorten a sequence.
+        Refusal: where jars, Java, Maven or the network are missing.
         DriverError: when the process with Kafka's classes ends.
     """
     compile_driver(version, FUZZ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
@@ -29,7 +30,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.partition_requests import (
 )
 from kraftcheck.ci.conformance.kafka.fuzz.texts import answer_text
 from kraftcheck.ci.conformance.kafka.fuzz.topic_requests import configure, create, delete, grow
-from kraftcheck.ci.conformance.kafka.java import FUZZ, DriverProcess
+from kraftcheck.ci.conformance.kafka.java import FUZZ, DriverError, DriverProcess
 from kraftcheck.model.rules.ruleset import RuleSet
 
 REQUESTS = {
@@ -42,6 +43,9 @@ REQUESTS = {
 """What draws each kind of request, and how often it is drawn; the first is what zeros draw."""
 
 DRAWN = tuple(draw for draw, weight in REQUESTS.values() for _ in range(weight))
+
+DIED = "the driver died"
+"""How the answer begins that the end of Kafka's process is."""
 
 OPTIONS = ("-XX:+UseSerialGC", "-Xms128m", "-Xmx512m")
 
@@ -66,16 +70,14 @@ class FuzzProcess(DriverProcess):
             raise self._failure() from None
 
     def answers(self, count: int) -> list[str]:
-        """The next answers.
-
-        Raises:
-            DriverError: when the process ends before it has answered.
-        """
-        stream = self._pipe(self._process.stdout)
-        lines = [stream.readline().decode() for _ in range(count)]
-        if lines and not lines[-1].endswith("\n"):
-            raise self._failure()
-        return [line.rstrip("\n") for line in lines]
+        """The next answers; where the process ends before it has given all, its end is the answer to the next one."""
+        stream, lines = self._pipe(self._process.stdout), list[str]()
+        while len(lines) < count:
+            line = stream.readline().decode()
+            if not line.endswith("\n"):
+                return [*lines, f"{DIED}: {self._failure()}"]
+            lines.append(line.rstrip("\n"))
+        return lines
 
 
 @frozen
@@ -104,6 +106,8 @@ class FuzzDifference:
     def cause(self) -> tuple[str, str, str]:
         """What differences of one cause are likely to share: the request, and what kinds of answer."""
         last = self.exchanges[-1]
+        if last.kafka.startswith(DIED):
+            return last.request.kind, DIED, ""
         return last.request.kind, _shape(last.kafka), _shape(last.model)
 
 
@@ -158,7 +162,7 @@ def played(version: str, rules: RuleSet, plan: Plan) -> tuple[str, list[Exchange
 def compared(plan: Plan, begin: str, exchanges: list[Exchange], answers: Sequence[str]) -> FuzzDifference | None:
     """The first difference, if there is one."""
     pairs = []
-    for exchange, answer in zip(exchanges, answers, strict=True):
+    for exchange, answer in zip(exchanges, answers, strict=False):  # after an answer that none follows it has died
         head, *records = answer.removeprefix("ok ").split("|")
         text = answer_text(head, records) if answer.startswith("ok ") else answer
         pairs.append(Exchange(exchange.step, exchange.request, exchange.model, text))
@@ -168,10 +172,14 @@ def compared(plan: Plan, begin: str, exchanges: list[Exchange], answers: Sequenc
 
 
 def differs(kafka: FuzzProcess, version: str, rules: RuleSet, plan: Plan) -> FuzzDifference | None:
-    """The first difference of a plan."""
+    """The first difference of a plan; a process that dies of it is followed by a new one."""
     begin, exchanges = played(version, rules, plan)
-    kafka.send([begin, *(exchange.request.line for exchange in exchanges)])
-    return compared(plan, begin, exchanges, kafka.answers(len(exchanges)))
+    with contextlib.suppress(DriverError):  # it died while it was asked: its answers say so
+        kafka.send([begin, *(exchange.request.line for exchange in exchanges)])
+    answers = kafka.answers(len(exchanges))
+    if answers[-1].startswith(DIED):
+        kafka.restart()
+    return compared(plan, begin, exchanges, answers)
 
 
 def fuzzed(
@@ -187,25 +195,44 @@ def fuzzed(
         enough: whether no further sequence is wanted.
 
     Raises:
-        DriverError: when the process with Kafka's classes ends.
+        DriverError: when a new process with Kafka's classes ends before it is asked.
         Refusal: where jars, Java, Maven or the network are missing.
     """
     with FuzzProcess(version) as kafka:
-        waiting: tuple[Plan, str, list[Exchange]] | None = None
+        waiting: _Asked | None = None
         while waiting is not None or not enough():
             plan = None if enough() else next(plans, None)
             if plan is None and waiting is None:
                 return
             ahead = None
             if plan is not None:
-                ahead = (plan, *played(version, rules, plan))
-                kafka.send([ahead[1], *(exchange.request.line for exchange in ahead[2])])
+                ahead = _Asked(plan, *played(version, rules, plan))
+                with contextlib.suppress(DriverError):  # the answers to what waits say so
+                    kafka.send(ahead.lines)
             if waiting is not None:
-                difference = compared(*waiting, kafka.answers(len(waiting[2])))
-                _count(counts, waiting[2], difference)
+                answers = kafka.answers(len(waiting.exchanges))
+                difference = compared(waiting.plan, waiting.begin, waiting.exchanges, answers)
+                _count(counts, waiting.exchanges, difference)
                 if difference is not None:
                     yield difference
+                if answers[-1].startswith(DIED):
+                    kafka.restart()
+                    if ahead is not None:
+                        kafka.send(ahead.lines)
             waiting = ahead
+
+
+@frozen
+class _Asked:
+    """A sequence that waits for its answers."""
+
+    plan: Plan
+    begin: str
+    exchanges: list[Exchange]
+
+    @property
+    def lines(self) -> list[str]:
+        return [self.begin, *(exchange.request.line for exchange in self.exchanges)]
 
 
 def _count(counts: FuzzCounts, exchanges: list[Exchange], difference: FuzzDifference | None) -> None:

@@ -28,6 +28,21 @@ class ShortestDifference:
 
 
 @frozen
+class TourDeath:
+    """A sequence that killed the process with Kafka's managers.
+
+    Attributes:
+        reason: how it ended.
+        sequence: action by action from a new partition; the last one killed it.
+        alone: whether the sequence kills a process that was asked nothing before.
+    """
+
+    reason: str
+    sequence: tuple[str, ...]
+    alone: bool
+
+
+@frozen
 class TourRow:
     """A tour of one release.
 
@@ -45,6 +60,7 @@ class TourRow:
         actions: those of which a transition was executed.
         missed: actions that ask something and can happen, of which none was executed.
         differing: transitions whose records or state after differ.
+        deaths: sequences that killed a process; what it would have been asked after them was not asked.
     """
 
     version: str
@@ -67,6 +83,12 @@ class TourRow:
     differing: int
     seconds: float
     shown: tuple[ShortestDifference, ...]
+    deaths: tuple[TourDeath, ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        """Whether Kafka's managers differ from the model, or end where it goes on."""
+        return bool(self.differing or self.deaths)
 
     @property
     def share(self) -> float:
@@ -96,6 +118,10 @@ def lines(row: TourRow, rules: str) -> list[str]:
         text += [f"    {number}. {call}" for number, call in enumerate(cause.sequence, 1)]
         text.append(f"    expected (Kafka): {_fields(cause.expected)}")
         text.append(f"    actual (model):   {_fields(cause.actual)}")
+    for death in row.deaths:
+        text.append(f"  the driver died, and the rest was not asked: {death.reason}")
+        text.append("  it died of the last of these steps" + ("" if death.alone else ", not without sequences before"))
+        text += [f"    {number}. {call}" for number, call in enumerate(death.sequence, 1)]
     if sum(cause.transitions for cause in row.shown) < row.differing:
         text.append("  and others")
     return text

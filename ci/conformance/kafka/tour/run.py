@@ -9,14 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import field, frozen
 
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
-from kraftcheck.ci.conformance.kafka.java import TOUR, JavaProcess, compile_driver
+from kraftcheck.ci.conformance.kafka.differences import first_killer
+from kraftcheck.ci.conformance.kafka.java import TOUR, DriverError, JavaProcess, compile_driver
 from kraftcheck.ci.conformance.kafka.tour.graph import Numbers, ShortestPaths, Tour, TourGraph, shortest_paths, tour
 from kraftcheck.ci.conformance.kafka.tour.model import TourModel
 from kraftcheck.ci.conformance.kafka.tour.plan import TourPlan, plan
-from kraftcheck.ci.conformance.kafka.tour.report import ShortestDifference, TourRow
+from kraftcheck.ci.conformance.kafka.tour.report import ShortestDifference, TourDeath, TourRow
 from kraftcheck.ci.conformance.kafka.tour.requests import check_one_partition
 from kraftcheck.ci.conformance.kafka.tour.space import TourSpace
 from kraftcheck.model.language.system import Setting, System
@@ -60,7 +61,7 @@ def tour_with_kafka(
 
     Raises:
         Refusal: where jars, Java, Maven or the network are missing, or memory for the graph.
-        DriverError: when the process with Kafka's classes dies.
+        DriverError: when the process with Kafka's classes dies, and no question is to blame.
         TourError: where the managers cannot be asked what the system asks.
     """
     check_one_partition(system.name, setting)
@@ -79,7 +80,7 @@ def tour_with_kafka(
         chosen.asked, chosen.impossible, int(executed.sum()), int(result.in_unbroken_sequence.sum()),
         _covered(chosen, executed),
         len(sequences.steps), len(sequences.begins), actions, tuple(sorted(_asking_actions(space) - set(actions))),
-        len(result.differing), time.monotonic() - start, causes,
+        len(result.differing), time.monotonic() - start, causes, tuple(result.deaths),
     )  # fmt: skip
 
 
@@ -104,11 +105,13 @@ class TourResult:
 
     Attributes:
         differing: for each transition that differed, Kafka's answer, the model's, and the sequence up to it.
+        deaths: sequences that killed a process.
     """
 
     executed: npt.NDArray[np.bool_]
     in_unbroken_sequence: npt.NDArray[np.bool_]
     differing: dict[int, Differing]
+    deaths: list[TourDeath] = field(factory=list)
 
 
 @frozen
@@ -139,7 +142,12 @@ def _run_tour(version: str, graph: TourGraph, sequences: Tour, report: TourProgr
         with managers(version, graph.model) as kafka:
             for steps, begins in _portions(sequences, number, drivers):
                 requests = np.flatnonzero(asks[steps])
-                answers, expected = kafka.ask(graph.questions(steps[requests])), graph.answers(steps[requests])
+                try:
+                    answers = kafka.ask(graph.questions(steps[requests]))
+                except DriverError as reason:
+                    marks.deaths.append(_death(version, graph, steps, begins, requests, reason))
+                    return
+                expected = graph.answers(steps[requests])
                 broken, differs = compare_answers(
                     graph.model.outputs, _first_requests(begins, requests), answers, expected
                 )
@@ -154,6 +162,35 @@ def _run_tour(version: str, graph: TourGraph, sequences: Tour, report: TourProgr
         for future in [pool.submit(drive, number) for number in range(drivers)]:
             future.result()
     return marks
+
+
+def _death(
+    version: str, graph: TourGraph, steps: Numbers, begins: npt.NDArray[np.bool_], requests: npt.NDArray[np.intp],
+    reason: DriverError,
+) -> TourDeath:  # fmt: skip
+    """The sequence that killed the process, up to the step that did.
+
+    Raises:
+        DriverError: where managers that are asked nothing end too, or new ones answer all.
+    """
+
+    def dies(asked: npt.NDArray[np.intp]) -> bool:
+        try:
+            with managers(version, graph.model) as kafka:
+                kafka.ask(graph.questions(steps[asked]))
+        except DriverError:
+            return True
+        return False
+
+    with managers(version, graph.model) as kafka:
+        kafka.check_end()
+    killer = first_killer(lambda count: dies(requests[:count]), len(requests))
+    if killer is None:
+        raise DriverError(f"{reason}; a new process answers the same questions") from None
+    last = int(requests[killer])
+    first = int(np.flatnonzero(begins[: last + 1])[-1])
+    sequence = tuple(graph.call(step) for step in steps[first : last + 1].tolist())
+    return TourDeath(str(reason), sequence, dies(requests[(requests >= first) & (requests <= last)]))
 
 
 def _first_requests(begins: npt.NDArray[np.bool_], requests: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
@@ -234,7 +271,10 @@ def _on_shortest_path(version: str, graph: TourGraph, paths: ShortestPaths, diff
     """
     step = difference.sequence[-1]
     steps = np.array([*paths.to(graph, int(graph.before[step])), step], dtype=np.int32)
-    with managers(version, graph.model) as kafka:
-        answer = kafka.ask(graph.questions(steps[graph.asks_managers()[steps]]))[-1]
+    try:
+        with managers(version, graph.model) as kafka:
+            answer = kafka.ask(graph.questions(steps[graph.asks_managers()[steps]]))[-1]
+    except DriverError:
+        return difference
     repeated = Differing(answer, difference.actual, tuple(steps.tolist()))
     return repeated if _differing_columns(graph, repeated) else difference

@@ -1,0 +1,119 @@
+"""A process with Kafka's managers that dies: the sequence that killed it is shown, and the exit code is 23."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from kraftcheck.ci.conformance.kafka.columns import Rows
+from kraftcheck.ci.conformance.kafka.fuzz import report, run
+from kraftcheck.ci.conformance.kafka.fuzz.draws import drawn_plan
+from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, played
+from kraftcheck.ci.conformance.kafka.java import DriverError, JavaProcess
+from kraftcheck.ci.conformance.kafka.tour import run as tours
+from kraftcheck.ci.conformance.kafka.tour.model import TourModel
+from kraftcheck.model.rules.ruleset import parse
+from tests.shared.commands import kraftcheck
+
+pytestmark = pytest.mark.xdist_group("kafka")
+
+NEWEST = "4.4.0"
+
+
+class Dying(FuzzProcess):
+    """The managers of a release in a process that dies of the second reassignment of a sequence.
+
+    Attributes:
+        restarts: how often one was restarted.
+    """
+
+    restarts = 0
+
+    def __init__(self, version: str) -> None:
+        super().__init__(version)
+        self._sent: list[Sequence[str]] = []
+
+    def restart(self) -> None:
+        """Go on: this process has not died in truth, but what it was sent since is lost."""
+        while self._sent:
+            super().answers(len(self._sent.pop(0)) - 1)
+        Dying.restarts += 1
+
+    def send(self, lines: Sequence[str]) -> None:
+        """Put a sequence to the managers."""
+        self._sent.append(lines)
+        super().send(lines)
+
+    def answers(self, count: int) -> list[str]:
+        """Its answers up to its death."""
+        requests = self._sent.pop(0)[1:]
+        answers = super().answers(count)
+        moves = [number for number, line in enumerate(requests) if line.startswith("reassign")]
+        return answers if len(moves) < 2 else [*answers[: moves[1]], f"{DIED}: of its second reassignment"]
+
+
+def test_a_sequence_that_kills_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fuzz whose driver dies goes on with a new one, and shows the shortest sequence that kills it; exit code 23."""
+    monkeypatch.setattr(run, "FuzzProcess", Dying)
+    monkeypatch.setattr(report, "FuzzProcess", Dying)
+    ran = kraftcheck("conform", "--kafka", NEWEST, "--fuzz", "300", "--quiet", "--json", "-")
+    (row,) = ran.document()["rows"]
+    (cause,) = row["causes"]
+    assert ran.code == 23
+    assert cause["request"] == "reassign"
+    assert cause["expected"] == f"{DIED}: of its second reassignment"
+    assert [line.split()[0] for line in cause["steps"][1:]].count("reassign") == 2
+    assert len(cause["steps"]) < 9
+    assert row["sequences"] > row["differing"] > 1
+    assert Dying.restarts > row["differing"]
+
+
+def test_the_end_of_a_process_is_an_answer() -> None:
+    """Of a process that ends within a sequence the answers before its end are read, and the end is the next one."""
+    begin, exchanges = played(NEWEST, parse(f"kafka-{NEWEST}"), drawn_plan(1, 1, 30))
+    with FuzzProcess(NEWEST) as kafka:
+        kafka.send([begin, *(exchange.request.line for exchange in exchanges)])
+        first = kafka.answers(2)
+        kafka._process.kill()
+        rest = kafka.answers(len(exchanges))
+        assert not any(answer.startswith(DIED) for answer in (*first, *rest[:-1]))
+        assert rest[-1].startswith(f"{DIED}: the driver ended with code -9")
+        kafka.restart()
+        kafka.send([begin, exchanges[0].request.line])
+        assert kafka.answers(1) == first[:1]
+
+
+class Choking(JavaProcess):
+    """The managers of a release in a process that dies of the first row of a sequence like the one it first saw."""
+
+    poison: Rows | None = None
+
+    def ask(self, rows: Rows) -> Rows:
+        """Its answers."""
+        if Choking.poison is None:
+            Choking.poison = rows[len(rows) // 2].copy()
+        if (rows == Choking.poison).all(axis=1).any():
+            raise DriverError("the driver ended with code 1: it choked")
+        return super().ask(rows)
+
+
+def test_a_tour_that_kills_shows_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tour whose managers die shows the steps up to the one that killed them; exit code 23."""
+    begin = tours.managers
+
+    def managers(version: str, model: TourModel, snapshots: bool = True) -> Any:
+        kafka = begin(version, model, snapshots)
+        kafka.__class__ = Choking
+        return kafka
+
+    monkeypatch.setattr(tours, "managers", managers)
+    ran = kraftcheck("conform", "--kafka", NEWEST, "--tour", "elections", "--sample", "60", "--json", "-")
+    (row,) = ran.document()["rows"]
+    (death,) = row["deaths"]
+    assert (ran.code, row["differing"]) == (23, 0)
+    assert death["reason"] == "the driver ended with code 1: it choked"
+    assert death["alone"]
+    assert death["sequence"]
+    assert "the driver died, and the rest was not asked" in ran.err

@@ -13,10 +13,10 @@ from kraftcheck.ci.explore.page_file import check_drawable
 from kraftcheck.ci.logs.format.read import LogFiles, find
 from kraftcheck.ci.logs.picture import check_one, draw, html
 from kraftcheck.ci.logs.replaying import ReplayOptions, settings_of
-from kraftcheck.ci.logs.report import LogReport, document, exit_code, report_of
+from kraftcheck.ci.logs.report import LogReport, document, exit_code, report_of, total_line
 from kraftcheck.ci.logs.summary import Summary, event_kind
 from kraftcheck.ci.spark.session import check_packages
-from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal import options as shared
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.parameter_types import check_idle
@@ -32,6 +32,7 @@ from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
 def replay(
     log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow_skipped: int = 0,
     observe: Callable[[ReplayedBatch | MemoisedBatch], None] = lambda batch: None, detailed: bool = True,
+    explains: bool = True,
 ) -> Summary:  # fmt: skip
     """Read one log and explain it; see `ReplayOptions.replay_batches`.
 
@@ -41,7 +42,8 @@ def replay(
     summaries: list[Summary] = []
 
     def batches() -> Iterator[ReplayedBatch | MemoisedBatch]:
-        summaries.append((yield from ReplayOptions(rules, static, allow_skipped).replay_batches(log, detailed)))
+        options = ReplayOptions(rules, static, allow_skipped)
+        summaries.append((yield from options.replay_batches(log, detailed, explains)))
 
     for batch in batches():
         observe(batch)
@@ -64,7 +66,7 @@ def replay(
 )
 @click.option("--out", type=DatasetPath(), help="Folder for what Spark finds, as Parquet.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
-@options.processes
+@shared.processes
 @click.option("--verbose", is_flag=True, help="Show every batch with its events.")
 def replay_command(
     logs: tuple[str, ...], rules: str | None, static: tuple[str, ...], allow_skipped: int, target: str | None,
@@ -75,8 +77,9 @@ def replay_command(
     A LOG is a segment or snapshot of __cluster_metadata-0, the output of
     kafka-dump-log --cluster-metadata-decoder, JSON lines of records, or a folder.
 
-    Exit code 0: all is explained and every property holds; 12: a property does not
-    hold; 23: a batch is not explained; 2: bad input, or nothing read.
+    Exit code 0: all is explained and every property holds; 12: all is explained, and a
+    property does not hold; 23: a batch is not explained, whether or not the properties
+    hold; 2: bad input, or nothing read.
 
     \b
     Examples:
@@ -105,7 +108,6 @@ def replay_command(
             reports = replay_with_spark(logs_found, ReplayOptions(rules, static, allow_skipped), out, conf, workers)
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
-    code = exit_code(reports)
     if target is not None:
         write_json(target, document(reports))
     screen = console(to_stderr=target == "-")
@@ -114,8 +116,8 @@ def replay_command(
             screen.one_line(line)
     if page is not None:
         screen.plain(f"wrote {page}")
-    screen.plain(f"(exit {code})")
-    sys.exit(code)
+    screen.plain(total_line(reports))
+    sys.exit(exit_code(reports))
 
 
 def _report(log: LogFiles, chosen: ReplayOptions, page: Path | None, detailed: bool, verbose: bool) -> LogReport:

@@ -61,13 +61,14 @@ class ReplayOptions:
     allow_skipped: int = 0
 
     def replay_batches(
-        self, log: LogFiles, detailed: bool = True
+        self, log: LogFiles, detailed: bool = True, explains: bool = True
     ) -> Generator[ReplayedBatch | MemoisedBatch, None, Summary]:
         """Read one log and explain it, batch by batch; it returns the summary at the end.
 
         Args:
             log: its files.
             detailed: whether the summary gets a row for each batch.
+            explains: whether a log in which nothing is to be explained is refused.
 
         Raises:
             Refusal: naming the place of what cannot be read, and for a log without batches.
@@ -81,9 +82,12 @@ class ReplayOptions:
                 yield batch
         except (EntryError, ReplayError) as reason:
             raise Refusal(f"{log.name}: {reason}") from None
-        summary.skipped, summary.state = tuple(skipped.places), replay.state
-        if not summary.batches:
-            only = "only a snapshot" if summary.snapshot_records else "no record batch"
+        summary.skipped, summary.in_snapshot = tuple(skipped.places), skipped.in_snapshot
+        summary.state, summary.unreplayed = replay.state, replay.unreplayed
+        if explains and not summary.batches:
+            only = "no record batch"
+            if summary.snapshot_records or summary.undone:
+                only = "only a snapshot" if summary.snapshot_records else "only a transaction that has not happened"
             raise Refusal(f"{log.name}: {only} was read, so there is nothing to explain; is it a metadata log?")
         if self.rules is None:
             line = line_of(replay.state.supported_level())

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.logs.summary import DOCUMENT_VERSION, Summary, lines
+from kraftcheck.ci.logs.summary import DOCUMENT_VERSION, NON_CONFORMANT, Summary, lines
 from kraftcheck.solvers.program.verdict import worst_first
 
 
@@ -26,11 +26,22 @@ def report_of(summary: Summary, verbose: bool = False) -> LogReport:
 
 
 def exit_code(reports: Sequence[LogReport]) -> int:
-    """The worst exit code: a property that does not hold comes before a batch that is not explained."""
-    return worst_first(report.code for report in reports)
+    """The worst exit code: a batch that is not explained comes before a property that does not hold."""
+    codes = {report.code for report in reports}
+    return NON_CONFORMANT if NON_CONFORMANT in codes else worst_first(codes)
+
+
+def total_line(reports: Sequence[LogReport]) -> str:
+    """The exit code, with both its reasons where there are two."""
+    counts = {name: sum(report.document[name] for report in reports) for name in ("unexplained", "violations")}
+    both = f"{counts['unexplained']} batches not explained, {counts['violations']} violations " if all(
+        counts.values()
+    ) else ""  # fmt: skip
+    return f"{both}(exit {exit_code(reports)})"
 
 
 def document(reports: Sequence[LogReport]) -> dict[str, Any]:
     """All logs as plain values."""
     logs = [report.document for report in reports]
-    return {"version": DOCUMENT_VERSION, "command": "replay", "exit": exit_code(reports), "logs": logs}
+    counts = {name: sum(log[name] for log in logs) for name in ("unexplained", "violations")}
+    return {"version": DOCUMENT_VERSION, "command": "replay", "exit": exit_code(reports), **counts, "logs": logs}

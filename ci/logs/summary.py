@@ -15,8 +15,9 @@ from kraftcheck.solvers.logs.explain.explain import Explanation, NearestEvent
 from kraftcheck.solvers.logs.explain.judge import LogViolation, log_properties
 from kraftcheck.solvers.logs.explain.matching import Difference
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
-from kraftcheck.solvers.logs.explain.state import METADATA_VERSION, State, UnreadRecord
+from kraftcheck.solvers.logs.explain.state import END, METADATA_VERSION, State, UnreadRecord, is_unread
 from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.transactions import FATES, Undone
 from kraftcheck.solvers.program.verdict import EXIT_SAFETY
 
 NON_CONFORMANT = 23
@@ -49,6 +50,10 @@ class Summary:
         detailed: whether `rows` are wanted.
         rows: one a batch, for the document.
         skipped: undecodable places.
+        in_snapshot: batches of segments that were passed over, as the snapshot before them holds them.
+        undone: transactions that have not happened, by the reason.
+        undone_records: how many records they hold.
+        unreplayed: batches after the one with which the replay ends.
         state: after the last batch.
     """
 
@@ -67,6 +72,10 @@ class Summary:
     detailed: bool = True
     rows: list[dict[str, Any]] = field(factory=list)
     skipped: tuple[str, ...] = ()
+    in_snapshot: int = 0
+    undone: Counter[str] = field(factory=Counter)
+    undone_records: int = 0
+    unreplayed: int = 0
     notes: tuple[str, ...] = ()
     state: State | None = None
 
@@ -86,8 +95,13 @@ class Summary:
         return bool(self.violations)
 
     def exit_code(self) -> int:
-        """0 when all is explained and every property holds."""
-        return EXIT_SAFETY if self.violations else NON_CONFORMANT if self.unexplained else 0
+        """0 when all is explained and every property holds; what is not explained comes before what is violated."""
+        return NON_CONFORMANT if self.unexplained else EXIT_SAFETY if self.violations else 0
+
+    def transactions(self) -> dict[str, int]:
+        """How many transactions ended, and how many have not happened."""
+        ended = self.unread[END.type]
+        return {"ended": ended, **{fate: self.undone[fate] for fate in FATES}, "records undone": self.undone_records}
 
     def add(self, batch: ReplayedBatch | MemoisedBatch) -> None:
         """Count one more batch."""
@@ -95,9 +109,11 @@ class Summary:
             self._add_memoised(batch)
             return
         explanation = batch.explanation
+        if batch.undone is not None:
+            self._add_undone(batch.undone)
+            return
         if explanation is None:
-            self.control_batches += batch.batch.control
-            self.snapshot_records += 0 if batch.batch.control else len(batch.batch.entries)
+            self._add_as_it_is(batch.batch)
             return
         self.properties_checked = len(log_properties(batch.rules))
         self.batches += 1
@@ -111,6 +127,19 @@ class Summary:
         self.violations += [(explanation.batch, violation) for violation in batch.violations]
         if self.detailed:
             self.rows.append(_row(explanation, batch.violations))
+
+    def _add_undone(self, undone: Undone) -> None:
+        self.undone[undone.fate] += undone.begins
+        self.undone_records += len(undone.batch.entries)
+        if self.detailed:
+            self.rows.append(_undone_row(undone))
+
+    def _add_as_it_is(self, batch: Batch) -> None:
+        """Count what the quorum wrote for itself, or a part of a snapshot, with what of it is not read."""
+        self.control_batches += batch.control
+        if not batch.control:
+            self.snapshot_records += len(batch.entries)
+            self.unread.update(entry.type for entry in batch.entries if is_unread(entry))
 
     def _add_memoised(self, memoised: MemoisedBatch) -> None:
         if not self.properties_checked:
@@ -145,6 +174,9 @@ class Summary:
             "passed_through": dict(self.unread),
             "unknown": dict(self.unknown),
             "skipped": list(self.skipped),
+            "in_snapshot": self.in_snapshot,
+            "transactions": self.transactions(),
+            "unreplayed": self.unreplayed,
             "events": dict(self.events),
             "properties": self.properties_checked,
             "violations": len(self.violations),
@@ -175,6 +207,14 @@ def _row(explanation: Explanation, violations: tuple[LogViolation, ...]) -> dict
         row["cannot_replay"] = explanation.replay_error
         row["nearest"] = None if explanation.nearest is None else _nearest_row(explanation.nearest)
     return row | _violation_rows(violations)
+
+
+def _undone_row(undone: Undone) -> dict[str, Any]:
+    batch = undone.batch
+    return {
+        "place": batch.place, "base_offset": batch.base_offset, "records": len(batch.entries), "explanations": 0,
+        "events": [], "undone": undone.fate,
+    }  # fmt: skip
 
 
 def _memoised_row(memoised: MemoisedBatch) -> dict[str, Any]:
@@ -210,18 +250,10 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
     explained = summary.batches - len(summary.unexplained)
     text = [f"{summary.name}: {summary.batches} batches, {summary.records} records, rules {summary.rules}"]
     text += [f"  {note}" for note in summary.notes]
-    if summary.snapshot_records:
-        text.append(f"  snapshot: {summary.snapshot_records} records taken as they are")
+    text += taken_lines(summary)
     if verbose:
         text += [_line(row) for row in summary.rows]
-    if summary.unread:
-        text.append(f"  passed through: {_counts(summary.unread)}")
-    if summary.unknown:
-        text.append(
-            f"  WARNING: not known, and passed through unread: {_counts(summary.unknown)}; "
-            "if they concern partitions, brokers or configurations, what follows is judged without them"
-        )
-    text += [f"  skipped {place}" for place in summary.skipped]
+    text += passed_lines(summary)
     if summary.events:
         text.append("  events: " + ", ".join(f"{n} {name}" for name, n in summary.events.most_common()))
     ambiguous = sum(summary.ambiguous.values())
@@ -229,6 +261,8 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
     text.append(f"  explained {explained} of {summary.batches} batches, {ambiguous} of them ambiguous{most}")
     for explanation in summary.unexplained:
         text += unexplained_lines(explanation)
+    if summary.unreplayed:
+        text.append(f"  {summary.unreplayed} batches after that are not replayed")
     if summary.batches:
         text.append(f"  properties: {summary.properties_checked} checked, {len(summary.violations)} violations")
     for batch, violation in summary.violations:
@@ -240,11 +274,41 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
     return text
 
 
+def taken_lines(summary: Summary) -> list[str]:
+    """What was not explained because it is taken as it is, or has not happened."""
+    text = []
+    if summary.snapshot_records:
+        held = f"; it holds {summary.in_snapshot} batches of segments, passed over" if summary.in_snapshot else ""
+        text.append(f"  snapshot: {summary.snapshot_records} records taken as they are{held}")
+    if summary.undone:
+        fates = ", ".join(f"{count} {fate}" for fate, count in summary.undone.items())
+        text.append(
+            f"  transactions: {fates}; their {summary.undone_records} records have not happened, "
+            "and are neither explained nor judged"
+        )
+    return text
+
+
+def passed_lines(summary: Summary) -> list[str]:
+    """What was passed through or skipped."""
+    text = []
+    if summary.unread:
+        text.append(f"  passed through: {_counts(summary.unread)}")
+    if summary.unknown:
+        text.append(
+            f"  WARNING: not known, and passed through unread: {_counts(summary.unknown)}; "
+            "if they concern partitions, brokers or configurations, what follows is judged without them"
+        )
+    return text + [f"  skipped {place}" for place in summary.skipped]
+
+
 def _counts(kinds: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
 
 
 def _line(row: dict[str, Any]) -> str:
+    if "undone" in row:
+        return f"  offset {row['base_offset']}, {row['records']} records, transaction {row['undone']}"
     events = "; ".join(event["event"] for event in row["events"])
     return f"  offset {row['base_offset']}, {row['records']} records, {row['explanations']} explanations: {events}"
 

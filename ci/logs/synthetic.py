@@ -36,9 +36,10 @@ from kraftcheck.model.records.records import (
     ids,
 )
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.explain.guesses import BEGIN, END
 from kraftcheck.solvers.logs.explain.state import (
+    BEGIN,
     ELR_FEATURE,
+    END,
     METADATA_VERSION,
     FeatureRecord,
     ModelRecord,

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+from attrs import frozen
 
+from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
 from kraftcheck.ci.logs.releases import line_of
 from kraftcheck.ci.logs.replaying import settings_of
+from kraftcheck.ci.logs.summary import Summary, passed_lines, taken_lines
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -20,9 +23,10 @@ from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.records.replay import ReplayError
-from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs.explain.state import EntryError, State, elected, empty, loading
 from kraftcheck.solvers.logs.holders import NO_HISTORY, Holders
+from kraftcheck.solvers.logs.transactions import Undone, effective
 from kraftcheck.solvers.logs.whatif import as_rows, distances
 
 DOCUMENT_VERSION = 1
@@ -34,10 +38,23 @@ _HELP = {
 }
 
 
-def final_state(
-    path: Path, rules: RuleSet | None, static: tuple[str, ...], allow_skipped: int
-) -> tuple[State, Holders]:
-    """The state at the end of a log or snapshot, taken as it is, and who holds the data of each partition there.
+@frozen
+class ClusterEnd:
+    """The end of a log or snapshot.
+
+    Attributes:
+        state: the state there.
+        holders: who holds the data of each partition.
+        summary: what a replay says of the log.
+    """
+
+    state: State
+    holders: Holders
+    summary: Summary
+
+
+def cluster_end(path: Path, rules: str | None, static: tuple[str, ...], allow_skipped: int) -> ClusterEnd:
+    """The end of a log or snapshot: its records are taken as they are, and replayed too, to know what explains them.
 
     Raises:
         Refusal: for what cannot be read, and where nothing is.
@@ -46,24 +63,30 @@ def final_state(
     if len(logs) > 1:
         raise Refusal(f"{path}: {len(logs)} logs; name one of them, such as {logs[0].name}")
     state, skipped = empty(Controller(settings=settings_of(static))), SkipCount(allow_skipped)
-    chosen, holders, read_any = rules or parse(line_of(None).preset), NO_HISTORY, False
+    chosen, holders, read_any = parse(rules or line_of(None).preset), NO_HISTORY, False
+    settled = state
     try:
-        for batch in read(logs[0], skipped):
-            if batch.control:
-                state = elected(state, batch)
-                continue
+        for batch in effective(read(logs[0], skipped)):
             read_any = True
-            for before, after in loading(state.at(batch.base_offset), batch, chosen):
-                holders, state = holders.after(before.controller, after.controller), after
+            if isinstance(batch, Undone):
+                continue
+            if batch.control:
+                state = elected(state, batch.whole())
+                continue
+            for _, after in loading(state.at(batch.base_offset), batch.whole(), chosen):
+                state = after
+                if state.transaction is None:
+                    holders, settled = holders.after(settled.controller, state.controller), state
     except (EntryError, ReplayError) as reason:
         raise Refusal(f"{path}: {reason}") from None
     if not read_any:
         raise Refusal(f"{path}: no record batch was read; is it a metadata log or snapshot?")
-    return state, holders
+    summary = replay(logs[0], rules, static, allow_skipped, detailed=False, explains=False)
+    return ClusterEnd(state, holders, summary)
 
 
-def prometheus(rows: Sequence[Mapping[str, Any]], faults: int) -> str:
-    """The distances in Prometheus' text format."""
+def prometheus(rows: Sequence[Mapping[str, Any]], faults: int, unexplained: int) -> str:
+    """The distances in Prometheus' text format, and how many batches of the log are not explained."""
     text = []
     for kind, help_text in _HELP.items():
         name = f"kraftcheck_faults_to_{kind}"
@@ -77,6 +100,9 @@ def prometheus(rows: Sequence[Mapping[str, Any]], faults: int) -> str:
         "# HELP kraftcheck_faults_explored How many faults were explored.",
         "# TYPE kraftcheck_faults_explored gauge",
         f"kraftcheck_faults_explored {faults}",
+        "# HELP kraftcheck_unexplained_batches Batches of the log that are not what the rules write.",
+        "# TYPE kraftcheck_unexplained_batches gauge",
+        f"kraftcheck_unexplained_batches {unexplained}",
     ]
     return "\n".join(text) + "\n"
 
@@ -133,29 +159,48 @@ def whatif_command(
     for place in (target, metrics):
         check_writable(place)
     try:
-        rule_set = None if rules is None else parse(rules)
+        if rules is not None:
+            parse(rules)
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
-    state, holders = final_state(snapshot, rule_set, static, allow_skipped)
-    name = rules or line_of(state.supported_level()).preset
+    end = cluster_end(snapshot, rules, static, allow_skipped)
+    name = rules or line_of(end.state.supported_level()).preset
     try:
-        rows = as_rows(list(distances(state.controller, faults, parse(name), holders)))
+        rows = as_rows(list(distances(end.state.controller, faults, parse(name), end.holders)))
     except Resignation as reason:
         raise Refusal(
             f"{snapshot}: {reason}, so that the controller resigns at any change of its partitions; correct it first"
         ) from None
-    if not rows:
-        raise Refusal(f"{snapshot}: the cluster has no partition")
+    summary = end.summary
     if target is not None:
-        write_json(target, {"version": DOCUMENT_VERSION, "command": "whatif", "faults": faults, "rules": name,
-                            "partitions": rows})  # fmt: skip
+        write_json(target, {
+            "version": DOCUMENT_VERSION, "command": "whatif", "faults": faults, "rules": name,
+            "notes": list(summary.notes), "unexplained": len(summary.unexplained), "skipped": list(summary.skipped),
+            "transactions": summary.transactions(), "partitions": rows,
+        })  # fmt: skip
     if metrics == "-":
-        click.echo(prometheus(rows, faults), nl=False)
+        click.echo(prometheus(rows, faults, len(summary.unexplained)), nl=False)
     elif metrics is not None:
-        write(Path(metrics), prometheus(rows, faults))
+        write(Path(metrics), prometheus(rows, faults, len(summary.unexplained)))
     screen = console(to_stderr="-" in (target, metrics))
-    screen.table(_table(rows, faults))
-    for line in _losses(rows):
+    if rows:
+        screen.table(_table(rows, faults))
+    for line in (*_losses(rows), *_doubts(summary)):
         screen.one_line(line)
-    screen.plain(f"{len(rows)} partitions, up to {faults} faults, rules {name} (exit 0)")
+    partitions = f"{len(rows)} partitions" if rows else "the cluster has no partition"
+    screen.plain(f"{partitions}, up to {faults} faults, rules {name} (exit 0)")
     sys.exit(0)
+
+
+def _doubts(summary: Summary) -> Iterator[str]:
+    """What a reader must know of the log before these distances are believed."""
+    yield from (note for note in summary.notes if note.startswith("WARNING"))
+    yield from (line.strip() for line in (*taken_lines(summary), *passed_lines(summary)) if not _is_usual(line))
+    if summary.unexplained:
+        count = len(summary.unexplained)
+        batches = "1 batch is" if count == 1 else f"{count} batches are"
+        yield f"{batches} not what these rules write; run kraftcheck replay {summary.name}"
+
+
+def _is_usual(line: str) -> bool:
+    return line.startswith(("  passed through: ", "  snapshot: "))

@@ -122,11 +122,14 @@ class LogDrawing:
         self._add_row((batch.base_offset, size, explanation.count, batch.place), events, changes)
 
     def _add_as_it_is(self, replayed: ReplayedBatch) -> None:
-        """Add what no event explains: a snapshot's records, and what the quorum wrote for itself."""
+        """Add what no event explains: a snapshot's records, what the quorum wrote for itself, what has not happened."""
         batch = replayed.batch
         kinds = ", ".join(dict.fromkeys(entry.type for entry in batch.entries))
         events = [(self._events[f"{'quorum' if batch.control else 'snapshot'}: {kinds}", ""], None)]
-        records = () if batch.control else map(model_record, batch.entries)
+        if replayed.undone is not None:
+            undone = f"transaction {replayed.undone.fate}: {len(batch.entries)} records have not happened"
+            events = [(self._events[undone, ""], None)]
+        records = () if batch.control or replayed.undone is not None else map(model_record, batch.entries)
         changes = [change for record in records for change in self._changes(record, replayed.state)]
         self._add_row((batch.base_offset, len(batch.entries), 1, batch.place), events, changes)
 

@@ -23,17 +23,11 @@ from attrs import evolve, frozen
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs
 from kraftcheck.model.controller.errors import Resignation
-from kraftcheck.model.controller.lifecycle import Records, directories_failed, fenced, unfenced
-from kraftcheck.model.controller.registration import (
-    METADATA_VERSION,
-    RegistrationContext,
-    RegistrationRequest,
-    register_broker,
-)
+from kraftcheck.model.controller.lifecycle import Records, directories_failed, fenced, restarted, unfenced
 from kraftcheck.model.controller.state import Controller, Place
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.records.records import Feature, ids
+from kraftcheck.model.records.records import RegisterBrokerRecord, ids
 from kraftcheck.model.records.replay import ReplayError, Topic
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.holders import NO_HISTORY, Holders, first_holders, least_isr
@@ -236,20 +230,22 @@ def _lose_power(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
     return _settle(_apply(state, lambda c: unfenced(c, broker, rules), rules))
 
 
-_FEATURES = (Feature(METADATA_VERSION, 1, 1),)
-"""What a request has to name from 4.0.0 on; the returning broker is taken to support what is finalized."""
-
-
 def _register(state: FaultState, broker: int, clean: bool, rules: RuleSet) -> FaultState:
-    c = state.controller
-    registration = c.image.registrations[broker]
-    after_timeout = evolve(c.soft, now=c.soft.now + c.soft.sessions.timeout + 1)
-    expired = evolve(c, soft=after_timeout, settings=evolve(c.settings, cluster_id=None))
-    request = RegistrationRequest(
-        None, broker, f"{registration.incarnation}'", registration.listeners, _FEATURES, registration.rack,
-        registration.dirs, previous_epoch=registration.epoch if clean else None,
-    )  # fmt: skip
-    return _apply(state, lambda _: register_broker(expired, request, RegistrationContext(), rules).records, rules)
+    """The broker comes back as another incarnation that tells what the earlier one told.
+
+    The controller admitted that once, so it is not asked again: a log may be older than what it asks today.
+    """
+
+    def records(controller: Controller) -> Records:
+        registration = controller.image.registrations[broker]
+        record = RegisterBrokerRecord(
+            broker_id=broker, broker_epoch=controller.image.next_offset, incarnation=f"{registration.incarnation}'",
+            listeners=registration.listeners, features=registration.features, rack=registration.rack, fenced=True,
+            in_controlled_shutdown=False, log_dirs=registration.dirs,
+        )  # fmt: skip
+        return (*restarted(controller, broker, clean, rules), record)
+
+    return _apply(state, records, rules)
 
 
 def _lose_directory(state: FaultState, broker: int, directory: int, rules: RuleSet) -> FaultState:

@@ -7,6 +7,7 @@ import re
 from kraftcheck.ci.bench.native.cases import CASES
 from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.long_runs import BEYOND
+from kraftcheck.solvers.logs.explain.judge import UNLOGGED
 from kraftcheck.solvers.program import verdict
 from tests.shared.places import DOCS, ROOT
 
@@ -43,3 +44,10 @@ def test_sizes_of_long_runs_are_those_of_their_settings() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \| (\d+) \| (\d*) ?\|$", text, re.MULTILINE)
     assert {name for name, _, _ in rows} == {name for name in BEYOND if largest(name, "brokers")}
     assert [(name, largest(name, "brokers"), largest(name, "directories")) for name, _, _ in rows] == rows
+
+
+def test_the_page_on_replay_names_what_is_not_judged() -> None:
+    """Every property that a log cannot show is named on the page, as one that is left out."""
+    page = " ".join((DOCS / "how-to" / "replay.md").read_text(encoding="utf-8").split())
+    left_out = page.partition("Left out are ")[2].partition("which a log cannot show")[0]
+    assert set(re.findall(r"`([a-z-]+)`", left_out)) == set(UNLOGGED)

@@ -23,6 +23,10 @@ class WireError(ValueError):
     """Bytes that are no record of a known layout."""
 
 
+class UnknownTagError(WireError):
+    """A tagged field that no known layout has."""
+
+
 @define
 class Bytes:
     """Bytes with a position, which only goes forward."""
@@ -107,7 +111,8 @@ def decode(data: bytes) -> tuple[str, int, dict[str, Any] | None]:
     """Kind, version and fields of a record; no fields where `unknown_kind` gives it another name.
 
     Raises:
-        WireError: when the bytes do not fit the layout, or see `unknown_kind`.
+        WireError: when the bytes do not fit the layout, where a kind that the model reads has a field that no layout
+            has, or see `unknown_kind`.
     """
     number, version, rest = read_frame(data)
     form = RECORDS.get(number)
@@ -115,7 +120,12 @@ def decode(data: bytes) -> tuple[str, int, dict[str, Any] | None]:
         return f"UNKNOWN_{number}", version, None
     if unknown := unknown_kind(form.name, version):
         return unknown, version, None
-    fields = _struct(rest, form.fields, version)
+    try:
+        fields = _struct(rest, form.fields, version)
+    except UnknownTagError as reason:
+        if form.name in READ_KINDS:
+            raise WireError(f"{form.name}: {reason}") from None
+        return f"{form.name} with unknown fields", version, None
     if rest.position != len(data):
         raise WireError(f"{form.name} leaves {len(data) - rest.position} bytes over")
     return form.name, version, fields
@@ -128,8 +138,7 @@ def _struct(rest: Bytes, fields: tuple[FieldForm, ...], version: int) -> dict[st
     for _ in range(rest.unsigned()):
         tag, size = rest.unsigned(), rest.unsigned()
         if tag not in tagged:
-            rest.take(size)
-            continue
+            raise UnknownTagError(f"a field with tag {tag} is not known")
         end = rest.position + size
         values[tagged[tag].name] = _field(rest, tagged[tag], version)
         if rest.position != end:

@@ -7,7 +7,7 @@ a batch of its own. `epoch` is that of the quorum's leader, 0 unless given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby, pairwise
+from itertools import groupby
 from operator import itemgetter
 
 from kraftcheck.ci.logs.format.dumptext import DECODER, entry_of
@@ -24,9 +24,9 @@ def batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch
     """Every batch; `problem` is called for each line that is no record."""
     for (base, epoch, control), rows in groupby(_rows(lines, name, problem), itemgetter(0, 1, 2)):
         group = list(rows)
-        for before, row in pairwise(group):
-            if row[3].offset != before[3].offset + 1:
-                problem(row[4], f"offset {before[3].offset + 1} should follow in the batch, not {row[3].offset}")
+        for due, row in zip((base, *(row[3].offset + 1 for row in group)), group, strict=False):
+            if row[3].offset != due:
+                problem(row[4], f"offset {due} should follow in the batch, not {row[3].offset}")
         entries = tuple(row[3] for row in group)
         yield Batch(base, entries[-1].offset, epoch, entries, group[0][4], control)
 

@@ -39,10 +39,17 @@ class LogError(Refusal):
 
 @define
 class SkipCount:
-    """Counts what is skipped, and refuses more than is allowed."""
+    """Counts what is skipped, and refuses more than is allowed.
+
+    Attributes:
+        allowed: how many lines or batches may be undecodable.
+        places: those, each with the reason.
+        in_snapshot: batches of segments that the snapshot before them already holds.
+    """
 
     allowed: int
     places: list[str] = field(factory=list)
+    in_snapshot: int = 0
 
     def problem(self, place: str, what: str) -> None:
         """Note one line or batch that cannot be decoded.
@@ -108,7 +115,7 @@ def _in_order(files: list[Path]) -> tuple[Path, ...]:
 
 
 def read(log: LogFiles, skipped: SkipCount) -> Iterator[Batch]:
-    """Every batch of a log, decoded; what a snapshot already holds is passed over.
+    """Every batch of a log, decoded; what a snapshot already holds is passed over, and counted.
 
     Raises:
         LogError: see `read_compact`.
@@ -126,28 +133,54 @@ def read_compact(log: LogFiles, skipped: SkipCount) -> Iterator[Batch | CompactB
 
 
 def _batches(log: LogFiles, skipped: SkipCount, compact_form: bool) -> Iterator[Batch | CompactBatch]:
-    due: int | None = None
-    epoch = 0
+    order = _Order(skipped)
     for path in log.files:
         snapshot = _SNAPSHOT.fullmatch(path.name)
-        for batch in _file(path, skipped, compact_form):
-            if snapshot is None:
-                if due is not None and batch.last_offset < due:
-                    continue
-                _check_order(batch, due, epoch, skipped)
-                due, epoch = batch.last_offset + 1, batch.epoch
-            _check_names(batch, skipped)
-            yield batch
         if snapshot is not None:
-            due = int(snapshot.group(1))
+            order = _Order(skipped, int(snapshot.group(1)))
+        for batch in _file(path, skipped, compact_form):
+            if snapshot is not None or order.admits(batch):
+                _check_names(batch, skipped)
+                yield batch
 
 
-def _check_order(batch: Batch | CompactBatch, due: int | None, epoch: int, skipped: SkipCount) -> None:
-    """Report offsets that are missing before a batch, and an epoch that falls."""
-    if due is not None and batch.base_offset != due:
-        skipped.problem(batch.place, f"offset {due} should follow, but the batch begins at {batch.base_offset}")
-    if batch.epoch < epoch:
-        skipped.problem(batch.place, f"epoch {batch.epoch} after {epoch}: a leader's epoch never falls")
+@define
+class _Order:
+    """The order in which the batches of segments follow each other.
+
+    Attributes:
+        skipped: where what does not follow is counted.
+        snapshot_end: the first offset that the snapshot before them does not hold; None without a snapshot.
+    """
+
+    skipped: SkipCount
+    snapshot_end: int | None = None
+    _due: int | None = None
+    _epoch: int = 0
+
+    def admits(self, batch: Batch | CompactBatch) -> bool:
+        """Whether a batch is one of the log; what is left out is counted, and so is what is missing before it."""
+        if self._due is None and self.snapshot_end is not None:
+            if batch.last_offset < self.snapshot_end:
+                self.skipped.in_snapshot += 1
+                return False
+            self._due = self.snapshot_end
+        if self._due is not None and batch.base_offset != self._due:
+            self._misplaced(batch, self._due)
+            if batch.base_offset < self._due:
+                return False
+        if batch.epoch < self._epoch:
+            self.skipped.problem(
+                batch.place, f"epoch {batch.epoch} after {self._epoch}: a leader's epoch never falls"
+            )
+        self._due, self._epoch = batch.last_offset + 1, batch.epoch
+        return True
+
+    def _misplaced(self, batch: Batch | CompactBatch, due: int) -> None:
+        follows = f"offset {due} should follow, but the batch begins at {batch.base_offset}"
+        if batch.base_offset < due:
+            follows += ": another log begins here, or a part of this one again; give each log a file of its own"
+        self.skipped.problem(batch.place, follows)
 
 
 def _check_names(batch: Batch | CompactBatch, skipped: SkipCount) -> None:

@@ -98,11 +98,11 @@ def _registration_change_candidates(
 
 
 def _heartbeat_candidates(tail: BatchTail, broker: int) -> Iterator[Candidate]:
-    """One heartbeat that both changes a broker's state and reports failed directories."""
+    """One heartbeat that changes a broker's state, or goes on with its shutdown, and reports failed directories too."""
     changes = [r for r in tail.records if isinstance(r, BrokerRegistrationChangeRecord) and r.broker_id == broker]
     last = next((r for r in changes if not (r.fenced or r.in_controlled_shutdown or r.cordoned is not None)), None)
     registration = tail.controller.registration(broker)
-    if last is None or len(changes) < 2 or registration is None:
+    if last is None or registration is None or len(changes) + registration.in_controlled_shutdown < 2:
         return
     failed = tuple(d for d in registration.dirs if d not in (last.log_dirs or ()))
     for fence, stop in ((False, False), (True, False), (False, True)):

@@ -44,6 +44,10 @@ class Batch:
     place: str
     control: bool = False
 
+    def whole(self) -> Batch:
+        """The batch itself, as `CompactBatch` has it."""
+        return self
+
 
 class CompactBatch:
     """A batch whose partition changes are not decoded, because the memo may hold their explanation.

@@ -19,7 +19,7 @@ from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.entries import Batch
 from kraftcheck.solvers.logs.explain.guess import Candidate
-from kraftcheck.solvers.logs.explain.guesses import candidates
+from kraftcheck.solvers.logs.explain.guesses import candidates, hidden_candidates
 from kraftcheck.solvers.logs.explain.matching import Difference, PlainRecord, differences, matches, plain_record
 from kraftcheck.solvers.logs.explain.state import EntryError, ModelRecord, State, model_record
 
@@ -118,21 +118,37 @@ def explain_model_records(before: State, batch: Batch, records: tuple[ModelRecor
     """The explanation of a batch whose records are decoded."""
     states, replay_error = _replay(before.at(batch.base_offset), records, rules)
     plain_records = [plain_record(record) for record in records]
+    for every in (False, True):
+        paths = _paths(states, records, plain_records, rules, every)
+        last = paths[-1]
+        if last is not None and not replay_error:
+            return Explanation(batch, records, states, _steps_to(paths, len(records)), last.count)
+    end = max(place for place, last in enumerate(paths) if last is not None)
+    steps = _steps_to(paths, end)
+    nearest = _nearest_event(states[end], records[end:], plain_records[end:], rules) if end < len(records) else None
+    return Explanation(batch, records, states, steps, 0, nearest, replay_error)
+
+
+def _paths(
+    states: Sequence[State], records: Sequence[ModelRecord], plain_records: Sequence[PlainRecord], rules: RuleSet,
+    every: bool,
+) -> list[_Path | None]:  # fmt: skip
+    """The shortest way to each place of the batch, None where there is none.
+
+    Args:
+        states: before each record, as far as they can be replayed.
+        every: whether events count that the records do not show, where others begin at the same place.
+    """
     paths: list[_Path | None] = [_Path(0, 1, None, None), *([None] * len(records))]
-    for start in range(len(states) if replay_error else len(records)):
+    for start in range(min(len(states), len(records))):
         path = paths[start]
         if path is None:
             continue
-        for step in _candidate_steps(states[start], records, plain_records, start, rules):
+        for step in _candidate_steps(states[start], records, plain_records, start, rules, every):
             paths[step.end] = _shorter(paths[step.end], path, step)
         if start == 0 and paths[-1] is not None:
             break  # one event explains it all: nothing is shorter
-    end = max(place for place, last in enumerate(paths) if last is not None)
-    steps, last = _steps_to(paths, end), paths[end]
-    if end == len(records) and last is not None and not replay_error:
-        return Explanation(batch, records, states, steps, last.count)
-    nearest = _nearest_event(states[end], records[end:], plain_records[end:], rules) if end < len(records) else None
-    return Explanation(batch, records, states, steps, 0, nearest, replay_error)
+    return paths
 
 
 @frozen
@@ -174,19 +190,26 @@ def _replay(before: State, records: Sequence[ModelRecord], rules: RuleSet) -> tu
 
 
 def _candidate_steps(
-    state: State, records: Sequence[ModelRecord], plain_records: Sequence[PlainRecord], start: int, rules: RuleSet
-) -> list[ExplanationStep]:
-    """Every event that writes exactly the records from `start` on, up to where it ends."""
-    steps = []
-    for candidate in candidates(state, records[start:], rules):
-        records_written, refusal = prediction(candidate)
-        end = start + len(records_written)
-        if (
-            not refusal
-            and records_written
-            and matches([plain_record(record) for record in records_written], plain_records[start:end])
-        ):
-            steps.append(ExplanationStep(candidate, start, end))
+    state: State, records: Sequence[ModelRecord], plain_records: Sequence[PlainRecord], start: int, rules: RuleSet,
+    every: bool,
+) -> list[ExplanationStep]:  # fmt: skip
+    """Every event that writes exactly the records from `start` on, up to where it ends.
+
+    One that they do not show counts where there is no other, or where `every` event does.
+    """
+    steps: list[ExplanationStep] = []
+    for guesses in (candidates, hidden_candidates):
+        for candidate in guesses(state, records[start:], rules):
+            records_written, refusal = prediction(candidate)
+            end = start + len(records_written)
+            if (
+                not refusal
+                and records_written
+                and matches([plain_record(record) for record in records_written], plain_records[start:end])
+            ):
+                steps.append(ExplanationStep(candidate, start, end))
+        if steps and not every:
+            break
     return steps
 
 

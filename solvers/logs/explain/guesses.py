@@ -25,11 +25,9 @@ from kraftcheck.solvers.logs.explain.broker_guesses import BrokerRecord, broker_
 from kraftcheck.solvers.logs.explain.config_guesses import config_candidates, feature_candidates
 from kraftcheck.solvers.logs.explain.guess import BatchTail, Candidate, granted_records
 from kraftcheck.solvers.logs.explain.part_guesses import part_candidates
+from kraftcheck.solvers.logs.explain.partition_guesses import hidden_candidates as hidden_change_candidates
 from kraftcheck.solvers.logs.explain.partition_guesses import partition_candidates
-from kraftcheck.solvers.logs.explain.state import FeatureRecord, ModelRecord, State, UnreadRecord
-
-BEGIN, END = UnreadRecord("BEGIN_TRANSACTION_RECORD"), UnreadRecord("END_TRANSACTION_RECORD")
-"""The records before and after those of one transaction."""
+from kraftcheck.solvers.logs.explain.state import BEGIN, END, FeatureRecord, ModelRecord, State, UnreadRecord
 
 
 def candidates(state: State, records: Sequence[ModelRecord], rules: RuleSet) -> Iterator[Candidate]:
@@ -44,7 +42,7 @@ def candidates(state: State, records: Sequence[ModelRecord], rules: RuleSet) -> 
     first = tail.first()
     if first == BEGIN:
         yield _bootstrap(tail)
-    elif isinstance(first, UnreadRecord):
+    if isinstance(first, UnreadRecord):
         yield Candidate("not read by replica logic", lambda: (first,), 1)
     elif isinstance(first, FeatureRecord):
         yield from feature_candidates(state.controller, records)
@@ -56,6 +54,13 @@ def candidates(state: State, records: Sequence[ModelRecord], rules: RuleSet) -> 
             yield from shutdown_candidates(tail)
     else:
         yield from _request_candidates(tail)
+
+
+def hidden_candidates(state: State, records: Sequence[ModelRecord], rules: RuleSet) -> Iterator[Candidate]:
+    """Events that may have written records that begin here, but do not show; see `candidates`."""
+    first = records[0]
+    if isinstance(first, PartitionChangeRecord):
+        yield from hidden_change_candidates(state.controller, first, rules)
 
 
 def _bootstrap(tail: BatchTail) -> Candidate:

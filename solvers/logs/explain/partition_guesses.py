@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from attrs import frozen
 
@@ -38,12 +38,12 @@ class _ObservedChange:
 
 
 def partition_candidates(controller: Controller, record: PartitionChangeRecord, rules: RuleSet) -> Iterator[Candidate]:
-    """Every request, and every pass of a timer, that may have written this change."""
-    p = controller.image.partition(record.topic_id, record.partition_id)
-    if p is None:
+    """Every request, and every pass of a timer, that may have written this change, as far as it shows its arguments."""
+    observed = _observed(controller, record, rules)
+    if observed is None:
         return
-    observed = _ObservedChange(controller, record, controller.topic(record.topic_id).name, p, rules)
-    yield from _isr_candidates(observed)
+    p = observed.partition
+    yield from _isr_candidates(observed, _shown_proposals(observed))
     yield Candidate(
         f"preferred election in {observed.name}", _election_records(observed, PREFERRED), 1, "elect_preferred"
     )
@@ -52,28 +52,69 @@ def partition_candidates(controller: Controller, record: PartitionChangeRecord, 
             f"unclean election in {observed.name}", _election_records(observed, UNCLEAN), 1, "elect_unclean"
         )
     yield from _reassignment_candidates(observed)
-    yield from _assignment_candidates(observed)
+    yield from _assignment_candidates(observed, hidden=False)
+
+
+def hidden_candidates(controller: Controller, record: PartitionChangeRecord, rules: RuleSet) -> Iterator[Candidate]:
+    """Requests whose arguments the change hides: it says what came of them, and that may come of several.
+
+    They count where no other event explains the change: else each election would have a dozen explanations.
+    """
+    observed = _observed(controller, record, rules)
+    if observed is None:
+        return
+    yield from _isr_candidates(observed, _hidden_proposals(observed))
+    change = record.change
+    if not (change.replicas.present or change.adding.present or change.removing.present):
+        yield from _target_candidates(observed)
+    yield from _assignment_candidates(observed, hidden=True)
+
+
+def _observed(controller: Controller, record: PartitionChangeRecord, rules: RuleSet) -> _ObservedChange | None:
+    p = controller.image.partition(record.topic_id, record.partition_id)
+    if p is None:
+        return None
+    return _ObservedChange(controller, record, controller.topic(record.topic_id).name, p, rules)
 
 
 def _value_or(field: Maybe[Brokers], otherwise: Brokers) -> Ids:
     return ids(field.value if field.present else otherwise)
 
 
-def _isr_candidates(observed: _ObservedChange) -> Iterator[Candidate]:
-    """The leader proposes an ISR: the one in the record, or one that the change hides."""
+def _shown_proposals(observed: _ObservedChange) -> Iterator[Ids]:
+    """The ISR of the record, or one that the change hides; one of each set, as its order shows in most records."""
     p, change = observed.partition, observed.record.change
-    leader = observed.controller.registration(int(p.leader))
-    if leader is None:
-        return
     current, proposed = ids(p.isr), _value_or(change.isr, p.isr)
     proposals = [proposed, current, (*proposed, *(b for b in ids(p.removing) if b not in proposed))]
     proposals += [(*current, broker) for broker in ids(p.replicas) if broker not in current]
-    distinct: set[frozenset[int]] = set()
+    distinct: dict[frozenset[int], Ids] = {}
     for isr in proposals:
-        # The order of a proposal shows in the record unless the record hides it, so one of each set is enough.
-        if frozenset(isr) in distinct:
-            continue
-        distinct.add(frozenset(isr))
+        distinct.setdefault(frozenset(isr), isr)
+    yield from distinct.values()
+
+
+def _hidden_proposals(observed: _ObservedChange) -> Iterable[Ids]:
+    """The ISR of the record with members that a completing reassignment takes out again.
+
+    The order of what stays is that of the proposal. The leader is a member of what it proposes; the others were in sync
+    before, or have caught up since.
+    """
+    p = observed.partition
+    kept = _value_or(observed.record.change.isr, p.isr)
+    hidden = [broker for broker in ids(p.removing) if broker not in kept]
+    in_sync = [broker for broker in ids(p.isr) if broker not in kept]
+    leader = [int(p.leader)] if int(p.leader) not in kept else []
+    lists = (in_sync, [broker for broker in in_sync if broker in hidden], hidden, leader)
+    return dict.fromkeys((*kept, *more) for more in lists)
+
+
+def _isr_candidates(observed: _ObservedChange, proposals: Iterable[Ids]) -> Iterator[Candidate]:
+    """The leader proposes one of these ISRs."""
+    p = observed.partition
+    leader = observed.controller.registration(int(p.leader))
+    if leader is None:
+        return
+    for isr in proposals:
         members = tuple((broker, UNCHECKED) for broker in isr)
         proposal = Proposal(
             observed.record.topic_id, observed.record.partition_id, int(p.leader_epoch), int(p.partition_epoch), members
@@ -124,8 +165,13 @@ def _reassignment_candidates(observed: _ObservedChange) -> Iterator[Candidate]:
         yield Candidate(
             f"cancel the reassignment of {observed.name}", _reassignment_records(observed, None), 1, "cancel"
         )
-    if not (change.replicas.present or change.adding.present or change.removing.present):
-        return
+    if change.replicas.present or change.adding.present or change.removing.present:
+        yield from _target_candidates(observed)
+
+
+def _target_candidates(observed: _ObservedChange) -> Iterator[Candidate]:
+    """A reassignment to what the record, or else the partition, is on its way to."""
+    p, change = observed.partition, observed.record.change
     removing, replicas = _value_or(change.removing, p.removing), _value_or(change.replicas, p.replicas)
     targets = [tuple(broker for broker in replicas if broker not in removing)]
     if not change.removing.present:
@@ -144,15 +190,23 @@ def _reassignment_records(observed: _ObservedChange, replicas: Ids | None) -> Ca
     return records
 
 
-def _assignment_candidates(observed: _ObservedChange) -> Iterator[Candidate]:
-    """A broker reports the directory of its replica."""
+def _assignment_candidates(observed: _ObservedChange, hidden: bool) -> Iterator[Candidate]:
+    """A broker reports the directory of its replica: another one than before or, where that is hidden, any.
+
+    Args:
+        observed: the change.
+        hidden: whether the directory may not show: it is the one that it was, or the replica is taken out.
+    """
     p, change = observed.partition, observed.record.change
-    if not change.directories.present or change.replicas.present:
-        return
-    directories = change.directories.value
-    assigned = directories.ids if isinstance(directories, DirectoryList) else ()
-    moves = [(b, d) for b, d in zip(ids(p.replicas), assigned, strict=False) if int(p.directories.of(b)) != d]
-    for broker, directory in moves:
+    directories, replicas = change.directories.value, ids(p.replicas)
+    listed = change.directories.present and isinstance(directories, DirectoryList)
+    after = _value_or(change.replicas, p.replicas)
+    told = dict(zip(after, directories.ids, strict=False)) if listed else {}  # type: ignore[attr-defined]
+    for broker in replicas:
+        before = int(p.directories.of(broker))
+        directory = told.get(broker, before)
+        if (directory == before or change.replicas.present) != hidden:
+            continue
         registration = observed.controller.registration(broker)
         if registration is None:
             continue

@@ -12,6 +12,7 @@ from kraftcheck.solvers.logs.explain.entries import Batch
 from kraftcheck.solvers.logs.explain.explain import Explanation, explain
 from kraftcheck.solvers.logs.explain.judge import LogViolation, judge
 from kraftcheck.solvers.logs.explain.state import State, elected, empty, load
+from kraftcheck.solvers.logs.transactions import Undone, effective
 
 HEADER, FOOTER = "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"
 """The control records before and after a snapshot's records."""
@@ -27,6 +28,7 @@ class ReplayedBatch:
         violations: the properties that do not hold after it, each once a partition.
         state: the state after it.
         rules: the rule set that it was explained with.
+        undone: why its records have not happened; None for those that have.
     """
 
     batch: Batch
@@ -34,6 +36,7 @@ class ReplayedBatch:
     violations: tuple[LogViolation, ...]
     state: State
     rules: RuleSet
+    undone: Undone | None = None
 
 
 def replay_log(
@@ -52,8 +55,13 @@ def replay_log(
         ReplayError: when a snapshot's records do not fit together.
     """
     state, in_snapshot = empty(Controller(settings=settings or Settings())), False
-    for batch in batches:
+    for batch in effective(batches):
         rule_set = rules(state.supported_level())
+        if isinstance(batch, Undone):
+            state = state.at(batch.batch.last_offset + 1)
+            yield ReplayedBatch(batch.batch, None, (), state, rule_set, batch)
+            continue
+        assert isinstance(batch, Batch)  # none of those given is compact
         if batch.control:
             kinds = {entry.type for entry in batch.entries}
             in_snapshot = (in_snapshot or HEADER in kinds) and FOOTER not in kinds
@@ -71,7 +79,11 @@ def replay_log(
 
 
 def violations_of(explanation: Explanation, rules: RuleSet) -> Iterator[LogViolation]:
-    """Violations after each event; of what no event explains, after all of it."""
+    """Violations after each event; of what no event explains, and of a transaction, after all of it.
+
+    A transaction is one step, which begins before its first record and ends with its last. It shows no single events,
+    so only invariants are judged.
+    """
     states, reported = explanation.states, set()
     spans = [(step.start, step.end, step.candidate) for step in explanation.steps]
     if not explanation.explained and explanation.prefix < len(states) - 1:
@@ -79,8 +91,12 @@ def violations_of(explanation: Explanation, rules: RuleSet) -> Iterator[LogViola
     for start, end, candidate in spans:
         if end >= len(states):
             return
-        before, after = states[start].controller, states[end].controller
-        for violation in judge(before, after, explanation.records[start:end], candidate, rules):
+        if states[end].transaction is not None:
+            continue
+        before, records, transaction = states[start], explanation.records[start:end], states[start].transaction
+        if transaction is not None:
+            before, records, candidate = transaction.before, (*transaction.records(), *records), None  # type: ignore[assignment]
+        for violation in judge(before.controller, states[end].controller, records, candidate, rules):
             if violation not in reported:
                 reported.add(violation)
                 yield violation

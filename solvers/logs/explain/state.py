@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import reduce
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
@@ -69,6 +69,30 @@ class UnreadRecord:
 
 ModelRecord: TypeAlias = LogRecord | FeatureRecord | UnreadRecord
 
+BEGIN, END, ABORT = (UnreadRecord(f"{word}_TRANSACTION_RECORD") for word in ("BEGIN", "END", "ABORT"))
+"""The records before those of one transaction, after them, and after those that are taken back."""
+
+
+@frozen
+class Transaction:
+    """The transaction that is under way.
+
+    Attributes:
+        before: the state that it began in.
+        newest: its last record and, in the same form, those before it; None where there is none.
+    """
+
+    before: State
+    newest: tuple[ModelRecord, Any] | None = None
+
+    def records(self) -> tuple[ModelRecord, ...]:
+        """Its records so far, the first one first."""
+        found, rest = [], self.newest
+        while rest is not None:
+            found.append(rest[0])
+            rest = rest[1]
+        return tuple(reversed(found))
+
 
 class EntryError(ValueError):
     """A record whose fields are not those of its kind; the message names offset and field."""
@@ -84,6 +108,11 @@ def model_record(entry: LogEntry) -> ModelRecord:
         return _model_record(entry)
     except FormError as reason:
         raise EntryError(f"offset {entry.offset}: {entry.type}: {reason}") from None
+
+
+def is_unread(entry: LogEntry) -> bool:
+    """Whether an entry is of a kind that the controller's replica logic never reads."""
+    return entry.data is None or entry.type not in READ_KINDS
 
 
 def _model_record(entry: LogEntry) -> ModelRecord:
@@ -141,10 +170,11 @@ def features(levels: Mapping[str, int], static: Mapping[str, str]) -> Features:
 
 @frozen
 class State:
-    """The controller's state and the levels of its features."""
+    """The controller's state, the levels of its features, and the transaction that is under way, if there is one."""
 
     controller: Controller
     levels: Mapping[str, int]
+    transaction: Transaction | None = None
 
     def supported_level(self) -> int | None:
         """The highest metadata version that the active controller is known to support; None where the log names none.
@@ -169,6 +199,30 @@ class State:
         Raises:
             ReplayError: when the state does not admit it.
         """
+        if record in (BEGIN, END, ABORT):
+            return self._with_mark(record)
+        after = self._after(record, rules)
+        if self.transaction is None:
+            return after
+        return evolve(after, transaction=evolve(self.transaction, newest=(record, self.transaction.newest)))
+
+    def _with_mark(self, record: ModelRecord) -> State:
+        """The state after a record with which a transaction begins or ends.
+
+        Raises:
+            ReplayError: for a beginning within a transaction, and for an end outside of one.
+        """
+        offset = self.controller.image.next_offset
+        if record == BEGIN:
+            if self.transaction is not None:
+                raise ReplayError(f"offset {offset}: a transaction begins within another one")
+            return evolve(self, transaction=Transaction(self)).at(offset + 1)
+        if self.transaction is None:
+            word = "ends" if record == END else "is aborted"
+            raise ReplayError(f"offset {offset}: a transaction {word}, but none has begun")
+        return (evolve(self, transaction=None) if record == END else self.transaction.before).at(offset + 1)
+
+    def _after(self, record: ModelRecord, rules: RuleSet) -> State:
         if isinstance(record, UnreadRecord):
             return self.at(self.controller.image.next_offset + 1)
         if isinstance(record, FeatureRecord):
@@ -178,7 +232,7 @@ class State:
             was_on = before.elr_enabled or before.elr_switched_off
             after = evolve(after, elr_switched_off=was_on and not after.elr_enabled)
             changed = evolve(self.controller, features=after)
-            return State(changed, levels).at(self.controller.image.next_offset + 1)
+            return evolve(self, controller=changed, levels=levels).at(self.controller.image.next_offset + 1)
         return evolve(self, controller=replay_record(self.controller, record, rules))
 
 
@@ -232,6 +286,9 @@ def _with_leftovers(state: State, record: ModelRecord) -> State:
 
 
 __all__ = [
+    "ABORT",
+    "BEGIN",
+    "END",
     "READ_KINDS",
     "EntryError",
     "FeatureRecord",
@@ -243,6 +300,7 @@ __all__ = [
     "elected",
     "empty",
     "features",
+    "is_unread",
     "load",
     "loading",
     "model_record",

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch, LogEntry
-from kraftcheck.solvers.logs.explain.state import READ_KINDS
+from kraftcheck.solvers.logs.explain.state import is_unread
 from kraftcheck.solvers.logs.memo.ledger import key_of
 
 CHANGE = "PARTITION_CHANGE_RECORD"
@@ -39,7 +39,7 @@ def compact(batch: Batch) -> CompactBatch | Batch:
 
 
 def _unread_kind(entry: LogEntry) -> str | None:
-    return entry.type if entry.data is None or entry.type not in READ_KINDS else None
+    return entry.type if is_unread(entry) else None
 
 
 def _key_and_body(entry: LogEntry) -> tuple[bytes | None, Hashable]:

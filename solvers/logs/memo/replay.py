@@ -24,6 +24,7 @@ from kraftcheck.solvers.logs.memo.ledger import Ledger
 from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch, SlotUpdate
 from kraftcheck.solvers.logs.memo.situation import EventName, PartitionStep, Situation
 from kraftcheck.solvers.logs.memo.steps import change_step, continues_shutdown, event_step
+from kraftcheck.solvers.logs.transactions import Undone, effective
 
 EventMatch = tuple[BrokerEvent, dict[bytes, PartitionStep]]
 """A broker event, and its step in each partition that it visits."""
@@ -37,6 +38,7 @@ class MemoisedReplay:
 
     Attributes:
         memo_hits: how many batches were explained from the memo.
+        unreplayed: how many batches follow the one with which the replay ended early.
     """
 
     def __init__(self, rules: Callable[[int | None], RuleSet], settings: Settings | None = None) -> None:
@@ -45,7 +47,7 @@ class MemoisedReplay:
         self._tokens: dict[object, int] = {}
         self._shutdowns: dict[int, set[bytes]] = {}
         self._changes: dict[Any, PartitionChangeRecord] = {}
-        self.memo_hits = 0
+        self.memo_hits = self.unreplayed = 0
         self._start(empty(Controller(settings=settings or Settings())))
 
     @property
@@ -55,7 +57,12 @@ class MemoisedReplay:
 
     def replay(self, batches: Iterable[Batch | CompactBatch]) -> Iterator[ReplayedBatch | MemoisedBatch]:
         """Replay each batch, to the end or to one that cannot be replayed; see `replay_log`."""
-        for batch in batches:
+        stream = effective(batches)
+        for batch in stream:
+            if isinstance(batch, Undone):
+                self._load(self._ledger.state().at(batch.batch.last_offset + 1))
+                yield ReplayedBatch(batch.batch, None, (), self._ledger.state(), self._rules, batch)
+                continue
             if isinstance(batch, CompactBatch):
                 memoised = None if self._in_snapshot else self._from_memo(batch)
                 if memoised is not None:
@@ -66,6 +73,7 @@ class MemoisedReplay:
             whole = self._explain_whole(batch)
             yield whole
             if whole.explanation is not None and whole.explanation.replay_error:
+                self.unreplayed = sum(1 for _ in stream)
                 return
 
     def restart_at(self, state: State) -> None:
@@ -107,7 +115,7 @@ class MemoisedReplay:
 
     def _from_memo(self, batch: CompactBatch) -> MemoisedBatch | None:
         """The batch explained from the memo; None where it must be explained as a whole."""
-        if any(self._shutdowns.values()):
+        if any(self._shutdowns.values()) or self._ledger.base.transaction is not None:
             return None
         keys = [key for key in batch.keys if key is not None]
         if len(keys) > 1 and len(set(keys)) < len(keys):

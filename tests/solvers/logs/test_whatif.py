@@ -140,8 +140,9 @@ def test_metrics_are_prometheus_text() -> None:
         {"topic": name, "partition": n, "faults_to_offline": None if n else 0, "faults_to_loss": n}
         for n, name in enumerate(names)
     ]
-    values = metrics_in(prometheus(rows, 3))
+    values = metrics_in(prometheus(rows, 3, 5))
     assert values.pop(("kraftcheck_faults_explored",)) == 3
+    assert values.pop(("kraftcheck_unexplained_batches",)) == 5
     assert values == {
         (f"kraftcheck_faults_to_{kind}", f"topic={row['topic']}", f"partition={row['partition']}"): (
             inf if row[f"faults_to_{kind}"] is None else row[f"faults_to_{kind}"]
@@ -171,8 +172,8 @@ def test_the_command_writes_tables_json_and_metrics(tmp_path: Path) -> None:
     assert ran.code == 0
     document = json.loads((tmp_path / "w.json").read_text(encoding="utf-8"))
     metrics = (tmp_path / "w.prom").read_text(encoding="utf-8")
-    assert metrics == prometheus(document["partitions"], 1)
-    assert len(metrics_in(metrics)) == 2 * len(document["partitions"]) + 1 == 21
+    assert metrics == prometheus(document["partitions"], 1, 0)
+    assert len(metrics_in(metrics)) == 2 * len(document["partitions"]) + 2 == 22
     assert 'kraftcheck_faults_to_offline{topic="lone",partition="0"} 0\n' in metrics
     assert "+Inf" in metrics
     assert kraftcheck("whatif", NO_ELR, "--prometheus", "-").out.startswith("# HELP kraftcheck_faults_to_offline")

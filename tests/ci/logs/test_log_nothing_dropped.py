@@ -1,0 +1,170 @@
+"""Nothing of a log that is read is dropped without being counted: what is not taken is refused, or said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import google_crc32c
+import pytest
+
+from kraftcheck.ci.logs.format import encode as encoding
+from kraftcheck.ci.logs.format.bodies import CRC_FROM, HEADER
+from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
+from tests.shared.captures import DEAD_LEADER, ELR, batches, json_lines
+from tests.shared.commands import kraftcheck
+
+DUMP, OTHER = ELR / "decoded.txt", DEAD_LEADER / "decoded.txt"
+SEGMENT = "00000000000000000000.log"
+
+
+def text(*folders: Path) -> str:
+    """The dumps of some captured logs, one after the other, as `kafka-dump-log --files a,b` prints them."""
+    return "".join((folder / "decoded.txt").read_text(encoding="utf-8") for folder in folders)
+
+
+def jsonl(*folders: Path) -> str:
+    """The same as JSON lines."""
+    return "".join(json_lines(batches(folder)) for folder in folders)
+
+
+def one_batch(*folders: Path) -> str:
+    """JSON lines that say that all of a log is one batch, which two logs then share."""
+    rows = [json.loads(line) for line in jsonl(*folders).splitlines()]
+    return "".join(json.dumps(row | {"batch": 0, "epoch": 1, "control": False}) + "\n" for row in rows)
+
+
+TWICE: dict[str, Callable[[], str]] = {
+    "two dumps": lambda: text(ELR, DEAD_LEADER),
+    "a dump twice": lambda: text(ELR, ELR),
+    "two dumps, the longer one first": lambda: text(DEAD_LEADER, ELR),
+    "JSON lines twice": lambda: jsonl(ELR, ELR),
+    "two logs of JSON lines": lambda: jsonl(DEAD_LEADER, ELR),
+    "one batch twice": lambda: one_batch(ELR, ELR),
+    "the end of a dump once more": lambda: text(ELR) + text(ELR)[text(ELR).rindex("baseOffset") :],
+}
+
+
+@pytest.mark.parametrize("made", TWICE.values(), ids=TWICE)
+@pytest.mark.parametrize("command", ["replay", "whatif"])
+def test_two_logs_in_one_file_are_refused(command: str, made: Callable[[], str], tmp_path: Path) -> None:
+    """A file whose offsets fall back holds more than one log; it is refused at the line where the second begins."""
+    path = tmp_path / "one.txt"
+    path.write_text(made(), encoding="utf-8")
+    refusal = kraftcheck(command, path).refusal()
+    assert refusal.startswith(f"{path}:")
+    again = "another log begins here, or a part of this one again; give each log a file of its own"
+    assert again in refusal or "should follow in the batch, not 0" in refusal
+
+
+def test_what_is_allowed_to_be_skipped_is_counted_batch_by_batch(tmp_path: Path) -> None:
+    """With `--allow-skipped` each batch of a second log is passed over, and each is listed by both commands."""
+    path, one = tmp_path / "one.txt", len(batches(DEAD_LEADER))
+    path.write_text(text(ELR, DEAD_LEADER), encoding="utf-8")
+    few = kraftcheck("replay", path, "--allow-skipped", str(one - 1))
+    assert few.code == 2
+    for command in ("replay", "whatif"):
+        ran = kraftcheck(command, path, "--allow-skipped", str(one))
+        assert ran.code == 0, ran.err
+        assert ran.out.count("skipped ") == one
+    assert len(kraftcheck("whatif", path, "--allow-skipped", str(one), "--json", "-").document()["skipped"]) == one
+
+
+def test_segments_of_one_log_in_one_dump_are_one_log(tmp_path: Path) -> None:
+    """A dump of several segments of one log, each with its heading, is read as that log."""
+    lines = text(ELR).splitlines(keepends=True)
+    half = next(number for number, line in enumerate(lines) if number > 100 and line.startswith("baseOffset"))
+    path = tmp_path / "both.txt"
+    path.write_text("".join([*lines[:half], "Dumping 00000000000000000099.log\n", *lines[half:]]), encoding="utf-8")
+    assert kraftcheck("replay", path).out.splitlines()[1:] == kraftcheck("replay", DUMP).out.splitlines()[1:]
+
+
+def test_records_after_the_last_one_are_refused(tmp_path: Path) -> None:
+    """A batch whose bytes go on behind the records that it counts is refused, decoded or left undecoded."""
+    raw = (ELR / SEGMENT).read_bytes()
+    target = next(b for b in batches() if not b.control and len(b.entries) > 2)
+    start = int(target.place.rpartition(" ")[2])
+    head = list(HEADER.unpack_from(raw, start))
+    end = start + head[1] + 12
+    head[6], head[12] = head[6] - 1, head[12] - 1
+    batch = HEADER.pack(*head) + raw[start + HEADER.size : end]
+    batch = batch[: CRC_FROM - 4] + struct.pack(">I", google_crc32c.value(batch[CRC_FROM:])) + batch[CRC_FROM:]
+    path = tmp_path / SEGMENT
+    path.write_bytes(raw[:start] + batch + raw[end:])
+    for reader in (read, read_compact):
+        with pytest.raises(LogError, match=r"bytes after the last of its \d+ records"):
+            list(reader(find((path,))[0], SkipCount(0)))
+
+
+def test_a_hole_within_a_batch_is_refused(tmp_path: Path) -> None:
+    """JSON lines of a batch without one of its records are refused; they would be replayed at other offsets."""
+    rows = jsonl(ELR).splitlines(keepends=True)
+    places = [(json.loads(row)["batch"], json.loads(row)["offset"]) for row in rows]
+    first = next(n for n, (base, offset) in enumerate(places) if base == offset and places[n + 2][0] == base)
+    for number in (first, first + 1):
+        path = tmp_path / "log.jsonl"
+        path.write_text("".join([*rows[:number], *rows[number + 1 :]]), encoding="utf-8")
+        assert f"offset {places[number][1]} should follow in the batch" in kraftcheck("replay", path).refusal()
+
+
+def test_what_a_snapshot_holds_is_counted(tmp_path: Path) -> None:
+    """Batches of segments that the snapshot before them holds are passed over, and their number is told."""
+    snapshot, given = next(ELR.glob("*.checkpoint")), batches()
+    end = int(snapshot.name.split("-")[0])
+    shutil.copy(snapshot, tmp_path)
+    first = next(batch for batch in given if batch.base_offset > 0)
+    raw = (ELR / SEGMENT).read_bytes()[int(first.place.rpartition(" ")[2]) :]
+    (tmp_path / f"{first.base_offset:020}.log").write_bytes(raw)
+    ran = kraftcheck("replay", tmp_path, "--json", "-")
+    (document,) = ran.document()["logs"]
+    held = sum(first.base_offset <= batch.base_offset < end for batch in given)
+    assert document["in_snapshot"] == held > 0
+    assert f"it holds {held} batches of segments, passed over" in ran.err
+
+
+def test_batches_after_the_end_of_a_replay_are_counted(tmp_path: Path) -> None:
+    """A replay that ends early says how many batches it leaves; the exit code is 23."""
+    rows = [json.loads(line) for line in jsonl(ELR).splitlines()]
+    wrong = next(row for row in rows if row["type"] == "PARTITION_CHANGE_RECORD" and row["offset"] > 60)
+    wrong["data"] = wrong["data"] | {"partitionId": 999}
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    ran = kraftcheck("replay", path, "--json", "-")
+    (document,) = ran.document()["logs"]
+    left = len({row["batch"] for row in rows if row["batch"] > wrong["batch"]})
+    assert (ran.code, document["unreplayed"]) == (23, left)
+    assert f"{left} batches after that are not replayed" in ran.err
+
+
+def test_a_field_that_no_layout_has_is_told(tmp_path: Path) -> None:
+    """A tagged field that is not known is refused in a record that is read, and warned of in another one."""
+    raw = (ELR / SEGMENT).read_bytes()
+    last = batches()[-1]
+    name = f"{last.last_offset + 1:020}.log"
+    for kind, data in (("REMOVE_TOPIC_RECORD", {"topicId": "A" * 22}), ("NO_OP_RECORD", {})):
+        value = encoding.record(kind, 0, data)
+        assert value[-1] == 0
+        tagged = value[:-1] + b"\1\x63\1\0"  # one tagged field, number 99, of one byte
+        (tmp_path / SEGMENT).write_bytes(raw)
+        (tmp_path / name).write_bytes(encoding.batch(last.last_offset + 1, last.epoch, [tagged]))
+        ran = kraftcheck("replay", tmp_path)
+        if kind == "NO_OP_RECORD":
+            assert "WARNING: not known, and passed through unread: 1 NO_OP_RECORD with unknown fields" in ran.out
+        else:
+            assert f"{kind}: a field with tag 99 is not known" in ran.refusal()
+
+
+def test_unknown_kinds_in_a_snapshot_are_warned_of(tmp_path: Path) -> None:
+    """A snapshot's record of a kind that is not known is counted, and warned of, as one of the log is."""
+    rows = [json.loads(line) for line in jsonl(ELR).splitlines()]
+    mark = {"batch": 0, "epoch": 1, "control": True, "version": 0, "data": {}}
+    unknown = {"offset": 1, "batch": 1, "epoch": 1, "control": False, "type": "UNKNOWN_99", "version": 0, "data": {}}
+    head = [{"offset": 0, "type": "SNAPSHOT_HEADER", **mark}, unknown,
+            {**mark, "offset": 2, "batch": 2, "type": "SNAPSHOT_FOOTER"}]  # fmt: skip
+    shifted = [{**row, "offset": row["offset"] + 3, "batch": row["batch"] + 3} for row in rows]
+    path = tmp_path / "snapshot.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*head, *shifted]), encoding="utf-8")
+    assert "UNKNOWN_99" in kraftcheck("replay", path).out + kraftcheck("replay", path).err

@@ -1,0 +1,199 @@
+"""What the model's own controller writes is explained: requests are drawn, and each batch of records is a question."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import pytest
+from attrs import define, evolve, frozen
+
+from kraftcheck.ci.conformance.kafka.fuzz.draws import Draws, drawn_plan
+from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, RESIGNED, ModelController, Request
+from kraftcheck.ci.conformance.kafka.fuzz.run import REQUESTS, drawn_brokers
+from kraftcheck.ci.logs.releases import NEWEST_LEVELS
+from kraftcheck.model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
+from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
+from kraftcheck.model.controller.commits import replay_record
+from kraftcheck.model.controller.lifecycle import fenced
+from kraftcheck.model.controller.records import LogRecord
+from kraftcheck.model.controller.sessions import taken_over
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.partition.directories import UNASSIGNED
+from kraftcheck.model.records.records import Feature, PartitionChangeRecord, RegisterBrokerRecord
+from kraftcheck.model.rules.ruleset import RIGHT, parse
+from kraftcheck.solvers.logs.explain.entries import Batch
+from kraftcheck.solvers.logs.explain.explain import Explanation, explain_model_records
+from kraftcheck.solvers.logs.explain.state import (
+    ELR_FEATURE,
+    METADATA_VERSION,
+    FeatureRecord,
+    ModelRecord,
+    State,
+    features,
+)
+from tests.model.controller.controllers import changed, with_topic
+from tests.solvers.logs.test_log_hash_order import cluster
+
+WEIGHTS = {"alter": 40, "reassign": 24, "assign": 12, "wait": 1, "elect": 8, "heartbeat": 40, "create": 8, "delete": 1}
+"""How often requests are drawn; those of partitions more often than the fuzz draws them."""
+
+DRAWN = tuple(draw for kind, (draw, weight) in REQUESTS.items() for _ in range(WEIGHTS.get(kind, weight)))
+
+LENGTH = 150
+
+
+@define
+class Recorder(ModelController):
+    """The model's controller, which keeps the records of its last answer."""
+
+    written: tuple[LogRecord, ...] = ()
+
+    def _number(self, records: tuple[LogRecord, ...]) -> None:
+        self.written = records
+        super()._number(records)
+
+
+@frozen
+class Answered:
+    """A request that wrote records, and what explains them."""
+
+    request: Request
+    before: State
+    explanation: Explanation
+
+
+def answered(version: str, seed: int, number: int) -> Iterator[Answered]:
+    """A sequence of requests on a new cluster: each that writes records is explained on the state of the log."""
+    rules, plan = parse(f"kafka-{version}"), drawn_plan(seed, number, LENGTH)
+    draws = Draws(plan.brokers)
+    brokers, elr = drawn_brokers(draws), not version.startswith("3.") and not draws.percent(30)
+    world = Recorder.start(version, rules, elr)
+    levels = {METADATA_VERSION: NEWEST_LEVELS[version], ELR_FEATURE: int(elr)}
+    world.controller = evolve(world.controller, features=features(levels, {}))
+    state = State(world.controller, levels)
+    for numbers in plan.steps:
+        step = Draws(numbers)
+        request, world.written = step.pick(DRAWN)(world, brokers, step), ()
+        if request is None or _names_one_partition_twice(request):
+            continue
+        answer = world.answer(request)
+        if answer == HALTED:
+            return
+        if answer == RESIGNED or request.kind == "fail-over":
+            state = evolve(state, controller=taken_over(state.controller, RIGHT.controller))
+        records = tuple(_logged(request, world.written))
+        if not records:
+            continue
+        base = state.controller.image.next_offset
+        found = explain_model_records(state, Batch(base, base + len(records) - 1, 0, (), ""), records, rules)
+        yield Answered(request, state, found)
+        state = found.after
+        world.controller = evolve(world.controller, features=state.controller.features)
+
+
+def _logged(request: Request, written: Sequence[LogRecord]) -> Iterator[ModelRecord]:
+    """The records as a log has them: brokers support every level, and a switch of ELR has its own."""
+    supported = (Feature(METADATA_VERSION, 1, max(NEWEST_LEVELS.values())), Feature(ELR_FEATURE, 0, 1))
+    for record in written:
+        yield evolve(record, features=supported) if isinstance(record, RegisterBrokerRecord) else record
+    if request.after is not None:
+        yield FeatureRecord(ELR_FEATURE, int(request.line.endswith("on")))
+
+
+def _names_one_partition_twice(request: Request) -> bool:
+    """Whether both rows of a reassignment are decided on one partition: of the second, the log does not show that."""
+    rows = [row.rpartition("/")[0] for row in request.line.split()[1].split(";")] if request.kind == "reassign" else []
+    return len(set(rows)) < len(rows)
+
+
+def explained(version: str, seed: int, count: int) -> list[Answered]:
+    """All answers of some sequences, each of which must be explained."""
+    answers = [one for number in range(count) for one in answered(version, seed, number)]
+    for one in answers:
+        assert one.explanation.explained, (one.request.line, one.explanation.records, one.explanation.nearest)
+        assert not one.explanation.replay_error
+    return answers
+
+
+def test_what_the_newest_controller_writes_is_explained() -> None:
+    """Thousands of drawn requests on 4.4.0 are explained, reassignments that complete on the way among them."""
+    answers = explained("4.4.0", 1, 60)
+    kinds = Counter(one.request.kind for one in answers)
+    assert min(kinds[kind] for kind in ("heartbeat", "register", "reassign", "assign", "alter", "config")) > 60
+    assert {"elect", "unregister", "grow", "delete", "elr", "balance", "unclean"} <= kinds.keys()
+    ended = Counter(one.request.kind for one in answers if _completes(one))
+    assert {"alter", "assign", "reassign"} <= ended.keys()
+
+
+def _completes(one: Answered) -> bool:
+    """Whether a change of the answer ends a reassignment."""
+    changes = (record for record in one.explanation.records if isinstance(record, PartitionChangeRecord))
+    for record in changes:
+        before = one.before.controller.image.partition(record.topic_id, record.partition_id)
+        after = one.explanation.after.controller.image.partition(record.topic_id, record.partition_id)
+        if before is not None and after is not None and before.reassigning() and not after.reassigning():
+            return True
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", NEWEST_LEVELS)
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_what_every_controller_writes_is_explained(version: str, seed: int) -> None:
+    """Ten thousand drawn requests on each release are explained."""
+    assert len(explained(version, seed, 300)) > 5_000
+
+
+RULES = parse("kafka-4.4.0")
+BROKERS = (3, 5, 17, 34, 1000)
+
+
+def reassigning(replicas: Sequence[int], removing: Sequence[int], adding: Sequence[int], isr: Sequence[int],
+                leader: int) -> Controller:  # fmt: skip
+    """One partition that is being reassigned, on five brokers, two of which share a slot of a hash set."""
+    lists = {"removing": IdList.of(removing), "adding": IdList.of(adding)}
+    return changed(with_topic(cluster(BROKERS), "foo", tuple(replicas)), isr=tuple(isr), leader=leader, **lists)
+
+
+def explanation_of(controller: Controller, records: Sequence[LogRecord]) -> Explanation:
+    """What explains one change, which ends the reassignment."""
+    (record,) = records
+    assert isinstance(record, PartitionChangeRecord)
+    assert record.change.replicas.present
+    base = controller.image.next_offset
+    state = State(controller, {METADATA_VERSION: 33, ELR_FEATURE: 1})
+    return explain_model_records(state, Batch(base, base, 0, (), ""), (record,), RULES)
+
+
+def test_a_proposal_whose_end_a_completion_cuts_off() -> None:
+    """The leader proposes itself, and is removed by what it proposes: the record shows the order of the others only."""
+    controller = reassigning((34, 1000, 3, 17), (3, 17), (34, 1000), (34, 3), 3)
+    for record in fenced(controller, 17, RULES):
+        controller = replay_record(controller, record, RULES)
+    (place,) = controller.places()
+    leader = controller.registration(3)
+    assert leader is not None
+    members = tuple((broker, UNCHECKED) for broker in (1000, 34, 3))
+    proposal = Proposal(place.topic_id, 0, int(place.partition.leader_epoch), int(place.partition.partition_epoch),
+                        members)  # fmt: skip
+    outcome = alter_partition(controller, AlterPartitionRequest(3, leader.epoch, (proposal,)), RULES)
+    found = explanation_of(controller, outcome.records)
+    assert found.explained
+    assert found.steps[0].candidate.action == "alter_partition"
+    assert found.steps[0].candidate.arguments["isr"] == (1000, 34, 3)
+
+
+def test_an_assignment_that_ends_a_reassignment() -> None:
+    """The ISR is complete since an election; a directory that is told builds the partition, which ends the move."""
+    controller = reassigning((34, 17), (17,), (34,), (34,), 34)
+    controller = changed(controller, directories=(UNASSIGNED, 1017))
+    (place,) = controller.places()
+    broker = controller.registration(34)
+    assert broker is not None
+    wanted = (Assignment(broker.dirs[0], place.topic_id, 0),)
+    outcome = assign_replicas_to_dirs(controller, 34, broker.epoch, wanted, RULES)
+    found = explanation_of(controller, outcome.records)
+    assert found.explained
+    assert found.steps[0].candidate.action == "assign"

@@ -10,7 +10,8 @@ from html import escape
 
 from kraftcheck.ci.explore.page_file import page
 from kraftcheck.ci.logs.format.read import LogFiles
-from kraftcheck.ci.logs.summary import Summary, lines, unexplained_lines
+from kraftcheck.ci.logs.summary import Summary
+from kraftcheck.ci.logs.summary_lines import lines, unexplained_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.drawings.log import LogDrawing
 from kraftcheck.solvers.drawings.svg import STYLE

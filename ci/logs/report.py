@@ -7,7 +7,8 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.logs.summary import DOCUMENT_VERSION, NON_CONFORMANT, Summary, lines
+from kraftcheck.ci.logs.summary import DOCUMENT_VERSION, NON_CONFORMANT, Summary
+from kraftcheck.ci.logs.summary_lines import lines
 from kraftcheck.solvers.program.verdict import worst_first
 
 

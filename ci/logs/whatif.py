@@ -14,7 +14,8 @@ from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
 from kraftcheck.ci.logs.releases import line_of
 from kraftcheck.ci.logs.replaying import settings_of
-from kraftcheck.ci.logs.summary import Summary, passed_lines, taken_lines
+from kraftcheck.ci.logs.summary import Summary
+from kraftcheck.ci.logs.summary_lines import passed_lines, taken_lines
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -171,25 +172,30 @@ def whatif_command(
         raise Refusal(
             f"{snapshot}: {reason}, so that the controller resigns at any change of its partitions; correct it first"
         ) from None
-    summary = end.summary
     if target is not None:
-        write_json(target, {
-            "version": DOCUMENT_VERSION, "command": "whatif", "faults": faults, "rules": name,
-            "notes": list(summary.notes), "unexplained": len(summary.unexplained), "skipped": list(summary.skipped),
-            "transactions": summary.transactions(), "partitions": rows,
-        })  # fmt: skip
+        write_json(target, {"version": DOCUMENT_VERSION, "command": "whatif", "faults": faults, "rules": name,
+                            **_document(end.summary), "partitions": rows})  # fmt: skip
+    gauges = prometheus(rows, faults, len(end.summary.unexplained))
     if metrics == "-":
-        click.echo(prometheus(rows, faults, len(summary.unexplained)), nl=False)
+        click.echo(gauges, nl=False)
     elif metrics is not None:
-        write(Path(metrics), prometheus(rows, faults, len(summary.unexplained)))
+        write(Path(metrics), gauges)
     screen = console(to_stderr="-" in (target, metrics))
     if rows:
         screen.table(_table(rows, faults))
-    for line in (*_losses(rows), *_doubts(summary)):
+    for line in (*_losses(rows), *_doubts(end.summary)):
         screen.one_line(line)
     partitions = f"{len(rows)} partitions" if rows else "the cluster has no partition"
     screen.plain(f"{partitions}, up to {faults} faults, rules {name} (exit 0)")
     sys.exit(0)
+
+
+def _document(summary: Summary) -> dict[str, Any]:
+    """What a replay says of the log, as plain values."""
+    return {
+        "notes": list(summary.notes), "unexplained": len(summary.unexplained), "skipped": list(summary.skipped),
+        "transactions": summary.transactions(),
+    }  # fmt: skip
 
 
 def _doubts(summary: Summary) -> Iterator[str]:

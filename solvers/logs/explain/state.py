@@ -286,22 +286,7 @@ def _with_leftovers(state: State, record: ModelRecord) -> State:
 
 
 __all__ = [
-    "ABORT",
-    "BEGIN",
-    "END",
-    "READ_KINDS",
-    "EntryError",
-    "FeatureRecord",
-    "ModelRecord",
-    "RegisterBrokerRecord",
-    "ReplayError",
-    "State",
-    "UnreadRecord",
-    "elected",
-    "empty",
-    "features",
-    "is_unread",
-    "load",
-    "loading",
+    "ABORT", "BEGIN", "END", "READ_KINDS", "EntryError", "FeatureRecord", "ModelRecord", "RegisterBrokerRecord",
+    "ReplayError", "State", "UnreadRecord", "elected", "empty", "features", "is_unread", "load", "loading",
     "model_record",
 ]  # fmt: skip

@@ -1,9 +1,8 @@
 """The replay of a whole log with memoised explanations.
 
 The result is that of `kraftcheck.solvers.logs.explain.replay`. A batch of changes of different partitions, each the
-work of one event, is the product of its records' explanations; an event of a
-broker is looked up partition by partition. Whatever else a batch holds is
-explained as a whole, on the controller's whole state.
+work of one event, is the product of its records' explanations; an event of a broker is looked up partition by
+partition. Whatever else a batch holds is explained as a whole, on the controller's whole state.
 """
 
 from __future__ import annotations
@@ -183,10 +182,8 @@ class MemoisedReplay:
         violations = sorted(broken, key=lambda pair: self._ledger.rank(pair[0]))  # as the controller goes through them
         updates = [None if key is None else (key, self._ledger.slots[key]) for key in batch.keys]
         self._find_shutdowns()
-        name = EventName(event.name, event.action)
-        return MemoisedBatch(
-            batch, len(matching), name, updates, self._violations(violations), self._rules, self._ledger
-        )
+        name, found = EventName(event.name, event.action), self._violations(violations)
+        return MemoisedBatch(batch, len(matching), name, updates, found, self._rules, self._ledger)
 
     def _matching_events(self, batch: CompactBatch) -> list[EventMatch]:
         """The events of a broker that write exactly this batch; none that cordons, which no situation shows."""
@@ -272,23 +269,20 @@ class MemoisedReplay:
         )
 
     def _find_shutdowns(self) -> None:
-        """Find brokers in a controlled shutdown, and the partitions that their next heartbeat would change.
+        """Find unfenced brokers in a controlled shutdown, and the partitions that their next heartbeat would change.
 
         Such a heartbeat writes partition changes only. While there are such partitions, batches are explained as a
         whole.
         """
-        self._shutdowns = {broker: set() for broker in self._shutting_down()}
+        registrations = self._ledger.base.controller.image.registrations
+        leaving = [b for b, r in registrations.items() if r.in_controlled_shutdown and not r.fenced]
+        self._shutdowns = {broker: set() for broker in leaving}
         for broker, pending in self._shutdowns.items():
             for key in self._ledger.by_broker.get(broker, ()):
                 if key in self._ledger.slots:
                     self._update_shutdown(key, self._ledger.slots[key][0], broker, pending)
             if self._ledger.incomplete:
                 pending.add(b"")
-
-    def _shutting_down(self) -> list[int]:
-        """Unfenced brokers in a controlled shutdown."""
-        registrations = self._ledger.base.controller.image.registrations
-        return [b for b, r in registrations.items() if r.in_controlled_shutdown and not r.fenced]
 
     def _update_shutdown(self, key: bytes, at: Situation, broker: int, pending: set[bytes]) -> None:
         (pending.add if self._continues_shutdown(at, broker) else pending.discard)(key)

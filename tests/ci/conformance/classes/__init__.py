@@ -1,0 +1,1 @@
+"""Differences with the released classes: found, shrunk, shown to the end of the command."""

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
 import sys
 
 from kraftcheck.ci.terminal import interrupts
+
+LEAST_ADDRESSES = 640 << 20
+"""Bytes of address space without which the libraries cannot be loaded; they take less of memory."""
 
 
 def main() -> None:
@@ -13,6 +17,11 @@ def main() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESSES:
+        needed = f"{LEAST_ADDRESSES >> 20} MB are needed: ulimit -v {LEAST_ADDRESSES >> 10}"
+        print(f"kraftcheck: the address space is limited to {limit >> 20} MB, and {needed}", file=sys.stderr)
+        sys.exit(2)
     interrupts.begin()
     code = interrupts.EXIT_INTERRUPTED
     try:

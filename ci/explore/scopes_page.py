@@ -8,7 +8,6 @@ more states than the limit is listed as larger, not left out. With --system or
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -19,7 +18,7 @@ from attrs import evolve
 
 from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal import machine, options
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.search.explore import Exploration
@@ -91,7 +90,7 @@ def scopes_command(
 ) -> None:
     """Explore every scope and write the page to TARGET (default docs/reference/scopes.md)."""
     kept_rows = rows_by_scope(target.read_text(encoding="utf-8")) if (systems or scopes) and target.exists() else {}
-    budget = SearchBudget(os.cpu_count() or 1, memory, max_states=limit)
+    budget = SearchBudget(machine.cores(), memory, max_states=limit)
 
     def selected(name: str, scope: str) -> bool:
         return (not systems or name in systems) and (not scopes or scope in scopes)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY, spelled
@@ -49,8 +49,8 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
 
 
 def threads_of(threads: int | None) -> int:
-    """How many threads: every processor by default."""
-    return threads if threads is not None else len(os.sched_getaffinity(0))
+    """How many threads: every processor that this process may use by default."""
+    return threads if threads is not None else machine.cores()
 
 
 def cache_of(cache: bool) -> Path | None:

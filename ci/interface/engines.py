@@ -31,7 +31,7 @@ from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
-from kraftcheck.ci.terminal.options import default_memory
+from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.symmetry import SymmetryError

@@ -18,7 +18,7 @@ from kraftcheck.ci.prove.broken_proofs import BrokenClaim, BrokenProof, is_answe
 from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.ci.terminal.options import default_memory
+from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.properties.catalogue import SYSTEMS

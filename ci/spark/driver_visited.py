@@ -6,7 +6,6 @@ the level is committed and read. So it drops exactly what the second stage of a 
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from kraftcheck.ci.dataset.store.groups import BucketRange
 from kraftcheck.ci.dataset.store.job import LevelJob, Part
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.dataset.store.runs import StoredRun
+from kraftcheck.ci.terminal import machine
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Sorted, blocks_of
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
 from kraftcheck.solvers.machine_code.threads import ThreadPool
@@ -81,7 +81,7 @@ class DriverVisited:
         if not self._buckets:
             budget, room = self.memory // buckets, int(ROOM * rows / buckets)
             self._buckets = [CompactBucket(self.kernel, budget, room) for _ in range(buckets)]
-        with ThreadPool(os.cpu_count() or 1) as pool:
+        with ThreadPool(machine.cores()) as pool:
             for part in level.visited:
                 depth = part.last if isinstance(part, StoredRun) else depth + 1
                 if depth > self._levels:  # of a run that began before, states that are there are met again

@@ -188,7 +188,7 @@ class SparkCluster:
         Args:
             where: the place that it is made in; it is beside Spark's log where that is a store.
         """
-        if not is_embedded(self.session.sparkContext):
+        if not is_embedded(self.session.sparkContext.master):
             yield None
             return
         folder = (where if isinstance(where, Path) else self.log.parent) / f"{GONE}{uuid.uuid4().hex}"

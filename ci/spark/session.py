@@ -50,6 +50,13 @@ DEFAULTS = {
 }
 """Settings of a run unless `--conf` says otherwise. Adaptive execution would gain nothing: sizes are known."""
 
+PRIVATE = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.authenticate": "true",
+}
+"""Settings of an embedded Spark: nobody else on the network, and no other user of the machine, has business with it."""
+
 ROW_BYTES = 256
 """Execution memory that a row of a join or a group takes, about; with more rows a task spills again and again."""
 
@@ -138,9 +145,9 @@ def is_submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def is_embedded(context: Any) -> bool:
-    """Whether all tasks run in this machine's processes, on the driver's disk."""
-    return bool(context.master.startswith("local[")) or context.master == "local"
+def is_embedded(master: str) -> bool:
+    """Whether all tasks of this master run in this machine's processes, on the driver's disk."""
+    return master == "local" or master.startswith("local[")
 
 
 def start_session(
@@ -174,8 +181,10 @@ def start_session(
         options = f"{options} {QUICK_COMPILER}"
     builder = SparkSession.builder.appName("kraftcheck")
     if master is not None or not is_submitted():
-        builder = builder.master(master or f"local[{workers},{ATTEMPTS}]")
-    for key, value in {**DEFAULTS, "spark.driver.extraJavaOptions": options, **conf}.items():
+        master = master or f"local[{workers},{ATTEMPTS}]"
+        builder = builder.master(master)
+    own = PRIVATE if master is not None and is_embedded(master) else {}
+    for key, value in {**DEFAULTS, **own, "spark.driver.extraJavaOptions": options, **conf}.items():
         builder = builder.config(key, value)
     from pyspark.logger import PySparkLogger
 

@@ -22,7 +22,7 @@ def ship_sources(session: Any, archive: Path) -> None:
         archive: where to put it; workers fetch it from there as long as the session lives.
     """
     context = session.sparkContext
-    if is_embedded(context):
+    if is_embedded(context.master):
         return
     with zipfile.ZipFile(archive, "w") as bundle:
         for path in sorted(_sources()):

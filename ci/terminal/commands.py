@@ -106,6 +106,10 @@ class Commands(click.Group):
         return name, command, rest
 
 
+NO_THREAD = "can't start new thread"
+"""What Python says where the system refuses a thread."""
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="kraftcheck")
 def cli() -> None:
@@ -165,7 +169,13 @@ def _guarded() -> int:
         show_fault(error)
         _say(f"the engine disagrees with the rules, no verdict: {error} ({DISAGREEMENT})")
         return EXIT_DISAGREEMENT
+    except MemoryError:
+        _say("there is no memory left; give --memory less, or fewer --workers")
     except Exception as error:
+        if isinstance(error, RuntimeError) and str(error) == NO_THREAD:
+            _say("no thread can be started: a limit of memory or processes is reached (ulimit -v, ulimit -u); "
+                 "give fewer --workers")  # fmt: skip
+            return EXIT_USAGE
         _fault(error)
         return EXIT_FAULT
     return EXIT_USAGE

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 
@@ -30,23 +30,13 @@ def memory_size(text: str) -> int:
     if unit not in UNITS or not (number.isascii() and number.isdigit() and len(number) < 20) or int(number) == 0:
         raise Refusal(f"--memory takes a size such as 512M or 4G, not {text!r}")
     size = int(number) * UNITS[unit]
-    if size > machine_memory():
-        raise Refusal(f"--memory {text} is more than this machine has, {machine_memory() >> 20}M; give less")
+    if size > machine.memory():
+        raise Refusal(f"--memory {text} is more than this process may take, {machine.memory() >> 20}M; give less")
     return size
 
 
-def machine_memory() -> int:
-    """Bytes of memory that this machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def default_memory() -> int:
-    """Half of the machine's memory."""
-    return machine_memory() // 2
-
-
 def _memory(context: click.Context, parameter: click.Parameter, text: str | None) -> int:
-    return default_memory() if text is None else memory_size(text)
+    return machine.default_memory() if text is None else memory_size(text)
 
 
 def _sampling(context: click.Context, parameter: click.Parameter, text: str | None) -> Sampling:
@@ -78,8 +68,9 @@ def _is_count(text: str) -> bool:
 
 def _of_cores(text: str) -> Decorator:
     return click.option(
-        "--workers", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default="the cores", help=text
-    )
+        "--workers", type=click.IntRange(1, machine.MOST_CORES), default=machine.cores, show_default="the cores",
+        help=text,
+    )  # fmt: skip
 
 
 workers = _of_cores("Threads.")
@@ -94,7 +85,7 @@ seed: Decorator = click.option(
 )
 memory: Decorator = click.option(
     "--memory", callback=_memory, metavar="SIZE",
-    help="Most memory for one search, such as 4G; default half of the machine's.",
+    help="Most memory for one search, such as 4G; default half of what this process may take.",
 )  # fmt: skip
 audit: Decorator = click.option(
     "--audit", "sampling", callback=_sampling, metavar="N[@SEED]|all",

@@ -11,7 +11,7 @@ from kraftcheck.ci.explore.serve.jobs import Note, Work
 from kraftcheck.ci.explore.serve.numbering import path_of_trace
 from kraftcheck.ci.explore.serve.subjects import Subjects, clock
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.terminal.options import default_memory
+from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.solvers.search.explore import SearchProgress, explore
 
 MOST_STATES = 50_000_000

@@ -61,7 +61,9 @@ class ConfiguredRun:
         return self.name or " ".join(filter(None, (self.system, self.scope, self.rules, self.engine)))
 
 
-_LEAST = {"runs": 1, "steps": 1, "seed": 0, "timeout": 1}
+_RANGES = {"runs": (1, 1 << 31), "steps": (1, 1_000_000), "seed": (0, (1 << 63) - 1), "timeout": (1, 1_000_000)}
+"""The least and the greatest number of a key, as the options of the commands take them."""
+
 _TYPES: Mapping[str, tuple[type, str]] = {
     "system": (str, "a text"), "name": (str, "a text"), "engine": (str, "a text"), "scope": (str, "a text"),
     "rules": (str, "a text"), "bounds": (dict, "a table"), "expect": (dict, "a table"), "properties": (list, "a list"),
@@ -207,8 +209,9 @@ def _run(table: RunTable, number: int, row: Any) -> ConfiguredRun:
             table.refuse(number, key, f"it takes {words}, not {value!r}")
         if kind is str and not value:
             table.refuse(number, key, "it is empty; give a value, or leave it out")
-        if key in _LEAST and isinstance(value, int) and value < _LEAST[key]:
-            table.refuse(number, key, f"it takes a number of at least {_LEAST[key]}, not {value}")
+        least, most = _RANGES.get(key, (0, 0))
+        if key in _RANGES and isinstance(value, int) and not least <= value <= most:
+            table.refuse(number, key, f"it takes a number of {least} to {most:,}, not {str(value)[:40]}")
     if "system" not in row:
         table.refuse(number, "", "the key system is missing")
     run = ConfiguredRun(**{**row, "properties": tuple(row.get("properties", ()))})

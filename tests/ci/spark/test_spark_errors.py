@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -94,3 +97,26 @@ def test_unknown_cases_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> N
 def test_buckets_follow_from_cores(master: str | None, threads: int, buckets: int) -> None:
     """By default there are some tens of buckets for each core, and on a cluster thousands."""
     assert default_buckets(master, threads) == buckets
+
+
+def listening(process: int) -> set[str]:
+    """The addresses on which a process listens, as Linux writes them: bytes of the address in hexadecimal."""
+    sockets = {os.readlink(entry) for entry in Path(f"/proc/{process}/fd").iterdir() if entry.is_symlink()}
+    own = set(re.findall(r"socket:\[(\d+)\]", " ".join(sockets)))
+    rows = [
+        line.split()
+        for table in ("tcp", "tcp6")
+        for line in Path(f"/proc/{process}/net/{table}").read_text(encoding="ascii").splitlines()[1:]
+    ]
+    return {row[1].split(":")[0] for row in rows if row[3] == "0A" and row[9] in own}
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_an_embedded_spark_listens_to_this_machine_alone(session: Any) -> None:
+    """Every port of the JVM is one of the loopback interface, and whoever connects has to know a secret."""
+    loopback = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+    found = listening(session.sparkContext._gateway.proc.pid)
+    assert found
+    assert found <= loopback
+    assert session.sparkContext.getConf().get("spark.authenticate") == "true"

@@ -12,7 +12,7 @@ from kraftcheck.ci.prove.broken_for_any import freed, held_before, places, refut
 from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place, every_row
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems.subject import subject
-from kraftcheck.ci.terminal.options import default_memory
+from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.system import unsettled_actions

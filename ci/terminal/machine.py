@@ -1,0 +1,81 @@
+"""How much memory and how many processors this process may use: the machine's, or less in a container.
+
+Source: Linux cgroups v1 (`memory.limit_in_bytes`, `cpu.cfs_quota_us`) and v2 (`memory.max`, `cpu.max`).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+OWN_MEMORY = 192 << 20
+"""Bytes that Python, the solvers' libraries and the compiler take beside the states of a search."""
+
+LEAST_MEMORY = 16 << 20
+"""Bytes that a search is given at least."""
+
+MOST_CORES = 256
+"""Workers that a command takes at most."""
+
+ROOT = Path("/")
+
+
+def memory(root: Path = ROOT) -> int:
+    """Bytes that this process may take: of the machine, of its control groups, of its own limits."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *_memory_limits(root)]
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY:
+        limits.append(soft)
+    return min(limits)
+
+
+def default_memory() -> int:
+    """Half of what is left for the states of a search."""
+    return max(LEAST_MEMORY, (memory() - OWN_MEMORY) // 2)
+
+
+def cores(root: Path = ROOT) -> int:
+    """Processors that this process may keep at work, at least one."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min([MOST_CORES, allowed, *(math.ceil(share) for share in _shares(root))]))
+
+
+def _memory_limits(root: Path) -> Iterator[int]:
+    for folder in _folders(root, "memory"):
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            text = _read(folder / name)
+            if text.isdecimal():
+                yield int(text)
+
+
+def _shares(root: Path) -> Iterator[float]:
+    """How many processors' time each control group allows."""
+    for folder in _folders(root, "cpu"):
+        quota, _, period = _read(folder / "cpu.max").partition(" ")
+        for a, b in ((quota, period), (_read(folder / "cpu.cfs_quota_us"), _read(folder / "cpu.cfs_period_us"))):
+            if a.isdecimal() and b.isdecimal() and int(b) > 0:
+                yield int(a) / int(b)
+
+
+def _folders(root: Path, controller: str) -> Iterator[Path]:
+    """The control groups of this process, its own before those above; in a container the mount may be its own group."""
+    mount = root / "sys/fs/cgroup"
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        _, _, rest = line.partition(":")
+        names, _, path = rest.partition(":")
+        if names and controller not in names.split(","):
+            continue
+        top = mount / controller if names else mount
+        group = top / path.strip("/")
+        yield from (folder for folder in (group, *group.parents) if folder == top or top in folder.parents)
+
+
+def _read(path: Path) -> str:
+    """The text of a file of the kernel; none where there is no such file, or no right to read it."""
+    try:
+        return path.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return ""

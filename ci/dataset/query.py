@@ -143,6 +143,8 @@ def query_command(
     kind = choose_engine(engine, master, conf)
     check_pyarrow()
     check_writable(target)
+    if picture is not None:
+        check_plot(picture)
     screen = console(to_stderr=target == "-")
     data = open_dataset(out, system, verify, screen)
     code = 0 if data.complete else EXIT_INCOMPLETE
@@ -185,7 +187,6 @@ def open_dataset(out: AnyPath, system: str | None, verify: str, screen: Screen) 
 
 def draw(data: Dataset, picture: Path, screen: Screen) -> None:
     """Draw what each level had and took, and transitions per action, into a file."""
-    check_plot(picture)
     chosen, program = data.traced()
     costs = [
         LevelCost(level.rows, transitions, float(level.cost.get("seconds", 0)), int(level.cost.get("peak", 0)),

@@ -26,7 +26,7 @@ from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
-from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
+from kraftcheck.ci.terminal.files import check_folder, check_writable, folder, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.time_limit import time_limit
@@ -123,7 +123,7 @@ def check_out(out: AnyPath | None, engine: str, *others: str | Path | None) -> N
     if foreign and not (out / "run.json").exists() and "levels" not in foreign:
         raise Refusal(f"{out} holds {foreign[0]} and no exploration; choose another --out")
     if isinstance(out, Path):
-        folder(out)
+        check_folder(out)
 
 
 def keep_traces(
@@ -198,11 +198,11 @@ def explore_command(
       kraftcheck explore elections --find 'isr == {} and size(elr) == 2'
     """
     chosen = _subject(context, words, scope, rules, only, expressions, find)
-    traced = traced_for(chosen, engine, symmetry, reduce, find)
-    check_switches(chosen)
     check_writable(target)
     reports.check(json=target)
     check_out(out, engine, target, *reports.paths)
+    traced = traced_for(chosen, engine, symmetry, reduce, find)
+    check_switches(chosen)
     limits = (max_depth, max_states, stop_at_first or bool(find))
     budget = SearchBudget(workers, memory, *limits, cache=not no_cache, strict=strict, sampling=sampling)
     with reports.of_unfinished(chosen, "explore"):

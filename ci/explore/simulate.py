@@ -194,14 +194,14 @@ def simulate_command(
     parsed = parse_words(words, flags)
     bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], flags)
     chosen = subject(parsed.system, scope, bounds, rules, only, expressions=expressions)
-    traced = program(chosen)
-    check_switches(chosen)
-    preferred, starts = weights_of(weights, traced), start_runs(files, chosen, traced)
     check_writable(target)
     reports.check(json=target, plot=plot)
     if plot is not None:
         check_plot(plot)
     check_results("--out", out, target, plot, *reports.paths)
+    traced = program(chosen)
+    check_switches(chosen)
+    preferred, starts = weights_of(weights, traced), start_runs(files, chosen, traced)
     plan = WalkPlan(runs, steps, seed, schedule, preferred, starts, workers, not no_cache, strict)
     with reports.of_unfinished(chosen, "simulate"):
         walks = with_suspects(walk(traced, plan, quiet), starts)

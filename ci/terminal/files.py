@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -108,8 +109,32 @@ def check_writable(target: str | None) -> None:
         _refuse(path, "it is a folder")
     if not path.parent.is_dir():
         _refuse(path, f"there is no folder {path.parent}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    if path.exists() and not os.access(path, os.W_OK):
         _refuse(path, "permission denied")
+    place = path.resolve()
+    if place.exists() and not place.is_file():
+        return  # a device or a pipe is written as it is
+    try:
+        probe(place)
+    except OSError as error:
+        _refuse(path, error.strerror or str(error), error)
+
+
+def probe(place: Path) -> None:
+    """Make a file or a folder beside a place, as if for the place, and remove it: permissions alone do not tell.
+
+    Args:
+        place: absolute; folders that it lacks are made, and removed, too.
+
+    Raises:
+        OSError: when nothing can be made there.
+    """
+    above = next(folder for folder in place.parents if folder.exists())
+    made = Path(tempfile.mkdtemp(dir=above, prefix=f".{place.name}." if above == place.parent else ".kraftcheck."))
+    try:
+        (made / place.relative_to(above)).parent.joinpath(f".{place.name}.{made.name[-8:]}").mkdir(parents=True)
+    finally:
+        shutil.rmtree(made)
 
 
 def check_apart(**targets: str | Path | None) -> None:
@@ -241,6 +266,19 @@ def folder(path: Path) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Refusal(f"cannot make the folder {path}: {error.strerror or error}") from error
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise Refusal(f"cannot write into the folder {path}: permission denied")
+    check_folder(path)
     return path
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a folder in which no file can be made; one that is not there yet is tried, and not left behind.
+
+    Raises:
+        Refusal: in one line.
+    """
+    check_local(path)
+    try:
+        probe(path.resolve() / "file")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise Refusal(f"cannot write into the folder {path}: {reason}; choose another place") from error

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from kraftcheck.ci.terminal.files import umask, write
+from kraftcheck.ci.terminal.files import probe, umask, write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.urls import check_local
 
@@ -78,17 +78,24 @@ def check_results(option: str, place: Path | None, *others: str | Path | None) -
         parent = next(ancestor for ancestor in target.parents if ancestor.exists())
         if not parent.is_dir():
             raise Refusal(f"cannot make the folder {place}: {parent} is no folder; choose another {option}")
-        if not os.access(parent, os.W_OK | os.X_OK):
-            raise _refusal(option, place, f"{parent}: permission denied")
+        _probe(option, place, target)
         return
     if not target.is_dir():
         raise Refusal(f"cannot make the folder {place}: it is a file; choose another {option}")
     if Path.cwd().is_relative_to(target) or target.is_mount():
         folder_kind = "a file system of its own" if target.is_mount() else "the current folder or above it"
         raise _refusal(option, place, f"it is {folder_kind}, and a run replaces the whole folder")
-    if not os.access(target, os.W_OK | os.X_OK) or not os.access(target.parent, os.W_OK | os.X_OK):
-        raise _refusal(option, place, "permission denied")
+    _probe(option, place, target)
+    _probe(option, place, target / MARK)
     _check_ours(option, place, target)
+
+
+def _probe(option: str, place: Path, target: Path) -> None:
+    """Refuse a folder where nothing can be made, by trying."""
+    try:
+        probe(target)
+    except OSError as error:
+        raise _refusal(option, place, error.strerror or str(error)) from error
 
 
 def _check_ours(option: str, place: Path, target: Path) -> None:

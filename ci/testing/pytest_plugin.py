@@ -40,7 +40,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the marker, and refuse a folder of counterexamples that cannot be written before anything is judged."""
+    if _named_folder(config):
+        from kraftcheck.ci.terminal.files import check_folder
+        from kraftcheck.ci.terminal.refusal import Refusal
+
+        try:
+            check_folder(config.rootpath / _named_folder(config))
+        except Refusal as error:
+            raise pytest.UsageError(f"--kraftcheck-out: {error}") from error
     config.addinivalue_line(
         "markers",
         f"{MARKER}(system, scope=None, rules=None, bounds={{}}, expect={{}}, engine='explore', threads=1, runs=1000, "
@@ -98,9 +106,14 @@ def _from(root: Path, system: Any) -> Any:
     return f"{os.path.relpath(root / file)}:{name}" if colon and file.endswith(".py") else system
 
 
+def _named_folder(config: pytest.Config) -> str:
+    """The folder that the command line or the ini file names; empty where neither does."""
+    return str(config.getoption("--kraftcheck-out") or config.getini("kraftcheck_out") or "")
+
+
 def _artefacts(config: pytest.Config, base: Path) -> Path:
     """The folder of the counterexamples: the option, the ini value relative to the root, or the run's own folder."""
-    given = config.getoption("--kraftcheck-out") or config.getini("kraftcheck_out")
+    given = _named_folder(config)
     return config.rootpath / given if given else base / "kraftcheck"
 
 

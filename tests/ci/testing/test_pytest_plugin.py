@@ -106,6 +106,14 @@ def test_strict_projects_may_use_the_plugin(words: list[str], run, pytester: pyt
     pytester.runpytest_subprocess(*plugin, *words, "--strict-markers", "-W", "error").assert_outcomes(passed=4)
 
 
+def test_a_folder_that_cannot_be_written_is_refused_first(pytester: pytest.Pytester) -> None:
+    """Where counterexamples cannot be kept, the run ends in one line before anything is collected."""
+    plugin = [] if INSTALLED else ["-p", "kraftcheck.ci.testing.pytest_plugin"]
+    result = pytester.runpytest_subprocess(*plugin, "--kraftcheck-out", "/proc/x")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --kraftcheck-out: cannot write into the folder /proc/x: *"])
+
+
 def properties_in(path: Path) -> dict[str, dict[str, str]]:
     """The properties of each test case in a JUnit file."""
     cases = ET.parse(path).getroot().iter("testcase")

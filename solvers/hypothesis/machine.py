@@ -11,15 +11,20 @@ of the actions (swarm testing: Groce et al., ISSTA 2012) as long as one of them
 is enabled. Every `always` and `step` property is checked after every step, and
 a state in which nothing is enabled must be quiescent. Safety only is checked: of liveness no finite run says anything,
 so a system with liveness properties is refused. Nor does a run say anything of `recovers`, of which a warning says so.
+
+A failing run is shortened on ints (`kraftcheck.solvers.reference.shrink`), within a budget of steps. Hypothesis does
+not shrink it: it knows draws only, and would run the rules for minutes.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from hypothesis import core, note, seed, settings
+from hypothesis import Phase, core, note, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
@@ -64,7 +69,7 @@ class LeavesDomainError(AssertionError):
     """
 
     def __init__(self, start: Any, transitions: Sequence[Transition], fault: str) -> None:
-        self.transitions = tuple(transitions)
+        self.start, self.transitions = start, tuple(transitions)
         step = self.transitions[-1].step
         message = f"{fault} after {call(step.action, step.arguments)}: widen it, declare its cap, or mend the rules"
         trace = Trace(start, tuple(transition.trace_step() for transition in self.transitions), "domains", "always")
@@ -197,14 +202,69 @@ def machine(
         "__module__": __name__,
     }
     title = name or "".join(part.title() for part in (*engine.system.name.split("-"), "machine"))
-    return type(title, (SystemMachine,), body)
+    made = type(title, (SystemMachine,), body)
+    _shorten_in_tests(made)
+    return made
 
 
-def shorten(machine_class: type[SystemMachine], violation: Violation) -> Violation:
-    """The violation with the shortest run that shrinking finds."""
-    moves = [transition.move for transition in violation.transitions]
-    short = shrink(machine_class.engine, violation.start, moves, violation.broken.claim, machine_class.starts)
-    return Violation(short.start, short.transitions, short.broken)
+def _shorten_in_tests(made: type[SystemMachine]) -> None:
+    """Let the test case of a machine shorten its failing run as `run` does, whatever its settings."""
+    case = made.TestCase
+    as_made = case.runTest
+
+    @functools.wraps(as_made)
+    def run_test(self: Any) -> None:
+        self.settings = unshrunk(self.settings)
+        with shortened(made):
+            as_made(self)
+
+    case.runTest = run_test  # type: ignore[method-assign]
+
+
+def unshrunk(chosen: settings) -> settings:
+    """Settings without the phases in which Hypothesis runs a failing example again and again."""
+    return settings(chosen, phases=[phase for phase in chosen.phases if phase not in (Phase.shrink, Phase.explain)])
+
+
+@contextlib.contextmanager
+def shortened(machine_class: type[SystemMachine]) -> Iterator[None]:
+    """Raise what breaks in the block with the shortest run that shrinking finds."""
+    try:
+        yield
+    except Violation as violation:
+        moves = [transition.move for transition in violation.transitions]
+        short = shrink(machine_class.engine, violation.start, moves, violation.broken.claim, machine_class.starts)
+        raise Violation(short.start, short.transitions, short.broken) from violation
+    except LeavesDomainError as error:
+        raise _without_detours(machine_class.engine, error) from error
+
+
+def _without_detours(engine: Integers, error: LeavesDomainError) -> LeavesDomainError:
+    """The fault after fewer steps: each is left out, the last first, where the rest still leaves its domain."""
+    best, at = error, len(error.transitions) - 2
+    while at >= 0:
+        moves = [transition.move for transition in best.transitions]
+        shorter = _fault_of(engine, best.start, moves[:at] + moves[at + 1 :])
+        if shorter is not None:
+            best, at = shorter, min(at, len(shorter.transitions) - 1)
+        at -= 1
+    return best
+
+
+def _fault_of(engine: Integers, start: Any, moves: Sequence[Move]) -> LeavesDomainError | None:
+    """The first fault of a run of those moves that are enabled; a step that a cap cuts is not taken."""
+    state, taken = start, list[Transition]()
+    for move in moves:
+        if not engine.is_enabled(state, move):
+            continue
+        transition = engine.take(state, move)
+        fault = engine.domain_fault(transition.step.after)
+        if fault is not None:
+            return LeavesDomainError(start, [*taken, transition], fault)
+        if engine.field_outside(transition.step.after) is None:
+            taken.append(transition)
+            state = transition.step.after
+    return None
 
 
 def other_examples(machine_class: type[Machine], suffix: str) -> type[Machine]:
@@ -228,16 +288,15 @@ def run(*machines: type[SystemMachine], chosen: settings | None = None, rounds: 
         rounds: how often to go on at most, with other examples, while something was not reached.
 
     Raises:
-        Violation: when a property is broken; Hypothesis has shrunk the run, and `solvers.reference.shrink` after it.
-        LeavesDomainError: when a step leaves a domain where no cap is declared; Hypothesis has shrunk the run.
+        Violation: when a property is broken; `solvers.reference.shrink` has shortened the run.
+        LeavesDomainError: when a step leaves a domain where no cap is declared; without steps that it does not need.
         VacuousRun: when an action or a goal never occurred.
     """
     for number in range(rounds):
         for position, machine_class in enumerate(machines):
-            try:
-                run_state_machine_as_test(other_examples(machine_class, f"{position}Round{number}"), settings=chosen)
-            except Violation as violation:
-                raise shorten(machine_class, violation) from violation
+            examples = other_examples(machine_class, f"{position}Round{number}")
+            with shortened(machine_class):
+                run_state_machine_as_test(examples, settings=unshrunk(chosen or settings()))
         if not any(machine_class.tally.missing() for machine_class in machines):
             break
     for machine_class in machines:

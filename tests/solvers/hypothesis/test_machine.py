@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,12 +14,20 @@ from hypothesis import Phase, core, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from kraftcheck.model.language.layout import LayoutError
+from kraftcheck.model.language.layout import LayoutError, Range
 from kraftcheck.model.language.packing import Layout
-from kraftcheck.model.language.system import ScopeError
+from kraftcheck.model.language.system import Action, ScopeError
 from kraftcheck.properties.catalogue import ELECTIONS, REPLICATION, SYSTEMS
 from kraftcheck.properties.long_runs import Beyond, settings_of
-from kraftcheck.solvers.hypothesis.machine import SystemMachine, Violation, demanded, machine, other_examples, run
+from kraftcheck.solvers.hypothesis.machine import (
+    LeavesDomainError,
+    SystemMachine,
+    Violation,
+    demanded,
+    machine,
+    other_examples,
+    run,
+)
 from kraftcheck.solvers.hypothesis.tally import Tally, VacuousRun
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Vacuous
@@ -107,11 +116,43 @@ def test_a_wrong_rule_is_found_beyond_the_layouts(name: str, variant: str, claim
 
 
 def test_a_violation_is_shrunk() -> None:
-    """Hypothesis drops every detour on the way to node 5 of the toy graph, and our shrinker finds the shorter way."""
+    """No detour is left on the way to node 5 of the toy graph, and it is the shorter one."""
     goals = Tally()
     with pytest.raises(Violation) as raised:
         run(machine(Integers(DIGRAPH, DIGRAPH.setting()), tally=goals), chosen=SHORT)
     assert [one.step.after.node for one in raised.value.transitions] == [6, 7, 4, 5]
+
+
+def examples_until_refuted(how: Callable[[type[SystemMachine]], None]) -> tuple[int, list[int]]:
+    """Of a machine that breaks a property: how many examples it ran, and the nodes that it shows in the end."""
+    made = machine(Integers(DIGRAPH, DIGRAPH.setting()), tally=Tally())
+    with pytest.raises(Violation) as raised:
+        how(made)
+    return made.tally.examples, [one.step.after.node for one in raised.value.transitions]
+
+
+def as_test_case(made: type[SystemMachine]) -> None:
+    """Run a machine as unittest and pytest do, with settings that ask Hypothesis to shrink."""
+    made.TestCase.settings = settings(SHORT, phases=list(Phase))
+    made.TestCase("runTest").runTest()
+
+
+@pytest.mark.parametrize("how", [lambda made: run(made, chosen=SHORT), as_test_case], ids=["run", "TestCase"])
+def test_hypothesis_does_not_shrink(how: Callable[[type[SystemMachine]], None]) -> None:
+    """Once an example fails few others are run, as by `run` so by the test case, and the run is short in the end."""
+    examples, nodes = examples_until_refuted(how)
+    assert nodes == [6, 7, 4, 5]
+    assert examples <= SHORT.max_examples
+
+
+def test_a_run_out_of_its_domain_is_shortened() -> None:
+    """A step beyond a domain without a cap is shown after the steps that it needs, and no others."""
+    counting = Action("add", lambda state: Place(state.node + 1))
+    idling = Action("idle", lambda state: Place(state.node), guard=lambda state: state.node == 0)
+    drift = evolve(DIGRAPH, layout=lambda _: Place(Range(0, 3)), actions=lambda _: [idling, counting])
+    with pytest.raises(LeavesDomainError, match=r"= 4 is outside its domain 0\.\.3") as raised:
+        run(machine(Integers(drift, drift.setting()), tally=Tally()), chosen=SHORT)
+    assert [one.step.action for one in raised.value.transitions] == ["add"] * 4
 
 
 def test_deadlock_is_found() -> None:

@@ -91,6 +91,9 @@ class DirectoryRules:
     )
 
     # Seeded and historical defects.
+    metadata_failure_survived: bool = choice(
+        "directories", "KIP-858", "a broker goes on after the directory of its metadata log has failed"
+    )
     failure_reported_once: bool = choice(
         "directories", "catalogue 46", "a failed directory is reported in one heartbeat, which may be lost"
     )
@@ -110,6 +113,16 @@ class DirectoryRules:
         "directories", "KIP-858",
         "a broker with an offline directory makes no log at all, not even of a partition that is new to it",
     )  # fmt: skip
+    unassigned_log_unreported: bool = choice(
+        "directories", "KIP-858", "a replica that is UNASSIGNED is not reported where its log was found"
+    )
+    misplaced_log_unreported: bool = choice(
+        "directories", "KIP-858",
+        "a replica that is assigned to a working directory is not reported where its log is, in another",
+    )  # fmt: skip
+    unknown_directory_stays_empty: bool = choice(
+        "directories", "KIP-858", "no log is made for a directory that is LOST or unknown, though every one is online"
+    )
     promotion_unacknowledged: bool = choice(
         "directories", "KIP-858", "a future log is promoted before the controller has accepted its directory"
     )

@@ -89,6 +89,10 @@ class PartitionRules:
     empty_directory_list_means_no_change: bool = _choice(
         "defect", "X6, KAFKA-16162", "a report that every directory failed leaves all of them online"
     )
+    unknown_directory_is_offline: bool = _choice(
+        "defect", "KIP-858",
+        "a replica whose directory is not known counts as offline where its broker registers several directories",
+    )  # fmt: skip
     one_directory_means_all_online: bool = _choice(
         "defect", "KIP-858", "a replica in an unknown directory is online when its broker registers one directory"
     )
@@ -119,10 +123,6 @@ class PartitionRules:
     offline_directory_leader_kept: bool = _choice(
         "seeded", "KIP-858", "a failed directory does not move leaders and ISR members away"
     )
-    unknown_directory_is_offline: bool = _choice(
-        "seeded", "KIP-858",
-        "a replica whose directory is not known counts as offline where its broker registers several directories",
-    )  # fmt: skip
     reassignment_repeats_replicas: bool = _choice(
         "seeded", "KIP-455", "the replicas to remove are appended even where the target lists them"
     )

@@ -84,11 +84,13 @@ GROUP_OF: Mapping[str, str] = {choice.name: name for name, group in GROUPS.items
 DEFECTS = tuple(name for name, choice in CHOICES.items() if choice.metadata["group"] == "defect")
 """Choices that are defects of the snapshot, or of the design documents."""
 
-_OF_KIP_ALONE = ("one_directory_means_all_online", "designated_may_be_leaving")
+_OF_DOCUMENTS = (
+    "unknown_directory_is_offline", "one_directory_means_all_online", "designated_may_be_leaving",
+)  # fmt: skip
 _OF_CONTROLLER = tuple(
     name for name in attrs.fields_dict(ControllerRules) if name not in (*OF_KIP_ALONE, *OF_LATER_RELEASES, *HISTORICAL)
 )
-_SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER, *OF_SNAPSHOT) if name not in _OF_KIP_ALONE}
+_SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER, *OF_SNAPSHOT) if name not in _OF_DOCUMENTS}
 
 _LATE_REPLIES = ("earlier_reply_applied", "append_beyond_fetch_epoch")
 """KAFKA-18723: the fetchers of 3.9.2, 4.0.1 and later have it mended, that of 4.0.0 has not."""
@@ -148,6 +150,7 @@ PRESETS: dict[str, RuleSet] = {
         designated_elections=True,
         default_directory_unassigned=True,
         one_directory_means_all_online=True,
+        unknown_directory_is_offline=True,
         designated_may_be_leaving=True,
         **dict.fromkeys((*OF_DOCUMENT, *OF_KIP, *OF_KIP_ALONE, *OF_RECOVERY_KIP), True),
         **dict.fromkeys((*OF_FIRST_CONTROLLER, *OF_ZK_JBOD), True),

@@ -76,7 +76,8 @@ def _places(setting: Setting) -> list[Property]:
                ("revert-only-while-queued", "catch-up-as-coded+added-replica-unreported"),
                rules=("move.failed-target-takes-assignment-back", "catchup.one-table",
                       "catchup.added-replica-reports", "move.metadata-keeps-its-state",
-                      "move.promoted-when-accepted", "assignment.abandoned-is-refused")),
+                      "move.promoted-when-accepted", "assignment.abandoned-is-refused",
+                      "catchup.log-elsewhere-is-reported")),
     ]  # fmt: skip
 
 

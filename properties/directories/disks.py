@@ -6,10 +6,10 @@ from kraftcheck.model.language.anynumber.maps import each_record
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
-from kraftcheck.model.systems.directories.host import ABSENT, Host
+from kraftcheck.model.systems.directories.host import ABSENT, METADATA, Host
 from kraftcheck.model.systems.directories.state import UPGRADE, Placement, drawn_by
 from kraftcheck.properties.directories.assignment import ASSIGNING
-from kraftcheck.properties.kinds import always, step
+from kraftcheck.properties.kinds import always, happens, step
 
 
 def properties(setting: Setting) -> list[Property]:
@@ -41,6 +41,14 @@ def properties(setting: Setting) -> list[Property]:
                    lambda s: each_record(s.hosts, lambda _, h: implies(h.up, h.distinct_ids())),
                    "KIP-858", ("duplicate-ids-start",),
                    rules=("startup.directory-ids-differ",)))  # fmt: skip
+    if setting["metadata-slot"]:
+        claims += [
+            always("runs-with-its-metadata", "a broker runs only while the directory of its metadata log works",
+                   lambda s: each_record(s.hosts, lambda _, h: implies(h.up, h.disks.has(METADATA))),
+                   "KIP-858", ("metadata-failure-survived",), rules=("metadata-directory.failure-stops-broker",)),
+        ]  # fmt: skip
+        if not setting.rules.directories.metadata_failure_survived:
+            claims.append(happens("shows-halt", "a broker stops with a directory that still works", _halts))
     if drawn_by(setting.bounds):
         claims.append(
             always("ids-are-not-reserved", "every directory of a running broker has an id that is not reserved",
@@ -52,6 +60,13 @@ def properties(setting: Setting) -> list[Property]:
                  "KIP-858; KIP-380", ("assignment-ignores-broker-epoch",),
                  rules=("assignment.of-current-incarnation",)))  # fmt: skip
     return claims
+
+
+def _halts(t: Step) -> Truth:
+    if t.action != "fail_directory":
+        return False
+    before, after = t.before.host(t.arguments["broker"]), t.after.host(t.arguments["broker"])
+    return all_of(before.up, negate(after.up), negate(after.disks.is_empty()))
 
 
 def _filled(t: Step) -> Conjuncts:

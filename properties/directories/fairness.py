@@ -41,7 +41,8 @@ def properties(setting: Setting) -> list[Property]:
                  ("offline-replica-unreported", "revert-only-while-queued"),
                  ("assignment.closed-replica-is-lost", "move.failed-target-takes-assignment-back")),
         leads_to("readable-log-is-led", "a leaderless partition with a candidate whose log is readable is finally led",
-                 healing.has_a_candidate, lambda s: negate(healing.has_a_candidate(s)), "invariant 41; KIP-858",
+                 lambda s: healing.has_a_candidate(s, setting),
+                 lambda s: negate(healing.has_a_candidate(s, setting)), "invariant 41; KIP-858",
                  ("unknown-directory-hides-log", "registration-without-directories"),
                  ("catchup.readable-log-is-opened", "registration.again-once-directories-are-known")),
     ]  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate, none_of
-from kraftcheck.model.systems.directories.host import ABSENT, NEW, OFFLINE, SERVING, UNOPENED
+from kraftcheck.model.systems.directories.host import ABSENT, METADATA, NEW, OFFLINE, SERVING, UNOPENED
 from kraftcheck.model.systems.directories.state import UPGRADE, Placement
 from kraftcheck.properties.kinds import recovers
 
@@ -48,8 +48,9 @@ def properties(setting: Setting) -> list[Property]:
         claims.append(
             recovers("replica-can-be-served", "a replica that is new to its broker, or of which no disk failed, can be"
                      " served", lambda s: negate(_has_unserved(s)), "KIP-858; KIP-112",
-                     ("offline-directory-stops-new-logs",),
-                     rules=("catchup.new-partition-gets-a-log",), when=_awaits_a_log, by=tells))  # fmt: skip
+                     ("offline-directory-stops-new-logs", "unknown-directory-stays-empty"),
+                     rules=("catchup.new-partition-gets-a-log", "catchup.no-directory-offline-makes-a-log"),
+                     when=_awaits_a_log, by=tells))  # fmt: skip
     if setting["moves"] and setting["directories"] > 1:
         claims.append(
             recovers("move-can-complete", "a move between working directories can complete",
@@ -61,7 +62,7 @@ def properties(setting: Setting) -> list[Property]:
                  lambda s: s.controller.leader >= 0, "invariant 41; KIP-858",
                  ("unknown-directory-hides-log", "registration-without-directories"),
                  rules=("catchup.readable-log-is-opened", "registration.again-once-directories-are-known"),
-                 when=has_a_candidate, by={**tells, **RETURNS}))  # fmt: skip
+                 when=lambda s: has_a_candidate(s, setting), by={**tells, **RETURNS}))  # fmt: skip
     return claims
 
 
@@ -140,8 +141,9 @@ def moves(s: Placement) -> Truth:
     return any_of(*(h.moving() for h in s.hosts))
 
 
-def has_a_candidate(s: Placement) -> Truth:
+def has_a_candidate(s: Placement, setting: Setting) -> Truth:
     """A candidate that can start, or runs, and whose only readable log is complete."""
+    bare = not setting["metadata-slot"]
     candidates = s.controller.isr.plus(s.controller.elr)
     able = [
         all_of(
@@ -149,6 +151,7 @@ def has_a_candidate(s: Placement) -> Truth:
             h.logs.keep(h.disks).size() == 1,
             h.whole.has(h.current()),
             none_of(negate(h.distinct_ids()), h.replica == OFFLINE),
+            any_of(bare, h.disks.has(METADATA)),
         )
         for b, h in enumerate(s.hosts)
     ]

@@ -115,6 +115,9 @@ def _read(host: Host, rules: DirectoryRules) -> Truth:
       says="No empty log is made while an offline directory may hold the replica.")  # fmt: skip
 @rule("catchup.new-partition-gets-a-log", source="KIP-858; KIP-112", switches=("offline-directory-stops-new-logs",),
       says="A partition that is new to a broker gets a log although a directory is offline.")  # fmt: skip
+@rule("catchup.no-directory-offline-makes-a-log", source="KIP-858", switches=("unknown-directory-stays-empty",),
+      says="With every directory online a replica without a log gets one, even if it is LOST, or "
+           "assigned to an unknown directory.")  # fmt: skip
 def _fillable(host: Host, assigned: Assigned, read: Truth, rules: DirectoryRules) -> Truth:
     """Whether a log may be made although another directory, which may hold it, is offline."""
     if rules.failure_recreates_log:
@@ -126,8 +129,12 @@ def _fillable(host: Host, assigned: Assigned, read: Truth, rules: DirectoryRules
     enters = any_of(host.known == NEW, all_of(host.seen, host.replica == ABSENT))
     unassigned: Truth = True if rules.unassigned_fills_while_offline else enters
     here: Truth = True if rules.assigned_fills_while_offline else enters
-    known = choose(directory == UNASSIGNED, unassigned, all_of(host.slot_of(directory) >= 0, here))
-    return any_of(negate(host.some_offline()), negate(read), known)
+    online = host.slot_of(directory) >= 0
+    known = choose(directory == UNASSIGNED, unassigned, all_of(online, here))
+    safe = negate(host.some_offline())
+    if rules.unknown_directory_stays_empty:
+        safe = all_of(safe, any_of(online, directory == UNASSIGNED))
+    return any_of(safe, negate(read), known)
 
 
 @rule("startup.future-log-replaces-only-when-level",
@@ -194,6 +201,10 @@ def _moved_on(host: Host, assigned: Assigned, rules: DirectoryRules) -> Host:
 @rule("assignment.single-directory-is-silent", source="KIP-858; semantics 9", switches=("single-directory-silent",),
       says="In the document a broker with one directory corrects only assignments to LOST; in the "
            "code it corrects all.")  # fmt: skip
+@rule("catchup.log-elsewhere-is-reported", source="KIP-858",
+      switches=("unassigned-log-unreported", "misplaced-log-unreported"),
+      says="A replica whose log is not in its assigned directory is reported where it is, also an "
+           "UNASSIGNED one.")  # fmt: skip
 def _corrected(host: Host, assigned: Assigned, verdict: Verdict, rules: DirectoryRules) -> Host:
     """An assignment is corrected where a readable log is elsewhere, or where the log may be in a dead directory."""
     actual, directory = host.actual(), assigned.directory
@@ -205,6 +216,10 @@ def _corrected(host: Host, assigned: Assigned, verdict: Verdict, rules: Director
         able = any_of(host.replica == SERVING, negate(assigned.led))
     else:
         able = all_of(host.replica == SERVING, negate(verdict.hidden))
+    if rules.unassigned_log_unreported:
+        elsewhere = all_of(elsewhere, any_of(verdict.makes, negate(directory == UNASSIGNED)))
+    if rules.misplaced_log_unreported:
+        elsewhere = all_of(elsewhere, host.slot_of(directory) == NOTHING)
     correct = all_of(elsewhere, able)
     if rules.single_directory_silent and len(host.names) == 1:
         correct = all_of(correct, directory == LOST)

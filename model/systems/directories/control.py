@@ -22,9 +22,15 @@ from kraftcheck.model.systems.elections.triggers import Triggers
 
 @frozen
 class Control:
-    """The effects and guards of controller events under one rule set."""
+    """The effects and guards of controller events under one rule set.
+
+    Attributes:
+        rules: the rule set.
+        keeps_metadata: whether the first directory of a broker has the metadata log too.
+    """
 
     rules: RuleSet
+    keeps_metadata: bool = False
 
     @property
     def do(self) -> Triggers:
@@ -111,7 +117,7 @@ class Control:
     def report_late(self, state: Placement, broker: Word, slot: Word) -> Outcome:
         """B16: the reply marks the new failure as reported, although the heartbeat did not carry it."""
         sent = self.report(state, broker, True)
-        after = failing(sent.state.host(broker), slot, self.rules.directories)
+        after = failing(sent.state.host(broker), slot, self.rules.directories, self.keeps_metadata)
         marked = evolve(after, told=after.told.plus(Slots().just(slot)))
         return Outcome(sent.state.spend("failures").with_host(broker, marked), sent.event, sent.records)
 

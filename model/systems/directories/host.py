@@ -30,6 +30,9 @@ NOTHING = -1
 NEW = -2
 """The known assignment of a partition that the metadata applied does not have yet."""
 
+METADATA = 0
+"""The slot of the metadata log, where one of these directories has it: by default the first of `log.dirs`."""
+
 IDLE, QUEUED, ACCEPTED = 0, 1, 2
 """How far the assignment of a move has come (`ReassignmentState`)."""
 
@@ -199,12 +202,15 @@ class Host:
 @rule("move.failed-target-takes-assignment-back", source="KAFKA-16297; ReplicaAlterLogDirsThread.removePartitions",
       switches=("revert-only-while-queued",),
       says="A move whose target fails takes its assignment back, accepted or not.")  # fmt: skip
-def failing(host: Host, slot: Word, rules: DirectoryRules) -> Host:
+@rule("metadata-directory.failure-stops-broker", source="KIP-858", switches=("metadata-failure-survived",),
+      says="A broker stops when the directory of its metadata log fails, whichever others work.")  # fmt: skip
+def failing(host: Host, slot: Word, rules: DirectoryRules, keeps_metadata: bool = False) -> Host:
     """The host after a disk fails under a running process, or under none.
 
     A replica there goes offline; a move that touches the disk ends. Its
     assignment, if one was made, is taken back, or the replica is reported LOST
-    where it was the source that failed. Without a working disk the process halts.
+    where it was the source that failed. Without a working disk the process halts,
+    and without that of the metadata log, where a slot `keeps_metadata`.
 
     Source: `ReplicaManager.handleLogDirFailure`, `ReplicaAlterLogDirsThread.removePartitions`; KIP-858.
     """
@@ -226,4 +232,7 @@ def failing(host: Host, slot: Word, rules: DirectoryRules) -> Host:
     if not rules.lost_source_unreported:
         told = origin if rules.lost_source_reverts else LOST
         left = left.enqueue(all_of(from_source, negate(host.promotion == IDLE)), told)
-    return choose(left.disks.is_empty(), left.stopped(), left)
+    halts = left.disks.is_empty()
+    if keeps_metadata and not rules.metadata_failure_survived:
+        halts = any_of(halts, slot == METADATA)
+    return choose(halts, left.stopped(), left)

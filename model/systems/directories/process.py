@@ -11,16 +11,22 @@ from kraftcheck.model.language.terms import Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, word
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.catchup import Assigned, decide, left, swapped, taken
-from kraftcheck.model.systems.directories.host import NOTHING, OFFLINE, failing
+from kraftcheck.model.systems.directories.host import METADATA, NOTHING, OFFLINE, failing
 from kraftcheck.model.systems.directories.state import Placement, decided
 from kraftcheck.model.systems.elections.triggers import Triggers
 
 
 @frozen
 class Process:
-    """The effects and guards under one rule set."""
+    """The effects and guards under one rule set.
+
+    Attributes:
+        rules: the rule set.
+        keeps_metadata: whether the first directory of a broker has the metadata log too.
+    """
 
     rules: RuleSet
+    keeps_metadata: bool = False
 
     def may_fail(self, state: Placement, broker: Word, slot: Word) -> Conjuncts:
         """Any working disk may fail, under a running process or not."""
@@ -28,7 +34,8 @@ class Process:
 
     def fail(self, state: Placement, broker: Word, slot: Word) -> Placement:
         """A disk fails."""
-        return state.spend("failures").with_host(broker, failing(state.host(broker), slot, self.rules.directories))
+        after = failing(state.host(broker), slot, self.rules.directories, self.keeps_metadata)
+        return state.spend("failures").with_host(broker, after)
 
     def may_crash(self, state: Placement, broker: Word) -> Conjuncts:
         """Any running process may stop."""
@@ -66,6 +73,7 @@ class Process:
         return {
             "broker is stopped": negate(host.up),
             "a directory works": negate(host.disks.is_empty()),
+            "the metadata log can be read": any_of(not self.keeps_metadata, host.disks.has(METADATA)),
             "directory ids differ": any_of(self.rules.directories.duplicate_ids_start, host.distinct_ids()),
             "the partition is in one directory": host.logs.keep(host.disks).size() <= 1,
         }

@@ -32,6 +32,7 @@ BOUNDS = (
     Bound("directories", 1, 3, "log directories of each broker"),
     Bound("replication", 1, 3, "replicas at the start, on the first brokers", proven_to=5, freed_by="brokers"),
     Bound("elr", 0, 1, "whether ELR is on"),
+    Bound("metadata-slot", 0, 1, "whether the first directory has the metadata log too, as by default"),
     Bound("start", 0, 2, "0: a new partition; 1: brokers leaving ZooKeeper mode; 2: no directory on file yet"),
     Bound("failures", 0, 3, "budget: disks that fail", _MANY),
     Bound("crashes", 0, 3, "budget: processes that die", _MANY),
@@ -46,8 +47,9 @@ BOUNDS = (
 )
 
 _BASE = {
-    "brokers": 1, "directories": 2, "replication": 1, "elr": 0, "start": 0, "failures": 1, "crashes": 1, "fences": 0,
-    "moves": 1, "copies": 0, "repairs": 0, "disk-changes": 0, "reassignments": 0, "records": 1, "reassignment": 0,
+    "brokers": 1, "directories": 2, "replication": 1, "elr": 0, "metadata-slot": 0, "start": 0, "failures": 1,
+    "crashes": 1, "fences": 0, "moves": 1, "copies": 0, "repairs": 0, "disk-changes": 0,
+    "reassignments": 0, "records": 1, "reassignment": 0,
 }  # fmt: skip
 
 _PAIR = {**_BASE, "brokers": 2, "replication": 2, "moves": 0}
@@ -58,13 +60,15 @@ SCOPES = {
     "medium": {**_PAIR, "fences": 1},
     "migration": {**_BASE, "start": MIGRATION, "crashes": 2, "repairs": 1},
     "upgrade": {**_BASE, "start": UPGRADE},
+    "metadata": {**_PAIR, "metadata-slot": 1, "crashes": 0},
 }
 
 
 def actions(setting: Setting) -> list[Action]:
     """What brokers and the controller do, what breaks, and what operators do."""
     rules = setting.rules
-    process, control, moves = Process(rules), Control(rules), Moves(rules)
+    keeps = setting["metadata-slot"] > 0
+    process, control, moves = Process(rules, keeps), Control(rules, keeps), Moves(rules)
     each = _each(setting)
     slots = {**each, "slot": tuple(range(setting["directories"]))}
     replied = {**each, "delivered": (False, True)}

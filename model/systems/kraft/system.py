@@ -194,8 +194,8 @@ _OWN = (
     Bound("deletions", 0, 1, "budget: deletions of the second partition"),
 )
 _FIXED = tuple(Bound(name, 0, 0, "not part of the composition") for name in
-               ("crashes", "repairs", "disk-changes", "start", "clean-stops", "reassignments", "unclean-elections",
-                "config-changes", "late-replies"))  # fmt: skip
+               ("crashes", "repairs", "disk-changes", "metadata-slot", "start", "clean-stops", "reassignments",
+                "unclean-elections", "config-changes", "late-replies"))  # fmt: skip
 BOUNDS = (
     *(b for b in DATA_BOUNDS if b.name not in {own.name for own in (*_OWN, *_FIXED)}),
     *_OWN,
@@ -205,8 +205,8 @@ BOUNDS = (
 _BASE: Mapping[str, int] = {
     "brokers": 2, "replication": 2, "min-isr": 1, "elr": 0, "epochs": 6, "lag": 14, "loss": 0, "records": 1,
     "unclean-stops": 0, "fences": 1, "shrinks": 0, "directories": 2, "failures": 1, "moves": 0, "copies": 0,
-    "reassignment": 0, "crashes": 0, "repairs": 0, "disk-changes": 0, "start": 0, "clean-stops": 0, "reassignments": 0,
-    "unclean-elections": 0, "config-changes": 0, "second": 0, "deletions": 0,
+    "reassignment": 0, "crashes": 0, "repairs": 0, "disk-changes": 0, "metadata-slot": 0, "start": 0,
+    "clean-stops": 0, "reassignments": 0, "unclean-elections": 0, "config-changes": 0, "second": 0, "deletions": 0,
 }  # fmt: skip
 
 SCOPES = {

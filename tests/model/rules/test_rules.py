@@ -97,7 +97,8 @@ def test_fixed_has_no_defect_and_the_snapshot_has_them_all() -> None:
     assert PRESETS["fixed"] == RIGHT
     assert [name for name in DEFECTS if RIGHT.value(name)] == []
     missing = {name for name in DEFECTS if not PRESETS["kafka-4.0"].value(name)}
-    assert "one_directory_means_all_online" in missing
+    assert missing == {"one_directory_means_all_online", "unknown_directory_is_offline", "designated_may_be_leaving"}
+    assert {rules for rules in PRESETS for name in missing if PRESETS[rules].value(name)} == {"kip"}
     assert all(PRESETS["kip"].value(name) for name in missing)
     seeded = [f.name for f in variants().values() if f.metadata["group"] == "seeded"]
     assert [name for name in seeded if any(rules.value(name) for rules in PRESETS.values())] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kraftcheck.ci.systems.shown import shown
 from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.properties.coverage.statement import CHECKED, LEFT_OUT, MODELLED, Statement
 from kraftcheck.properties.coverage.table import DOCUMENTS
@@ -28,7 +29,8 @@ def _named(asked: str) -> Iterator[Statement]:
 def print_statement(screen: Screen, one: Statement) -> None:
     """A row as lines."""
     screen.plain(f"{one.id}: {KINDS[one.kind]}\n  {one.says}")
-    listed = (("rule", one.rules), ("property", one.properties), ("variant", one.variants), ("place", one.places))
+    seen = tuple(f"{pair.seen.variant}: {pair.claim} in {pair.length} steps, {pair.place()}" for pair in shown(one))
+    listed = (("rule", one.rules), ("property", one.properties), ("variant", seen), ("place", one.places))
     for word, names in listed:
         for name in names:
             screen.plain(f"  {word:<9} {name}")

@@ -11,6 +11,7 @@ import attrs
 import click
 
 from kraftcheck.ci.systems.rule_index import Check, Entry, choice_text, entries
+from kraftcheck.ci.systems.shown import as_rows
 from kraftcheck.ci.systems.stated import print_statement, statements_at
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
@@ -82,7 +83,7 @@ def _likeness(word: str, known: set[str]) -> int:
 
 def document(words: str, found: Sequence[Entry], stated: Sequence[Statement]) -> dict[str, object]:
     """The answer for programs."""
-    rows = [{**attrs.asdict(one), "class": one.kind} for one in stated]
+    rows = [{**attrs.asdict(one), "class": one.kind, "shown": as_rows(one)} for one in stated]
     return {
         "version": 1, "command": "where", "words": words, "rules": [_row(entry) for entry in found],
         "statements": rows,

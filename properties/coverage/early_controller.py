@@ -88,7 +88,7 @@ EARLY_CONTROLLER: tuple[Statement, ...] = (
               places=("model/systems/zk_controller/topics.py: delete_partition",)),
     Statement("early controller design 64, 70", "A new controller publishes every decision again.",
               rules=("zk-controller.failover.publishes-again",),
-              properties=("zk-controller decisions-are-published", "zk-controller decisions-arrive"),
+              properties=("zk-controller decisions-arrive",),
               variants=("failover-skips-republishing+decisions-one-by-one",)),
     Statement("early controller design 64", "Brokers ignore decisions that they follow already.",
               rules=("zk-controller.broker.older-decisions-ignored",),

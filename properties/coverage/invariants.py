@@ -117,7 +117,7 @@ INVARIANTS: tuple[Statement, ...] = (
                         "min-isr-change-clears-every-elr")),
     Statement("invariant 37",
               "A broker is unfenced by a heartbeat that has its registration, and wants neither fence nor shutdown.",
-              rules=("unfence.registration-applied",), properties=("directories unfenced-when-caught-up",),
+              properties=("directories unfenced-when-caught-up",),
               variants=("unfence-unasked",)),
     Statement("invariant 38",
               "The directory of a replica changes by its broker's assignment, or when it becomes a replica.",

@@ -25,8 +25,6 @@ JBOD_ON_ZOOKEEPER: tuple[Statement, ...] = (
               places=("model/systems/zk_jbod/handler.py: enqueue", "model/systems/zk_jbod/handler.py: write_node")),
     Statement("JBOD KIP on ZooKeeper 25", "Controller acts as if the broker shut down, for these partitions only.",
               rules=("zk-jbod.restart.selector",),
-              properties=("zk-jbod new-leader-has-records",),
-              variants=("last-member-stays-in-isr",),
               places=("model/systems/zk_jbod/control.py: restart",)),
     Statement("JBOD KIP on ZooKeeper 25, 93-95", "LeaderAndIsr/UpdateMetadata propagated to all brokers.",
               reason="Brokers hear of a decision with the decision; how it gets lost on the way is what "
@@ -135,8 +133,8 @@ JBOD_ON_ZOOKEEPER: tuple[Statement, ...] = (
               properties=("zk-jbod new-leader-has-records",),
               variants=("last-member-stays-in-isr",)),
     Statement("JBOD KIP on ZooKeeper 108b", "The unclean branch of that selector.",
-              reason="Unclean election is off in zk-jbod: a disk that fails must not make it lose what another "
-                     "broker's disk still has."),
+              reason="No election of `zk-jbod` is unclean. The selector that the document names elected outsiders by "
+                     "default, so that one failed disk could seat a replica without the records: not modelled."),
     Statement("JBOD KIP on ZooKeeper 113-118", "Q2 read errors cannot be attributed.",
               rules=("zk-jbod.error.reads-are-attributed",),
               properties=("zk-jbod reads-find-failures",),

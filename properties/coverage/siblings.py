@@ -21,7 +21,7 @@ SIBLINGS: tuple[Statement, ...] = (
     Statement("sibling KAFKA-17190", "An assignment of a partition that was deleted is retried for ever.",
               reason="`directories` deletes no topic, so that no assignment outlives its partition."),
     Statement("sibling KAFKA-16365", "The callback of an assignment is lost, or runs too early.",
-              rules=("move.promoted-when-accepted",), properties=("directories failure-leads-away",),
+              rules=("move.promoted-when-accepted",), properties=("directories assignment-settles",),
               variants=("promotion-unacknowledged",),
               reason="The variant is the callback that runs too early. None is lost: an answer and what it leads to "
                      "are one step."),
@@ -70,7 +70,6 @@ LATER: tuple[Statement, ...] = (
               reason="It is right so: a broker that comes back with other directories has lost that replica. What was "
                      "reported is a test that restarted a broker that way."),
     Statement("later KAFKA-19905", "A controlled shutdown runs in circles for five minutes.",
-              properties=("sessions shutdown-is-granted",), variants=("shutdown-offset-moves",),
               reason="Here the controller is gone for good before it grants the shutdown: nothing can grant it, and "
                      "the time until the process gives up is a constant of the broker, which no system has."),
     Statement("later KAFKA-20708", "A preferred election chooses a broker that still recovers.",
@@ -78,7 +77,7 @@ LATER: tuple[Statement, ...] = (
               reason="A preferred election takes members of the ISR only, in every release; a leader that has just "
                      "caught up is slow, and breaks no promise."),
     Statement("later KAFKA-19586", "A broker that loads metadata freezes.",
-              properties=("sessions broker-returns",), variants=("unfence-needs-log-end",),
+              properties=("sessions broker-returns",),
               reason="Why heartbeats are missing is the broker's affair: in `sessions` any heartbeat may be lost, the "
                      "broker is fenced, and can return."),
     Statement("later KAFKA-21022", "A log has no topic id.",
@@ -86,13 +85,14 @@ LATER: tuple[Statement, ...] = (
                      "was deleted and created again are not on their disks."),
     Statement("later strimzi 11477", "A reassignment asks for more replicas than there are live brokers.",
               rules=("assignment-by-hand.registered-and-distinct",),
-              properties=("elections reassignment-completes",), variants=("completion-keeps-removing",),
+              properties=("elections reassignment-completes",),
               reason="A target has to be registered, and need not be alive: the reassignment waits for it, and "
                      "completes once it is back."),
     Statement("later strimzi 11685", "Min ISR that is set for a broker blocks ELR.",
-              rules=("config.min-isr-of-brokers-with-elr", "min-isr.leader-and-controller-agree"),
+              rules=("min-isr.leader-and-controller-agree",),
               properties=("replication candidates-complete",), variants=("brokers-disagree-on-min-isr",),
-              reason="Kafka refuses such a value while ELR is on, for the reason that the variant shows; what was "
+              reason="Kafka refuses such a value while ELR is on (config.min-isr-of-brokers-with-elr), for the reason "
+                     "that the variant shows; what was "
                      "reported is an operator that restarts the broker over the refusal."),
     Statement("later PR 20003", "A rewritten check of a cancel lost a condition.",
               properties=("elections reassignment-keeps-a-leader",), variants=("cancel-ignores-permission",)),

@@ -25,6 +25,7 @@ class Statement:
             switches two on, `-a` switches one off.
         places: where else it is modelled or tested, as `file: name` from the project's root.
         reason: why it is left out; beside rules or properties, what they do not say of it.
+        within: the scope in which a property has to be refuted, where the statement is about what only that one has.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Statement:
     variants: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     reason: str = ""
+    within: str = ""
 
     @property
     def kind(self) -> str:

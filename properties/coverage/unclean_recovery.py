@@ -11,23 +11,24 @@ _PLAN = "tests/ci/unclean_recovery/test_recovery_plan.py: "
 UNCLEAN_RECOVERY: tuple[Statement, ...] = (
     Statement("unclean-recovery KIP 8",
               "A partition whose ISR and ELR are gone is offline; another leader may lose records.",
-              properties=("unclean-recovery loses-least",), variants=("recovery-takes-first-answer",),
+              rules=("election.unclean.only-where-allowed",), properties=("elections unclean-only-when-allowed",),
+              variants=("unclean-election-unasked",),
               places=(f"{_PLAN}test_the_tool_brings_back_a_partition_whose_isr_was_killed",)),
     Statement("unclean-recovery KIP 9",
               "Where unclean elections are on, the controller holds them by itself, every five minutes.",
               rules=("timer.unclean", "election.unclean.only-where-allowed"),
-              properties=("elections unclean-leader-returns",), variants=("fenced-leader-acceptable",),
-              reason="The timer may run at any time, since no explored system has a clock."),
+              reason="The timer may run at any time, since no explored system has a clock: that it comes every five "
+                     "minutes is not modelled."),
     Statement("unclean-recovery KIP 9b", "An unclean election takes some live replica, at random.",
-              rules=("recovery.epoch-before-length",), properties=("unclean-recovery chosen-is-maximal",),
-              variants=("recovery-takes-first-answer",), reason="It is the first acceptable one, as in Kafka's code."),
+              places=("model/partition/election.py: elect",),
+              reason="It is the first acceptable one, as in Kafka's code: no draw is modelled."),
     Statement("unclean-recovery KIP 9c",
               "An operator triggers an unclean election by hand, also where the configuration forbids it.",
               rules=("election.unclean.request-overrides-topic",),
               properties=("elections unclean-request-is-granted",), variants=("unclean-request-obeys-topic",)),
     Statement("unclean-recovery KIP 10", "A replica that is added after the partition went offline has an empty log.",
-              properties=("unclean-recovery loses-least",), variants=("recovery-takes-first-answer",),
-              places=("model/systems/unclean_recovery/state.py: LOGS",)),
+              rules=("recovery.epoch-before-length",), properties=("unclean-recovery loses-least",),
+              variants=("recovery-takes-first-answer",), places=("model/systems/unclean_recovery/state.py: LOGS",)),
     Statement("unclean-recovery KIP 18-19",
               "The tool waits for answers for a time that an option sets, 30 s by default.",
               rules=("recovery.deadline",), properties=("unclean-recovery run-can-end",),
@@ -60,9 +61,9 @@ UNCLEAN_RECOVERY: tuple[Statement, ...] = (
               rules=("elect-leaders.designated-type",),
               places=(f"{_FILES}test_who_may_be_designated",)),
     Statement("unclean-recovery KIP 104", "The controller answers within TimeoutMs.",
-              properties=("unclean-recovery zero-exactly-when-led",), variants=("recovery-online-is-failure",),
-              reason="A timeout that passes is a request whose answer is lost, served or not: outcomes LOST and "
-                     "REFUSED of `request`."),
+              reason="No request of the model or of the tool has a time limit. One that passes leaves the caller where "
+                     "a lost answer leaves it, and those are modelled (the outcomes of `request`); that the "
+                     "controller answers in time is not."),
     Statement("unclean-recovery KIP 121", "The list of partitions may be null.",
               places=(f"{_TOOL}test_a_request_without_a_list_asks_for_everything",),
               reason="The document does not say what it asks for; here it is everything, as in other requests."),
@@ -104,10 +105,9 @@ UNCLEAN_RECOVERY: tuple[Statement, ...] = (
               reason="The document calls it an optimization; an answer that was kept is an answer that was given "
                      "earlier, which the model has."),
     Statement("unclean-recovery KIP 164", "The tool elects as many as it can within a time limit.",
-              rules=("recovery.zero-only-for-all",), properties=("unclean-recovery zero-exactly-when-led",),
-              variants=("interrupted-recovery-succeeds",),
+              places=("model/systems/unclean_recovery/tool.py: interrupt",),
               reason="No option sets that limit; `interrupt` may come between any two requests, as the end of a "
-                     "limit would."),
+                     "limit would. How many elections that leaves time for is not modelled."),
     Statement("unclean-recovery KIP 164b",
               "A signal ends it; failures are named on standard error, and the exit status is zero only if all were "
               "elected.", rules=("recovery.zero-only-for-all", "recovery.online-is-success"),
@@ -137,17 +137,12 @@ UNCLEAN_RECOVERY: tuple[Statement, ...] = (
               reason="On a released cluster an unclean election stands for the designated one, which no release has."),
     Statement("unclean-recovery KIP 179-182",
               "Rejected: the controller asks for logs itself, by a strategy Balanced or Aggressive.",
-              rules=("recovery.deadline",), properties=("unclean-recovery run-can-end",),
-              variants=("recovery-waits-for-every-broker",),
-              reason="Aggressive chooses as the tool does, among who answers in time. Balanced waits for former "
-                     "members, however long: so does the variant, which never ends."),
+              reason="Neither strategy is modelled: no controller of the model asks a broker for its log."),
     Statement("unclean-recovery KIP 183", "Whatever becomes of the tool, the controller goes on.",
               rules=("recovery.controller-goes-on",), properties=("unclean-recovery eligible-leads-at-once",),
               variants=("recovery-run-blocks-elections",)),
     Statement("unclean-recovery KIP 8b", "The new leader makes others cut their logs.",
-              rules=("follower.truncates-to-common-epoch", "election.unclean.marks-recovering"),
-              properties=("unclean-recovery loss-is-marked",), variants=("unclean-without-recovering",),
-              reason="The loss is marked RECOVERING here; how followers cut their logs is the matter of "
-                     "`replication`."),
+              rules=("follower.truncates-to-common-epoch",), properties=("replication logs-match",),
+              variants=("kip101-epoch-lookup",)),
 )  # fmt: skip
 """All 37."""

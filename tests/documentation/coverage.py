@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from kraftcheck.ci.systems.shown import of_the_document, shown
 from kraftcheck.properties.coverage.statement import CHECKED, LEFT_OUT, MODELLED, Document, Statement
 from kraftcheck.properties.coverage.table import DOCUMENTS
 
@@ -20,8 +21,15 @@ reference pages list.
 | c | left out, for the reason that is given |
 
 The number behind a document's name is a line of its text. `kraftcheck where KIP-858 253` prints the statements of one
-line, with the rules that state them. A test holds that everything that is named here exists, and that each property of
-class b is refuted with a variant of its row.
+line, with the rules that state them. A test holds that everything that is named here exists.
+
+Of class b the column "refuted by" has each variant with the scope, its bounds, and the rules where these are not
+`fixed`; then each property that it refutes there, with the length of the shortest trace. Property and variant have a
+rule in common, one of the row's where the row has any. Tests find them again: a sample at each change, all at night.
+Where "the document" stands beside a variant, the variant is what the document says, and the property is what its words
+break; the last column counts the statements of which nothing else is known.
+
+What no system has is in [What the model does not have](../explanation/left-out.md).
 
 {totals}
 """
@@ -29,11 +37,14 @@ class b is refuted with a variant of its row.
 
 def page() -> str:
     """The text of the page."""
-    lines = ["| document | statements | a | b | c |", "|---|---|---|---|---|"]
+    lines = ["| document | statements | a | b | c | of b the document alone |", "|---|---|---|---|---|---|"]
     for document in DOCUMENTS:
         kinds = Counter(one.kind for one in document.statements)
         counts = " | ".join(str(kinds[kind]) for kind in (MODELLED, CHECKED, LEFT_OUT))
-        lines.append(f"| [{document.title}](#{_anchor(document.title)}) | {len(document.statements)} | {counts} |")
+        own = sum(_of_the_document(one) for one in document.statements)
+        lines.append(
+            f"| [{document.title}](#{_anchor(document.title)}) | {len(document.statements)} | {counts} | {own} |"
+        )
     parts = [line for document in DOCUMENTS for line in _part(document)]
     return "\n".join([HEAD.format(totals="\n".join(lines)), *parts])
 
@@ -44,6 +55,12 @@ def figures() -> str:
     told = f"{kinds.total()} statements: {kinds[MODELLED]} modelled, {kinds[CHECKED]} modelled and checked, "
     told += f"{kinds[LEFT_OUT]} left out for a reason"
     return told
+
+
+def _of_the_document(one: Statement) -> bool:
+    """Whether every variant that shows a row is what the documents say."""
+    pairs = shown(one) if one.kind == CHECKED else ()
+    return bool(pairs) and all(of_the_document(pair.seen.variant) for pair in pairs)
 
 
 def _anchor(name: str) -> str:
@@ -61,9 +78,23 @@ def _part(document: Document) -> Iterator[str]:
 def _row(name: str, one: Statement) -> str:
     cells = [
         one.id.removeprefix(f"{name} "), one.says, one.kind,
-        _code(*one.rules, *one.places), _code(*one.properties), _code(*one.variants), one.reason,
+        _code(*one.rules, *one.places), _code(*one.properties), _refuted(one), one.reason,
     ]  # fmt: skip
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def _refuted(one: Statement) -> str:
+    """The sightings of a row by variant and scope; beside a row of another class, its variants."""
+    if one.kind != CHECKED:
+        return _code(*one.variants)
+    found: dict[tuple[str, str], list[str]] = {}
+    for pair in shown(one):
+        claim = pair.claim.partition(" ")[2]
+        found.setdefault((pair.seen.variant, pair.place()), []).append(f"`{claim}` {pair.length}")
+    return "; ".join(
+        f"`{variant}`{' (the document)' if of_the_document(variant) else ''} in `{place}`: {', '.join(claims)}"
+        for (variant, place), claims in found.items()
+    )
 
 
 def _code(*names: str) -> str:

@@ -89,10 +89,15 @@ def test_a_line_of_a_document_finds_its_statements() -> None:
     """The rows of the coverage table at that line are shown with what they name, and their rules in full."""
     ran = kraftcheck("where", "unclean-recovery", "KIP", "144")
     assert ran.out.startswith("unclean-recovery KIP 143-144: modelled and checked\n")
-    assert "  variant   designated-election-without-broker-epoch" in ran.out
+    seen = "unclean-recovery loses-least in 7 steps, unclean-recovery tiny --disks 0 --faults 0 --replacements 1\n"
+    assert f"  variant   designated-election-without-broker-epoch: {seen}" in ran.out
     assert "\nrecovery.elected-as-it-answered\n" in ran.out
     told = json.loads(kraftcheck("where", "catalogue", "51", "--json", "-").out)
-    assert [(one["id"], one["class"]) for one in told["statements"]] == [("catalogue 51", "b")]
+    (row,) = told["statements"]
+    assert (row["id"], row["class"]) == ("catalogue 51", "b")
+    (pair,) = row["shown"]
+    assert (pair["property"], pair["scope"], pair["length"]) == ("unclean-recovery loses-least", "tiny", 7)
+    assert pair["bounds"] == {"replacements": 1, "faults": 0, "disks": 0}
 
 
 def test_a_line_without_a_statement_is_refused() -> None:

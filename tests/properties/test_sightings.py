@@ -1,0 +1,67 @@
+"""What is listed beside the matrix of defects is true: a variant refutes a property, which holds without it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import pytest
+from attrs import evolve
+
+from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.model.rules.ruleset import parse, variants
+from kraftcheck.properties.catalogue import find
+from kraftcheck.properties.defects.defect import Bug
+from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.defects.sightings import BESIDE, SEEN
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted
+from kraftcheck.solvers.search.explore import explore
+from tests.shared.samples import one_in
+
+
+def name_of(row: Bug) -> str:
+    """How a row is called in a test's name."""
+    return f"{row.system} {row.scope} {row.variant}"
+
+
+def judged(row: Bug, rules: str) -> Mapping[str, PropertyVerdict]:
+    """The verdicts of the properties that a row names, explored to the end."""
+    system = find(row.system)
+    at = system.setting(row.scope, row.bounds, parse(rules))
+    claims = tuple(claim for claim in system.properties(at) if claim.id in row.refutes)
+    assert {claim.id for claim in claims} == set(row.refutes)
+    program = trace(evolve(system, properties=lambda _: claims), at)
+    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    assert found.cut is None
+    return {verdict.claim: verdict for verdict in found.verdicts if verdict.claim in row.refutes}
+
+
+@pytest.mark.parametrize("row", one_in(13, BESIDE), ids=name_of)
+def test_a_sighting_is_seen(row: Bug) -> None:
+    """With the variant each named property breaks, with shortest traces of just these lengths."""
+    found = judged(row, row.rules)
+    assert {claim: (type(v.verdict), v.depth) for claim, v in found.items()} == {
+        claim: (Refuted, length) for claim, length in row.refutes.items()
+    }
+
+
+@pytest.mark.parametrize("row", one_in(13, BESIDE), ids=name_of)
+def test_without_the_variant_the_property_holds(row: Bug) -> None:
+    """In the same scope, by the rules beside the variant, every named property holds."""
+    assert {claim: type(v.verdict) for claim, v in judged(row, row.base).items()} == dict.fromkeys(row.refutes, Holds)
+
+
+@pytest.mark.parametrize("row", BESIDE, ids=name_of)
+def test_a_sighting_is_none_of_the_matrix(row: Bug) -> None:
+    """Its variant is known, and no row of the matrix shows the same there."""
+    assert {name.removeprefix("-") for name in row.variant.split("+")} <= set(variants())
+    alike = [bug for bug in BUGS if (bug.variant, bug.system, bug.scope) == (row.variant, row.system, row.scope)]
+    assert [bug for bug in alike if bug.bounds == row.bounds] == []
+
+
+def test_every_sighting_is_found_by_its_pair() -> None:
+    """The index has each row of both tables under each of its properties, and nothing else."""
+    listed = [(key, row) for key, rows in SEEN.items() for row in rows]
+    assert len(listed) == sum(len(row.refutes) for row in (*BUGS, *BESIDE))
+    assert all(key == (row.system, key[1], row.variant) and key[1] in row.refutes for key, row in listed)

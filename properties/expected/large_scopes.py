@@ -60,7 +60,7 @@ EXPECTED_LARGE: Mapping[tuple[str, str, str], Mapping[str, str]] = {
     ("directories", "medium", "kip"): {
         "leader-directory-online": "refuted 5",
         "failure-leads-away": "refuted 7",
-        "candidates-complete": "refuted 7",
+        "candidates-complete": "refuted 8",
         "isr-directory-online": "refuted 5",
         "no-copy-is-filled-over": "refuted 5",
         "fenced-until-settled": "refuted 4",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import hashlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,17 +41,21 @@ class OperatorRequest:
     def mutants(self) -> Sequence[SourceMutant]:
         """The mutants, in the order of the text."""
         every = source_mutants(LEFT)
-        if self.sample is None or self.sample >= len(every):
-            return every
-        drawn = sorted(random.Random(self.seed).sample(range(len(every)), self.sample))
-        return [every[number] for number in drawn]
+        drawn = frozenset(self.drawn([one.name for one in every]))
+        return [one for one in every if one.name in drawn]
+
+    def drawn(self, names: Sequence[str]) -> list[str]:
+        """The names that are drawn: a larger sample has the smaller one, and what else there is moves few."""
+        by_lot = sorted(names, key=lambda name: hashlib.sha256(f"{self.seed} {name}".encode()).digest())
+        return by_lot[: self.sample]
 
 
 def scores(request: OperatorRequest, chosen: Sequence[Subject], context: ExploreContext) -> list[SystemScore]:
     """The scores of subjects, one after another."""
     mutants, memory = request.mutants(), Outcomes(request.results, context.budget.max_states).memory()
     found = {one.name: context.judge(one, mutants, memory) for one in chosen}
-    return with_others([score(one.name, one.title(), found[one.name]) for one in chosen], found)
+    drawn = (request.sample or 0, request.seed if request.sample else 0)
+    return with_others([score(one.name, one.title(), found[one.name], *drawn) for one in chosen], found)
 
 
 def explain_operators(

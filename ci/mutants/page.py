@@ -28,6 +28,8 @@ writes the same page in a second:
 kraftcheck explain --from docs/reference/load-bearing.json --html table.html
 ```
 
+[Operator mutants](operator-mutants.md) change any expression, not only conditions, and have a score.
+
 ## Summary
 
 {summary}

@@ -60,6 +60,7 @@ class SystemScore:
         killed: by property, the mutants that it kills.
         lost: by goal, the mutants that lose it.
         alive: the others.
+        sample, seed: how many mutants of the model were drawn for it, and how; a sample of 0 is all.
     """
 
     system: str
@@ -72,6 +73,8 @@ class SystemScore:
     killed: Mapping[str, int]
     lost: Mapping[str, int]
     alive: tuple[Alive, ...] = field(factory=tuple)
+    sample: int = 0
+    seed: int = 0
 
     @property
     def mutants(self) -> int:
@@ -80,8 +83,8 @@ class SystemScore:
         return sum((*parts, *self.killed.values(), *self.lost.values()))
 
 
-def score(name: str, title: str, found: Campaign) -> SystemScore:
-    """The score of a campaign."""
+def score(name: str, title: str, found: Campaign, sample: int = 0, seed: int = 0) -> SystemScore:
+    """The score of a campaign; the arguments are as the attributes."""
     kinds = Counter(_kind(result) for _, result in found.outcomes)
     killed = Counter(result.by[0] for _, result in found.outcomes if isinstance(result, Killed))
     lost = Counter((*r.goals, *r.idle)[0] for _, r in found.outcomes if isinstance(r, GoalLost))
@@ -91,7 +94,7 @@ def score(name: str, title: str, found: Campaign) -> SystemScore:
     )  # fmt: skip
     return SystemScore(
         name, title, found.distinct, kinds["refused"], kinds["left"], kinds["same"], kinds["none"],
-        dict(sorted(killed.items())), dict(sorted(lost.items())), alive,
+        dict(sorted(killed.items())), dict(sorted(lost.items())), alive, sample, seed,
     )  # fmt: skip
 
 

@@ -35,6 +35,8 @@ property breaks first, and by how short a trace.
 * `undecided`: its states were more than the limit.
 
 The score is the part that is killed, here or elsewhere, of those that are killed, open or undecided.
+A row `of N drawn` is of the mutants that the system meets among N of the model's that were drawn by lot, whatever their
+system; a larger sample holds the smaller one.
 
 ## Operators
 
@@ -72,7 +74,7 @@ def table(scores: Sequence[SystemScore]) -> Iterator[str]:
     rows = [counted(one) for one in scores]
     for one, row in zip(scores, rows, strict=True):
         scope = one.title.split(" (")[0].partition(", ")[2]
-        yield _row(f"`{one.system}`, {scope}", row)
+        yield _row(f"`{one.system}`, {scope}" + (f", of {one.sample:,} drawn" if one.sample else ""), row)
     yield _row("all", sum(rows, Counter()))
 
 

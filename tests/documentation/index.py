@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.observed import SHOWN, observations
 from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.mutants.score import read as read_scores
+from kraftcheck.ci.mutants.score_page import counted, percent
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import PRESETS, RELEASES
 from kraftcheck.properties.catalogue import SYSTEMS
@@ -84,6 +87,11 @@ def _load_bearing() -> str:
     return f"{told['mutants']} mutants of the rules, {told['survives']} survive, each with its reason"
 
 
+def _operator_mutants() -> str:
+    every = sum(map(counted, read_scores(DOCS / "reference" / "operator-mutants.json")), Counter[str]())
+    return f"{every['mutants']:,} changes of the rules, {percent(every)} of those that count are noticed"
+
+
 def _live_findings() -> str:
     shown = [one for one in observations() if one.outcome == SHOWN]
     releases = len({one.release for one in shown})
@@ -98,6 +106,7 @@ FIGURES: Mapping[str, Callable[[], str]] = {
     "engine-mutants.md": lambda: f"{len(MUTANTS)} mutants of the engines, none survives",
     "live-findings.md": _live_findings,
     "load-bearing.md": _load_bearing,
+    "operator-mutants.md": _operator_mutants,
     "releases.md": lambda: f"{len(RELEASES)} releases, {len(columns())} rule sets",
     "scopes.md": _scopes,
     "verdicts.md": _verdicts,

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from kraftcheck.ci.mutants.page import page as load_bearing
 from kraftcheck.ci.mutants.parts import read_parts
+from kraftcheck.ci.mutants.score import read as read_scores
+from kraftcheck.ci.mutants.score_page import page as operator_mutants
 from kraftcheck.ci.prove import table
 from tests.documentation import commands, coverage, defects, findings, index, live, releases
 from tests.documentation.mistakes import page as mistakes
@@ -21,6 +23,9 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "releases.md": releases.page,
     DOCS / "reference" / "findings.md": findings.page,
     DOCS / "reference" / "load-bearing.md": lambda: load_bearing(read_parts(DOCS / "reference" / "load-bearing.json")),
+    DOCS / "reference" / "operator-mutants.md": lambda: operator_mutants(
+        read_scores(DOCS / "reference" / "operator-mutants.json")
+    ),
     DOCS / "reference" / "proofs.md": lambda: table.page(table.read_runs(DOCS / "reference" / "proofs.json")),
     DOCS / "reference" / "words.md": words.page,
     DOCS / "reference" / "README.md": index.reference,

@@ -113,7 +113,7 @@ def test_a_method_is_changed_on_its_class() -> None:
         ("partition.election:_last_known_electable", "all_of(c.isr.is_empty(), c.elr.is_empty(), "
          "c.last_known.size() == 1)", "all_of(c.isr.is_empty(), c.last_known.size() == 1)"),
         ("triggers.min_isr:effective_min_isr", "choose(factor < configured, factor, configured)", "configured"),
-        ("triggers.table:elect_unclean", "evolve(ordinary(p, permits), unclean=True)", "ordinary(p, permits)"),
+        ("triggers.table:elect_unclean", "evolve(ordinary(p, permits), unclean=allowed)", "ordinary(p, permits)"),
     ],
 )  # fmt: skip
 def test_what_people_thought_of_is_among_them(function: str, before: str, after: str) -> None:

@@ -97,12 +97,12 @@ def _registration_change_candidates(
     yield from _heartbeat_candidates(tail, broker)
 
 
-def _heartbeat_candidates(tail: BatchTail, broker: int) -> Iterator[Candidate]:
-    """One heartbeat that changes a broker's state, or goes on with its shutdown, and reports failed directories too."""
+def _heartbeat_candidates(tail: BatchTail, broker: int, least: int = 2) -> Iterator[Candidate]:
+    """One heartbeat that both changes a broker's state and reports failed directories."""
     changes = [r for r in tail.records if isinstance(r, BrokerRegistrationChangeRecord) and r.broker_id == broker]
     last = next((r for r in changes if not (r.fenced or r.in_controlled_shutdown or r.cordoned is not None)), None)
     registration = tail.controller.registration(broker)
-    if last is None or registration is None or len(changes) + registration.in_controlled_shutdown < 2:
+    if last is None or len(changes) < least or registration is None:
         return
     failed = tuple(d for d in registration.dirs if d not in (last.log_dirs or ()))
     for fence, stop in ((False, False), (True, False), (False, True)):
@@ -115,6 +115,16 @@ def _heartbeat_candidates(tail: BatchTail, broker: int) -> Iterator[Candidate]:
             "heartbeat",
             {"broker": broker, "failed": failed},
         )
+
+
+def hidden_heartbeat_candidates(tail: BatchTail) -> Iterator[Candidate]:
+    """A heartbeat that goes on with a controlled shutdown, of which no record tells, and reports failed directories."""
+    place = tail.run_length(PartitionChangeRecord)
+    record = tail.records[place] if place < len(tail.records) else None
+    if isinstance(record, BrokerRegistrationChangeRecord):
+        registration = tail.controller.registration(record.broker_id)
+        if registration is not None and registration.in_controlled_shutdown:
+            yield from _heartbeat_candidates(tail, record.broker_id, least=1)
 
 
 def _heartbeat_records(tail: BatchTail, request: HeartbeatRequest) -> Callable[[], tuple[LogRecord, ...]]:

@@ -21,7 +21,12 @@ from kraftcheck.model.controller.topics.growth import Growth, create_partitions
 from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.broker_guesses import BrokerRecord, broker_candidates, shutdown_candidates
+from kraftcheck.solvers.logs.explain.broker_guesses import (
+    BrokerRecord,
+    broker_candidates,
+    hidden_heartbeat_candidates,
+    shutdown_candidates,
+)
 from kraftcheck.solvers.logs.explain.config_guesses import config_candidates, feature_candidates
 from kraftcheck.solvers.logs.explain.guess import BatchTail, Candidate, granted_records
 from kraftcheck.solvers.logs.explain.part_guesses import part_candidates
@@ -58,9 +63,11 @@ def candidates(state: State, records: Sequence[ModelRecord], rules: RuleSet) -> 
 
 def hidden_candidates(state: State, records: Sequence[ModelRecord], rules: RuleSet) -> Iterator[Candidate]:
     """Events that may have written records that begin here, but do not show; see `candidates`."""
-    first = records[0]
+    tail = BatchTail(state.controller, state.levels, records, rules)
+    first = tail.first()
     if isinstance(first, PartitionChangeRecord):
         yield from hidden_change_candidates(state.controller, first, rules)
+        yield from hidden_heartbeat_candidates(tail)
 
 
 def _bootstrap(tail: BatchTail) -> Candidate:

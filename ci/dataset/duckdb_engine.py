@@ -19,7 +19,15 @@ from kraftcheck.ci.dataset.store.digests import check_files
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.successors import spec_of, successors
-from kraftcheck.ci.dataset.views import DUCKDB, LEVELS, SUCCESSORS, level_rows, states_sql, transitions_sql
+from kraftcheck.ci.dataset.views import (
+    DUCKDB,
+    LEVELS,
+    SUCCESSORS,
+    level_rows,
+    states_sql,
+    texts_sql,
+    transitions_sql,
+)
 from kraftcheck.ci.terminal.refusal import Refusal
 
 FUNCTIONS = (
@@ -85,28 +93,40 @@ class DuckDBEngine:
     _computes: bool = False
 
     def define(self) -> None:
-        """Define the views; from then on nothing outside the dataset's levels can be read.
+        """Define the views; before that all is locked but the dataset's levels.
 
         Raises:
-            Refusal: when the first level file, which tells the columns, is damaged.
+            Refusal: when a level file that tells the columns is damaged, or has others than the decoding table says.
         """
-        run = self.connection.execute
+        import duckdb
+
         self._prepare({level.depth for level in self.data.levels[:1]})
+        self.connection.execute("SET allowed_directories = ?", [[str(self._folder())]])
+        self._define("SET enable_external_access = false")
+        self._define("SET lock_configuration = true")
         for function in FUNCTIONS:
-            run(function)
-        names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in self._files())
-        run(
-            f"CREATE VIEW packed AS SELECT * FROM read_parquet([{names}], hive_partitioning = true, "
-            "hive_types = {'depth': INTEGER})"
-        )
-        run(f"CREATE VIEW states AS {states_sql(self.data, DUCKDB)}")
-        run(f"CREATE TABLE levels ({LEVELS})")
+            self._define(function)
+        names = texts_sql(map(str, self._files()))
+        packed = f"SELECT * FROM read_parquet([{names}], hive_partitioning = true, hive_types = {{'depth': INTEGER}})"
+        try:
+            self._define(f"CREATE VIEW packed AS {packed}")
+            self._define(f"CREATE VIEW states AS {states_sql(self.data.table, DUCKDB)}")
+        except duckdb.Error as error:
+            fault = "its level files do not have the columns of its run.json"
+            raise Refusal(f"{self.data.log.out}: {fault}: {_said(error)}") from error
+        self._define(f"CREATE TABLE levels ({LEVELS})")
         rows = level_rows(self.data)
         holes = ", ".join("?" * len(rows[0]))
         self.connection.executemany(f"INSERT INTO levels VALUES ({holes})", rows)
-        self.connection.execute("SET allowed_directories = ?", [[str(self._folder())]])
-        run("SET enable_external_access = false")
-        run("SET lock_configuration = true")
+
+    def _define(self, sql: str) -> None:
+        """Execute one statement: where a text held several, nothing of it runs.
+
+        Raises:
+            duckdb.Error: for what is no statement.
+        """
+        (statement,) = self.connection.extract_statements(sql)
+        self.connection.execute(statement)
 
     def close(self) -> None:
         """Close the connection."""
@@ -126,8 +146,7 @@ class DuckDBEngine:
             relation = self.connection.sql(question).limit(limit + 1)
             return Answer.of(relation.columns, relation.fetchall(), limit)
         except duckdb.Error as error:
-            message = " ".join(str(error).partition("\n\nLINE ")[0].split())
-            raise Refusal(f"the query: {message[:400]}") from error
+            raise Refusal(f"the query: {_said(error)}") from error
 
     def _question(self, sql: str) -> str:
         """The one question in the SQL.
@@ -150,12 +169,12 @@ class DuckDBEngine:
             return
         spec = spec_of(self.data)
         compute = successors(lambda: spec)
-        words = range(self.data.table["words"])
+        words = range(self.data.table.words)
         step = duckdb.struct_type({"instance": "INTEGER", **{f"v{i}": "BIGINT" for i in words}})
         types, result = ["BIGINT"] * len(words), duckdb.list_type(step)
         self.connection.create_function(SUCCESSORS, _of_columns(compute, len(words)), types, result, type="arrow")
         self._computes = True
-        self.connection.execute(f"CREATE VIEW transitions AS {transitions_sql(self.data, DUCKDB, 'unnest')}")
+        self._define(f"CREATE VIEW transitions AS {transitions_sql(self.data.table, DUCKDB, 'unnest')}")
 
     def _files(self) -> list[AnyPath]:
         """The level files that DuckDB reads."""
@@ -198,6 +217,11 @@ class DuckDBEngine:
             return set(every)
         chosen: list[Commit] = [every[depth] for (depth,) in rows]
         return {level.depth for level in chosen} if sum(len(level.files) for level in chosen) == said else set(every)
+
+
+def _said(error: Exception) -> str:
+    """What DuckDB says, without the line of SQL."""
+    return " ".join(str(error).partition("\n\nLINE ")[0].split())[:400]
 
 
 def _of_columns(compute: Callable[[Sequence[Any]], Any], count: int) -> Callable[..., Any]:

@@ -25,7 +25,7 @@ from kraftcheck.ci.terminal.prompt import typed_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, Trace
-from kraftcheck.solvers.reference.confirm import run
+from kraftcheck.solvers.reference.confirm import EngineDisagreement, run
 from kraftcheck.solvers.traces.render import lines
 
 if TYPE_CHECKING:
@@ -70,9 +70,12 @@ def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     """The shortest trace to the first row of a result, replayed on ints.
 
     Raises:
-        Refusal: when there is no row, or it does not say which state it is.
+        Refusal: when there is no row, it does not say which state it is, or the levels do not lead to it.
+        EngineDisagreement: when ints do not confirm the trace.
     """
     from kraftcheck.ci.dataset.search.origins import CommittedOrigins
+    from kraftcheck.ci.dataset.store.commits import REPAIR
+    from kraftcheck.ci.dataset.store.digests import damage_refused
     from kraftcheck.ci.dataset.store.places import StatePlace
 
     if not {"depth", "id"} <= set(columns):
@@ -81,12 +84,17 @@ def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]
         raise Refusal("--witness: the result has no row")
     row = dict(zip(columns, rows[0], strict=True))
     _, traced = data.traced()
-    origins = CommittedOrigins(data.log, data.commits, data.table["words"])
-    run_ = origins.run_to(StatePlace(int(row["depth"]), int(row["id"])))
+    depth, identity = row["depth"], row["id"]
+    if not isinstance(depth, int) or not isinstance(identity, int):
+        raise Refusal("--witness: depth and id of the first row are not those of a state")
+    with damage_refused():
+        run_ = CommittedOrigins(data.log, data.levels, data.table.words).run_to(StatePlace(depth, identity))
+    if not all(0 <= instance < traced.instances for instance in run_.instances):
+        raise Refusal(f"--witness: {data.log.out} names an action that the system does not have; {REPAIR}")
     first, steps = run(traced, run_.initial, run_.instances)
     end = steps[-1].state if steps else first
     if traced.layout.pack(end) != run_.end:
-        raise RuntimeError(f"the dataset says {run_.end} and ints reach {end}")
+        raise EngineDisagreement(f"the dataset says {run_.end} and ints reach {end}")
     return Trace(first, steps, "the row asked for", "sometimes")
 
 

@@ -105,8 +105,8 @@ class SparkEngine:
         from kraftcheck.ci.spark.errors import job_error
 
         check_question(self.session, sql)
-        register(self.session, self.data, computes="transitions" in sql.lower())
         try:
+            register(self.session, self.data, computes="transitions" in sql.lower())
             with for_sql(self.session, sum(level.rows for level in self.data.levels)):
                 frame = self.session.sql(sql)
                 rows = frame.limit(limit + 1).collect()
@@ -157,11 +157,11 @@ def register(session: Any, data: Dataset, *, computes: bool) -> None:
     for function in FUNCTIONS:
         session.sql(function)
     packed(session, data).createOrReplaceTempView("packed")
-    session.sql(states_sql(data, SPARK)).createOrReplaceTempView("states")
+    session.sql(states_sql(data.table, SPARK)).createOrReplaceTempView("states")
     session.createDataFrame(level_rows(data), LEVELS).createOrReplaceTempView("levels")
     if computes:
         _register_successors(session, data)
-        session.sql(transitions_sql(data, SPARK, "explode")).createOrReplaceTempView("transitions")
+        session.sql(transitions_sql(data.table, SPARK, "explode")).createOrReplaceTempView("transitions")
 
 
 def packed(session: Any, data: Dataset) -> Any:
@@ -176,11 +176,16 @@ def fetched(session: Any, data: Dataset) -> Any:
     """The committed rows of a dataset at a URL, which tasks of this package read: Spark needs nothing for it."""
     import pyarrow.parquet as pq
 
-    from kraftcheck.ci.dataset.store.levelfiles import source_of
+    from kraftcheck.ci.dataset.store.commits import REPAIR
+    from kraftcheck.ci.dataset.store.levelfiles import COLUMN, source_of
     from kraftcheck.ci.dataset.store.stores import place_of
 
     files = [str(path) for path in data.files()]
     columns = pq.read_schema(source_of(place_of(files[0])))
+    kinds = {"int32": "int", "int64": "bigint"}
+    for one in columns:  # they become text of a schema below
+        if not COLUMN.fullmatch(one.name) or str(one.type) not in kinds:
+            raise Refusal(f"{files[0]}: no level file has a column {one.name[:60]!a} of {one.type}; {REPAIR}")
 
     def read(batches: Any) -> Any:
         for batch in batches:
@@ -188,7 +193,6 @@ def fetched(session: Any, data: Dataset) -> Any:
                 with pq.ParquetFile(source_of(place_of(files[number])), page_checksum_verification=True) as source:
                     yield from source.iter_batches(1 << 16, columns=columns.names)
 
-    kinds = {"int32": "int", "int64": "bigint"}
     text = ", ".join(f"{one.name} {kinds[str(one.type)]}" for one in columns)
     return session.range(0, len(files), 1, len(files)).mapInArrow(read, text)
 
@@ -203,7 +207,7 @@ def _register_successors(session: Any, data: Dataset) -> None:
 
     handle = session.sparkContext.broadcast(spec_of(data))
     compute = successors(lambda: handle.value)
-    words = range(data.table["words"])
+    words = range(data.table.words)
     kind = f"array<struct<instance: int, {', '.join(f'v{i}: bigint' for i in words)}>>"
 
     columnwise: Any = lambda *columns: compute(columns)  # noqa: E731, its types are of Arrow

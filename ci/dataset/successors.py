@@ -24,8 +24,7 @@ def spec_of(data: Dataset) -> BlockSpec:
     Raises:
         Refusal: when the system is not the same any more.
     """
-    bits = int(data.of["buckets"]).bit_length() - 1
-    return block_spec(data.traced()[1], bits, ObjectCache(cache_folder()))
+    return block_spec(data.traced()[1], data.bucket_bits, ObjectCache(cache_folder()))
 
 
 def successors(shipped: Callable[[], BlockSpec]) -> Callable[[Sequence[Any]], Any]:

@@ -58,14 +58,13 @@ def sweep_command(
     data = Dataset.open(out)
     check_named(out, data.of["system"], system)
     chosen, traced = data.traced()
-    bits = int(data.of["buckets"]).bit_length() - 1
     request = SweepRequest(
         chosen.name, chosen.setting.scope, tuple(chosen.setting.bounds.items()), chosen.rules,
         tuple(claim.id for claim in traced.claims),
     )  # fmt: skip
-    words = [f"w{i}" for i in range(data.table["words"])]
+    words = [f"w{i}" for i in range(data.table.words)]
     with open_session(data, master, workers, conf) as (session, messages):
-        handle = session.sparkContext.broadcast(block_spec(traced, bits, ObjectCache(cache_folder())))
+        handle = session.sparkContext.broadcast(block_spec(traced, data.bucket_bits, ObjectCache(cache_folder())))
         rows = packed(session, data).select(*words)
         if fraction < 1:
             rows = rows.where(f"pmod(xxhash64({', '.join(words)}), {SHARES}) < {max(1, round(fraction * SHARES))}")

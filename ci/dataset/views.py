@@ -1,5 +1,6 @@
 """The SQL of the views of a dataset, for the engines that answer questions about it.
 
+Of the decoding table only numbers and names are read, names of a pattern, which one function quotes.
 The packed rows of the levels are a view `packed`: depth, id, parent, action, the words w0, w1, ... and the words of
 claims. `states` and `transitions` are made of it by expressions, so that an engine computes only the columns that
 a question names, and filters reach the files.
@@ -7,12 +8,13 @@ a question names, and filters reach the files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kraftcheck.ci.dataset.decoding import column_name
+from kraftcheck.ci.dataset.documents.run import DecodingTable, FieldColumn
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.solvers.blocks.tasks import CLAIMS_PER_WORD
 
@@ -25,105 +27,113 @@ LEVELS = (
 )
 
 
+def quoted(text: str, mark: str) -> str:
+    """A text in SQL between two marks, which are doubled in it.
+
+    All else in it means nothing: the names of a decoding table have no backslash, dollar or control character
+    (`kraftcheck.ci.dataset.documents.values.NAME`).
+    """
+    return mark + text.replace(mark, 2 * mark) + mark
+
+
 @frozen
 class Dialect:
     """Where the SQL of engines differs.
 
     Attributes:
-        quote: around a name.
+        mark: around a name.
         shift: a word shifted to the right.
         pick: one of a list of texts, by its place from 1 on.
     """
 
-    quote: str
+    mark: str
     shift: Callable[[str, int], str]
     pick: Callable[[Sequence[str], str], str]
 
     def name(self, name: str) -> str:
         """A column's name."""
-        return f"{self.quote}{name}{self.quote}"
+        return quoted(name, self.mark)
 
 
-def _texts(texts: Sequence[str]) -> str:
-    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+def texts_sql(texts: Iterable[str]) -> str:
+    """Texts one after the other."""
+    return ", ".join(quoted(text, "'") for text in texts)
 
 
-DUCKDB = Dialect('"', lambda word, by: f"({word} >> {by})", lambda texts, place: f"([{_texts(texts)}])[{place}]")
+DUCKDB = Dialect('"', lambda word, by: f"({word} >> {by})", lambda texts, place: f"([{texts_sql(texts)}])[{place}]")
 SPARK = Dialect(
     "`", lambda word, by: f"shiftright({word}, {by})",
-    lambda texts, place: f"element_at(array({_texts(texts)}), CAST({place} AS INT))",
+    lambda texts, place: f"element_at(array({texts_sql(texts)}), CAST({place} AS INT))",
 )  # fmt: skip
 
 
-def field_sql(field: Mapping[str, Any], to: Dialect, words: str = "w") -> str:
+def field_sql(field: FieldColumn, to: Dialect, words: str = "w") -> str:
     """A field's value as SQL over the packed words, computed only for rows and columns that a question asks for.
 
     A shift that keeps the sign is right: the mask drops the copies of the sign bit.
     """
-    if field.get("names"):
-        return to.pick(field["names"], field_sql({**field, "names": [], "lo": 1}, to, words))
-    if not field["bits"]:
-        value = str(field["lo"])
-        return f"({value} = 1)" if field["truth"] else value
-    raw = f"({to.shift(words + str(field['word']), field['shift'])} & {(1 << field['bits']) - 1})"
-    if field["truth"]:
+    if field.names:
+        return to.pick(field.names, field_sql(evolve(field, names=(), lo=1), to, words))
+    if not field.bits:
+        return f"({field.lo} = 1)" if field.truth else f"({field.lo})"
+    raw = f"({to.shift(f'{words}{field.word}', field.shift)} & {(1 << field.bits) - 1})"
+    if field.truth:
         return f"({raw} = 1)"
-    return f"({raw} + {field['lo']})" if field["lo"] else raw
+    return f"({raw} + {field.lo})" if field.lo else raw
 
 
-def fields_sql(data: Dataset, to: Dialect, prefix: str = "", words: str = "w") -> list[str]:
+def fields_sql(table: DecodingTable, to: Dialect, prefix: str = "", words: str = "w") -> list[str]:
     """Named columns of a packed state, `after_` and the like before their names."""
-    fields = data.table["fields"]
-    return [f"{field_sql(one, to, words)} AS {to.name(prefix + column_name(one['name']))}" for one in fields]
+    return [f"{field_sql(one, to, words)} AS {to.name(prefix + column_name(one.name))}" for one in table.fields]
 
 
-def action_sql(data: Dataset, to: Dialect, number: str) -> list[str]:
+def action_sql(table: DecodingTable, to: Dialect, number: str) -> list[str]:
     """Name and arguments of an action instance; null for initial states."""
-    actions = data.table["actions"]
-    arguments = [" ".join(f"{k}={v}" for k, v in action["arguments"].items()) for action in actions]
+    names = [action.name for action in table.actions]
+    arguments = [" ".join(f"{k}={v}" for k, v in action.arguments.items()) for action in table.actions]
     return [
         f"CASE WHEN {number} >= 0 THEN {to.pick(texts, f'{number} + 1')} END AS {name}"
-        for name, texts in (("action", [action["name"] for action in actions]), ("arguments", arguments))
+        for name, texts in (("action", names), ("arguments", arguments))
     ]
 
 
-def claims_sql(data: Dataset, to: Dialect) -> list[str]:
+def claims_sql(table: DecodingTable, to: Dialect) -> list[str]:
     """For each claim about states whether this state breaks (or shows) it."""
     columns = []
-    for number, claim in enumerate(data.table["claims"]):
-        verb = "breaks" if claim["kind"] == "always" else "shows"
-        name = claim["id"].replace("-", "_").replace(".", "_")
+    for number, claim in enumerate(table.claims):
+        verb = "breaks" if claim.kind == "always" else "shows"
+        name = claim.id.replace("-", "_").replace(".", "_")
         column = name if name.startswith("shows_") and verb == "shows" else f"{verb}_{name}"
         word, bit = divmod(number, CLAIMS_PER_WORD)
         columns.append(f"({to.shift(f'claims{word}', bit)} & 1) = 1 AS {to.name(column)}")
     return columns
 
 
-def states_sql(data: Dataset, to: Dialect) -> str:
+def states_sql(table: DecodingTable, to: Dialect) -> str:
     """The query behind `states`."""
-    columns = ["depth", "id", "parent", "action AS instance", *action_sql(data, to, "action")]
-    return f"SELECT {', '.join([*columns, *fields_sql(data, to), *claims_sql(data, to)])} FROM packed"
+    columns = ["depth", "id", "parent", "action AS instance", *action_sql(table, to, "action")]
+    return f"SELECT {', '.join([*columns, *fields_sql(table, to), *claims_sql(table, to)])} FROM packed"
 
 
-def transitions_sql(data: Dataset, to: Dialect, unnest: str) -> str:
+def transitions_sql(table: DecodingTable, to: Dialect, unnest: str) -> str:
     """The query behind `transitions`: fields of the state before are columns of what is unnested.
 
     So an engine can ask them of the states, before it computes a transition.
 
     Args:
-        data: the dataset.
+        table: the decoding table.
         to: the engine's SQL.
         unnest: the engine's function that makes rows of a list.
     """
-    words = range(data.table["words"])
-    before = [to.name(column_name(one["name"])) for one in data.table["fields"]]
+    words = range(table.words)
+    before = [to.name(column_name(one.name)) for one in table.fields]
     arguments = ", ".join(f"w{i}" for i in words)
-    columns = ["depth", "id", *fields_sql(data, to), f"{unnest}({SUCCESSORS}({arguments})) AS _step"]
+    columns = ["depth", "id", *fields_sql(table, to), f"{unnest}({SUCCESSORS}({arguments})) AS _step"]
     inner = f"SELECT {', '.join(columns)} FROM packed"
     taken = [f"_step.v{i} AS _v{i}" for i in words]
     middle = f"SELECT depth, id, _step.instance AS instance, {', '.join([*before, *taken])} FROM ({inner})"
-    after = fields_sql(data, to, "after_", "_v")
-    outer = ["depth", "id", "instance", *action_sql(data, to, "instance"), *before, *after]
+    after = fields_sql(table, to, "after_", "_v")
+    outer = ["depth", "id", "instance", *action_sql(table, to, "instance"), *before, *after]
     return f"SELECT {', '.join(outer)} FROM ({middle})"
 
 

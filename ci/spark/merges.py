@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kraftcheck.ci.dataset.search.compaction import MergeJob
+from kraftcheck.ci.dataset.search.compaction import MOST_BLOCKS, MergeJob
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.groups import BucketRange, Table, pack, unpack
 from kraftcheck.ci.dataset.store.runs import BLOCK, RunWriter, StoredRun
@@ -97,4 +97,4 @@ def merged_files(results: Iterable[Any], tasks: int) -> list[tuple[str, Table]]:
     told = sorted((json.loads(bytes(row.payload)) for row in results), key=lambda part: int(part["task"]))
     if [part["task"] for part in told] != list(range(tasks)):
         raise JobFailedError(f"a merge brought back {len(told)} results of {tasks} tasks; --resume goes on")
-    return [(part["file"], unpack(part["blocks"], BLOCK, 1)) for part in told if part["file"] is not None]
+    return [(part["file"], unpack(part["blocks"], BLOCK, 1, MOST_BLOCKS)) for part in told if part["file"] is not None]

@@ -15,6 +15,7 @@ from typing import Any
 
 from kraftcheck.ci.dataset.store.objects import AnyPath, on_disk
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.machine_code.regular import open_regular
 
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
@@ -130,7 +131,7 @@ def quiet_stderr(log: Path) -> Iterator[None]:
     """Redirect the standard error of processes that are started meanwhile to the log."""
     sys.stderr.flush()
     saved_stderr = os.dup(2)
-    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    handle = open_regular(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         os.dup2(handle, 2)
         yield

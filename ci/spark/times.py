@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import asdict, frozen
+
+from kraftcheck.solvers.machine_code.regular import open_regular
 
 NAME = "stages.jsonl"
 """Beside a run's levels; one line a job. It is a measurement: no verdict rests on it."""
@@ -51,7 +54,8 @@ class JobTimes:
 
     def append(self, folder: Path) -> None:
         """Write it down."""
-        with open(folder / NAME, "a", encoding="utf-8") as file:
+        handle = open_regular(folder / NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        with os.fdopen(handle, "a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(self)) + "\n")
 
 

@@ -13,12 +13,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from kraftcheck.ci.terminal.files import probe, umask, write
+from kraftcheck.ci.terminal.files import probe, read_bytes, umask, write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.urls import check_local
 
 MARK = ".kraftcheck"
 """The file that lists what a run wrote, one path a line."""
+
+MOST_MARK_BYTES = 1 << 24
 
 _FIRST = "kraftcheck wrote these files, and replaces this folder:"
 
@@ -102,12 +104,16 @@ def _check_ours(option: str, place: Path, target: Path) -> None:
     """Refuse a folder with files that no run wrote; an empty one is anybody's."""
     try:
         present = {str(path.relative_to(target)) for path in _files(target)}
-        lines = (target / MARK).read_text(encoding="utf-8").splitlines() if MARK in present else []
+        lines = _mark(target / MARK).splitlines() if MARK in present else []
     except (OSError, UnicodeDecodeError) as error:
         raise _refusal(option, place, f"it cannot be read ({error})") from error
     own = {MARK, *lines[1:]} if lines[:1] == [_FIRST] else set()
     if foreign := sorted(present - own):
         raise _refusal(option, place, f"it holds {foreign[0]}, which no run of kraftcheck wrote there")
+
+
+def _mark(path: Path) -> str:
+    return read_bytes(path, MOST_MARK_BYTES, follow=False).decode("utf-8")
 
 
 def _files(folder: Path) -> list[Path]:

@@ -28,7 +28,11 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o666, *, fol
     except OSError as error:
         said = {errno.ELOOP: LINK, errno.ENXIO: NO_FILE}.get(error.errno or 0)
         raise OSError(error.errno, said or error.strerror, str(path)) from error
-    kind = os.fstat(handle).st_mode
+    status = os.fstat(handle)
+    if flags & (os.O_WRONLY | os.O_RDWR) and status.st_nlink > 1 and not follow:
+        os.close(handle)
+        raise OSError(errno.EMLINK, "it is another file too, by a hard link", str(path))
+    kind = status.st_mode
     if not stat.S_ISREG(kind):
         os.close(handle)
         fault = (errno.EISDIR, os.strerror(errno.EISDIR)) if stat.S_ISDIR(kind) else (errno.EINVAL, NO_FILE)

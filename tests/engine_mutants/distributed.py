@@ -234,7 +234,7 @@ MANIFESTS = (
            "ci.dataset.store.sealed:read_sealed", "if seal is None or seal != digest(content):", "if seal is None:",
            edited(0, "counters")),
     Mutant("chain-unread", "A manifest that does not follow the one before it is believed.",
-           "ci.dataset.store.commits:CommitLog._read_levels", 'if document.get("previous") != seal:', "if False:",
+           "ci.dataset.store.commits:CommitLog._read_levels", 'if previous != seal:', "if False:",
            edited(1, "counters")),
     Mutant("expanded-unread", "A level that was made from a part of the one before it is believed.",
            "ci.dataset.store.manifests:check", "if level.expanded != before or", "if", COUNTED),
@@ -255,7 +255,7 @@ MANIFESTS = (
            "ci.dataset.store.commits:CommitLog.commit", "document, self.check_lease)", "document)",
            Killer(STOOD_STILL, (0,)), (DamagedLevelError,)),
     Mutant("half-manifest-kept", "Who takes over a run leaves the manifest that the driver before has not renamed.",
-           "ci.dataset.store.folders:remove_unnamed", "place.unlink(missing_ok=True)", "pass",
+           "ci.dataset.store.folders:remove_unnamed", "_unlink(name, top)", "pass",
            Killer(STOOD_STILL, (1,)), (DamagedLevelError,)),
 )  # fmt: skip
 

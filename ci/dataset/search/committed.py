@@ -22,6 +22,7 @@ from kraftcheck.ci.dataset.search.levels import LevelRunner
 from kraftcheck.ci.dataset.search.repair import repair
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity
+from kraftcheck.ci.dataset.store.digests import damage_refused
 from kraftcheck.ci.dataset.store.lease import lease_on
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath
@@ -92,10 +93,10 @@ def explore_committed(
         raise Refusal("--resume needs the --out of the run to go on with")
     if place.repair and not place.resume:
         raise Refusal("--repair mends the --out of an earlier run; give --resume too")
-    with _folder(place.out) as out, lease_on(out) as lease:
+    with _folder(place.out) as out, lease_on(out) as lease, damage_refused():
         log = CommitLog(out, lease)
         if place.resume and place.buckets is None and log.exists():
-            bits = _bucket_bits(int(log.read_run()["identity"].get("buckets", 1 << bits)))
+            bits = _bucket_bits(log.read_run().identity["buckets"])
         refuse_constraint(traced, engine.name)
         _open(log, identity(chosen, traced, bits), traced, resume=place.resume)
         start = time.monotonic()
@@ -143,7 +144,7 @@ def refuse_constraint(traced: Program, engine: str) -> None:
 
 def _open(log: CommitLog, of: Mapping[str, Any], traced: Program, *, resume: bool) -> None:
     if resume:
-        log.check_same(of)
+        log.check_same(of, decoding(traced))
     elif log.exists():
         raise Refusal(f"{log.out} holds an exploration already; --resume goes on with it, another --out begins anew")
     else:

@@ -9,29 +9,52 @@ level's manifest; one of anything else, or one that is damaged or lost, is dropp
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
 
+from kraftcheck.ci.dataset.documents.values import (
+    FILE_NAME,
+    SHA256,
+    Reader,
+    as_it_is,
+    listed,
+    matching,
+    read_fields,
+    whole,
+)
 from kraftcheck.ci.dataset.search.levels import TARGET_VISITED
 from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.folders import durable, remove_folder
+from kraftcheck.ci.dataset.store.folders import durable, remove_folder, remove_others
 from kraftcheck.ci.dataset.store.groups import Table, pack, unpack
 from kraftcheck.ci.dataset.store.job import Part
-from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.manifests import MOST_DEPTH, MOST_FILES, Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath, by_name
-from kraftcheck.ci.dataset.store.runs import BLOCK, StoredRun
+from kraftcheck.ci.dataset.store.runs import BLOCK, BLOCK_ROWS, StoredRun
 from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
 from kraftcheck.ci.dataset.store.sight import Sight
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
 
 MOST_PARTS = 8
 """Parts that a level reads, at most."""
 
 HERE_ROWS = 1 << 21
 """States that the driver merges itself, at most: Spark's scheduling would take longer."""
+
+MOST_BLOCKS = 1 << 22
+"""Blocks of a run, at most."""
+
+_DOCUMENT: Mapping[str, Reader[Any]] = {
+    "first": whole(0, MOST_DEPTH),
+    "last": whole(1, MOST_DEPTH),
+    "of": matching(SHA256),
+    "files": listed(matching(FILE_NAME), MOST_FILES),
+    "blocks": as_it_is,  # read with the table that it is
+    "bucket_bits": whole(0, MOST_BUCKET_BITS),
+}
 
 SMALLER = 2
 """How many times as many states the parts after one have, together, when it is merged with them."""
@@ -130,15 +153,29 @@ class Compaction:
         if not place.name.endswith(".json"):
             return None
         try:
-            document, _ = read_sealed(place, "")
-            first, last, files = document["first"], document["last"], tuple(document["files"])
-            if last > len(commits) or document["of"] != self.log.seal(last - 1):
+            (document, run), _ = read_sealed(place, "", self._run_of)
+            if run.last > len(commits) or document["of"] != self.log.seal(run.last - 1):
                 return None
-            blocks = unpack(document["blocks"], BLOCK, len(files))
-            run = StoredRun(str(self.folder), first, last, files, blocks, int(document["bucket_bits"]))
-        except (Refusal, KeyError, TypeError, ValueError):
+        except Refusal:
             return None
-        return run if run.rows == sum(level.rows for level in commits[first:last]) else None
+        return run if run.rows == sum(level.rows for level in commits[run.first : run.last]) else None
+
+    def _run_of(self, document: Any) -> tuple[dict[str, Any], StoredRun]:
+        """What the document of a run says.
+
+        Raises:
+            ValueError: for what is not as it is written.
+        """
+        values = read_fields(document, _DOCUMENT)
+        files, bits, blocks = values["files"], values["bucket_bits"], values["blocks"]
+        table = unpack(blocks, BLOCK, len(files), MOST_BLOCKS)
+        if values["first"] >= values["last"]:
+            raise ValueError("it is of no level")
+        if len(table) and int(table["bucket"].max()) >> bits:
+            raise ValueError(f"its table has a bucket whose number has more than {bits} bits")
+        if int(table["rows"].max(initial=0)) > BLOCK_ROWS:
+            raise ValueError(f"its table has a block of more than {BLOCK_ROWS:,} states")
+        return values, StoredRun(str(self.folder), values["first"], values["last"], files, table, bits)
 
     def parts(self, commits: Sequence[Commit], bits: int) -> tuple[Part, ...]:
         """The parts of the visited states of these levels, merged where that is due.
@@ -198,9 +235,7 @@ class Compaction:
                 self.runs.append(run)
         names = {name for run in self.runs for name in run.files}
         names |= {_document(run.first, run.last) for run in self.runs}
-        for place in by_name(self.folder.iterdir()):
-            if place.name not in names:
-                place.unlink(missing_ok=True)
+        remove_others(self.folder, names)
 
     def drop(self) -> None:
         """Remove all runs."""

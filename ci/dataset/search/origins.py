@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyarrow.parquet as pq
 from attrs import frozen
 
 from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.groups import BucketRange
-from kraftcheck.ci.dataset.store.levelfiles import NO_PARENT, DamagedLevelError, source_of
+from kraftcheck.ci.dataset.store.groups import BucketRange, RowGroup
+from kraftcheck.ci.dataset.store.levelfiles import NO_PARENT, DamagedLevelError, check_group, read_columns, row_groups
 from kraftcheck.ci.dataset.store.manifests import Commit
-from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
+from kraftcheck.ci.dataset.store.objects import AnyPath
+from kraftcheck.ci.dataset.store.places import PLACE_BITS, PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import ROW_BITS
 from kraftcheck.solvers.traces.path import PackedRun
 
@@ -45,22 +45,39 @@ class CommittedOrigins:
             DamagedLevelError: when the file does not have it.
         """
         depth, identity = at.depth, at.id
+        if not (0 <= depth < len(self.commits) and 0 <= identity < 1 << PLACE_BITS):
+            raise DamagedLevelError(f"{self.log.out}: no level {depth} has a state {identity}")
         bucket, number = identity >> ROW_BITS, identity & (1 << ROW_BITS) - 1
         groups = self.commits[depth].groups
         for group in groups.within(BucketRange(bucket, bucket + 1, groups.bits)):
             if number < group.rows:
                 file = self.log.folder(depth) / group.file
-                with pq.ParquetFile(source_of(file), page_checksum_verification=True) as source:
-                    table = source.read_row_group(group.group, use_threads=False).slice(group.first + number, 1)
-                values = table.to_pylist()[0]
+                values = self._values(file, group, number)
                 if values["id"] != identity or values["depth"] != depth:
                     raise DamagedLevelError(f"{file}: row {number} of bucket {bucket} is another state's")
+                if (values["parent"] == NO_PARENT) != (depth == 0):
+                    raise DamagedLevelError(f"{file}: row {number} of bucket {bucket} has no parent one level before")
                 state = tuple(values[f"w{i}"] & (1 << 64) - 1 for i in range(self.words))
                 return LevelRow(values["parent"], values["action"], state)
         raise DamagedLevelError(f"{self.log.manifest(depth)}: no row {number} in bucket {bucket}")
 
+    def _values(self, file: AnyPath, group: RowGroup, number: int) -> dict[str, int]:
+        """The numbers of a row of a group."""
+        names = ["depth", "id", "parent", "action", *(f"w{i}" for i in range(self.words))]
+        with row_groups(file) as source:
+            check_group(file, source, group.group, group.first + group.rows)
+            table = read_columns(file, source, [group.group], names).slice(group.first + number, 1)
+        values: dict[str, int] = table.to_pylist()[0]
+        if not all(isinstance(value, int) for value in values.values()):
+            raise DamagedLevelError(f"{file}: row {number} of a bucket has no numbers")
+        return values
+
     def run_to(self, at: StatePlace) -> PackedRun:
-        """How the state of a place is reached."""
+        """How the state of a place is reached.
+
+        Raises:
+            DamagedLevelError: when the levels do not lead to it.
+        """
         instances = []
         row = self.row(at)
         end = row.state

@@ -26,6 +26,7 @@ from kraftcheck.ci.dataset.search.levels import (
 )
 from kraftcheck.ci.dataset.search.origins import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.dataset import check_fit
 from kraftcheck.ci.dataset.store.digests import check_locally
 from kraftcheck.ci.dataset.store.groups import Groups
 from kraftcheck.ci.dataset.store.handover import Export, NativeStart
@@ -124,6 +125,7 @@ class DatasetRun:
             Refusal: when something committed was changed or lost.
         """
         self.commits = self.log.commits()
+        check_fit(self.log, self.commits, self.kernel.program)
         checked = check_locally(self.log, self.commits)
         self.log.sweep(self.commits)
         later = [level.depth for level in self.commits if level.engine != "native"]

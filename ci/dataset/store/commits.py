@@ -21,18 +21,18 @@ from typing import Any
 
 from attrs import frozen
 
+from kraftcheck.ci.dataset.documents.run import FORMAT, DecodingTable, RunDocument
 from kraftcheck.ci.dataset.store.folders import GONE, durable, move, remove_folder, remove_unnamed
 from kraftcheck.ci.dataset.store.job import StoredLevel
 from kraftcheck.ci.dataset.store.lease import Lease
 from kraftcheck.ci.dataset.store.manifests import Commit, check, check_sizes, content, parse, reason
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, by_name
-from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
+from kraftcheck.ci.dataset.store.sealed import read_sealed, seal_of, write_sealed
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.urls import check_local
 from kraftcheck.solvers.program.program import Program
 
-FORMAT = 5
 REPAIR = "restore it, or derive it again: explore --resume --repair"
 """The mend of what follows from the levels before it."""
 
@@ -83,7 +83,7 @@ class CommitLog:
         """Whether a run was begun here."""
         return self.run_file.exists()
 
-    def begin(self, of: Mapping[str, Any], table: Mapping[str, Any]) -> None:
+    def begin(self, of: Mapping[str, Any], table: DecodingTable) -> None:
         """Begin a run.
 
         Args:
@@ -91,7 +91,7 @@ class CommitLog:
             table: what a reader needs to decode its states.
 
         Raises:
-            Refusal: when the folder has levels of a run whose identity is lost.
+            Refusal: when the folder has levels of a run whose identity is lost, or a name is none that is read again.
         """
         self.check_lease()
         levels = self.out / "levels"
@@ -99,9 +99,9 @@ class CommitLog:
         if any(levels.iterdir()):
             raise Refusal(f"{self.run_file} is missing although {levels} is not empty; restore it, or remove {levels}")
         durable(self.out)
-        write_sealed(self.run_file, {"identity": of, "run": uuid.uuid4().hex, **table})
+        write_sealed(self.run_file, RunDocument.written(of, uuid.uuid4().hex, table))
 
-    def read_run(self) -> dict[str, Any]:
+    def read_run(self) -> RunDocument:
         """The identity and the decoding table.
 
         Raises:
@@ -109,7 +109,7 @@ class CommitLog:
         """
         return self._read_run()[0]
 
-    def _read_run(self) -> tuple[dict[str, Any], str]:
+    def _read_run(self) -> tuple[RunDocument, str]:
         """The content of run.json, and its digest."""
         if not isinstance(self.out, ObjectPath):
             check_local(self.out)
@@ -117,7 +117,8 @@ class CommitLog:
             raise Refusal(
                 f"{self.out} holds no exploration; run `kraftcheck explore SYSTEM --engine spark --out` first"
             )
-        return read_sealed(self.run_file, "restore it, or explore again into another --out", self._check_format)
+        mend = "restore it, or explore again into another --out"
+        return read_sealed(self.run_file, mend, RunDocument.of, self._check_format)
 
     def _check_format(self, document: Any) -> None:
         version = document.get("identity") if isinstance(document, dict) else None
@@ -128,13 +129,13 @@ class CommitLog:
                 "another --out"
             )
 
-    def check_same(self, of: Mapping[str, Any]) -> None:
-        """Refuse to go on with a run of something else.
+    def check_same(self, of: Mapping[str, Any], table: DecodingTable | None = None) -> None:
+        """Refuse to go on with a run of another identity, or of another decoding table, if one is given.
 
         Raises:
             Refusal: naming the first difference.
         """
-        before = self.read_run()["identity"]
+        before = (run := self.read_run()).identity
         for name in dict.fromkeys((*before, *of)):
             if before.get(name) != of.get(name):
                 before_text, now_text = _difference(before.get(name), of.get(name))
@@ -142,6 +143,8 @@ class CommitLog:
                     f"--resume: {self.out} was explored with {name} {before_text}, now it is {now_text}; "
                     "explore into another --out"
                 )
+        if table is not None and run.table != table:
+            raise Refusal(f"{self.run_file}: it decodes other states than the system's; explore into another --out")
 
     def commits(self) -> list[Commit]:
         """The committed levels, from depth 0, each checked against the one before and the sizes of its files.
@@ -179,14 +182,14 @@ class CommitLog:
         while self._follows(len(levels)):
             place = self.manifest(len(levels))
             mend = f"restore it, or give up this level and every later one: {REPAIR.partition(', or ')[2]}"
-            document, digest = read_sealed(place, mend)
-            if document.get("previous") != seal:
+            (level, previous), digest = read_sealed(place, mend, parse)
+            if previous != seal:
                 raise Refusal(f"{place}: it does not follow what is before it, or is another run's; {mend}")
             seal = digest
+            levels.append(level)
             try:
-                levels.append(parse(document))
                 check(levels, self.folder(len(levels) - 1))
-            except (KeyError, TypeError, ValueError, OSError) as error:
+            except (ValueError, OSError) as error:
                 raise Refusal(f"{place}: {reason(error)}; {mend}") from error
             yield levels[-1]
 
@@ -215,7 +218,7 @@ class CommitLog:
         document = content(level)
         before = self.manifest(level.depth - 1)
         mend = "explore again into another --out"
-        document["previous"] = (read_sealed(before, mend) if level.depth else self._read_run())[1]
+        document["previous"] = seal_of(before, mend) if level.depth else self._read_run()[1]
         if level.files:
             durable(self.folder(level.depth))
         durable(self.manifest(0).parent)
@@ -248,7 +251,7 @@ class CommitLog:
         Raises:
             Refusal: when it was changed or lost.
         """
-        return read_sealed(self.manifest(depth), REPAIR)[1]
+        return seal_of(self.manifest(depth), REPAIR)
 
     def check_lease(self) -> None:
         """Refuse to write here without being the driver.

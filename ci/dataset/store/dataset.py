@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
 
 from kraftcheck.ci.dataset.dataset_place import check_readable
-from kraftcheck.ci.dataset.store.commits import CommitLog, identity
+from kraftcheck.ci.dataset.decoding import decoding
+from kraftcheck.ci.dataset.documents.run import DecodingTable
+from kraftcheck.ci.dataset.store.commits import REPAIR, CommitLog, identity
 from kraftcheck.ci.dataset.store.digests import check_files, check_locally
+from kraftcheck.ci.dataset.store.folders import refuse_links
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.machine_code.frame import FramePlan
+from kraftcheck.solvers.machine_code.frame import NO_ACTION, FramePlan
 from kraftcheck.solvers.program.program import Program
 
 
@@ -33,7 +36,7 @@ class Dataset:
 
     log: CommitLog
     commits: tuple[Commit, ...]
-    table: Mapping[str, Any]
+    table: DecodingTable
     of: Mapping[str, Any]
     checked: bool
 
@@ -49,12 +52,13 @@ class Dataset:
             Refusal: when there is none, nothing is committed, or a file is not what was written.
         """
         check_readable(out)
+        refuse_links(out)
         log = CommitLog(out)
         run = log.read_run()
         commits = tuple(log.commits())
         if not commits:
             raise Refusal(f"{out} has no committed level yet; `kraftcheck explore ... --resume` goes on with it")
-        return cls(log, commits, run, run["identity"], verify and check_locally(log, commits))
+        return cls(log, commits, run.table, run.identity, verify and check_locally(log, commits))
 
     def check(self) -> None:
         """Compare all level files with their digests, in this process.
@@ -89,8 +93,14 @@ class Dataset:
         ids = [text.split(" ", 1)[1] for text in self.of["properties"]]
         chosen = subject(self.of["system"], self.of["scope"], bounds, self.of["rules"], ids) if ids else whole_subject
         traced = program(chosen)
-        self.log.check_same(identity(chosen, traced, int(self.of["buckets"]).bit_length() - 1))
+        self.log.check_same(identity(chosen, traced, self.bucket_bits), decoding(traced))
+        check_fit(self.log, self.commits, traced)
         return chosen, traced
+
+    @property
+    def bucket_bits(self) -> int:
+        """Of the number of a bucket of the first level."""
+        return int(self.of["buckets"]).bit_length() - 1
 
     def transitions(self, traced: Program) -> list[int]:
         """For each level the transitions that were taken to find it: those from the level before."""
@@ -105,3 +115,17 @@ class Dataset:
         for number, kind in enumerate(traced.kinds):
             counts[kind.action.name] = counts.get(kind.action.name, 0) + counters[plan.fired + number]
         return counts
+
+
+def check_fit(log: CommitLog, commits: Sequence[Commit], traced: Program) -> None:
+    """Refuse levels whose counters or claims no exploration of a program has, whatever their digests say.
+
+    Raises:
+        Refusal: naming the first manifest.
+    """
+    plan = FramePlan(traced)
+    for level in commits:
+        actions = [one.action for one in level.claims.values() if one.action != NO_ACTION]
+        has = len(level.counters), max(level.claims, default=0), max(actions, default=0)
+        if has[0] != plan.size or has[1] >= plan.claim_count or has[2] >= traced.instances:
+            raise Refusal(f"{log.manifest(level.depth)}: its counters or claims are another system's; {REPAIR}")

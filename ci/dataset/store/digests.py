@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from kraftcheck.ci.dataset.store.commits import REPAIR, CommitLog
-from kraftcheck.ci.dataset.store.levelfiles import LevelFile, verify
+from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, verify
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -47,3 +48,16 @@ def refuse_damage(results: Iterable[str | None]) -> None:
     damages = sorted(result for result in results if result is not None)
     if damages:
         raise Refusal(f"{damages[0]}; {REPAIR}")
+
+
+@contextlib.contextmanager
+def damage_refused() -> Iterator[None]:
+    """Meanwhile a level that is not what its manifest says is refused.
+
+    Raises:
+        Refusal: naming it.
+    """
+    try:
+        yield
+    except DamagedLevelError as error:
+        raise Refusal(f"{error}; {REPAIR}") from error

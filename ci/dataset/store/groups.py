@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -121,9 +121,11 @@ class Groups(Sequence[RowGroup]):
         """The groups of a table that was packed.
 
         Raises:
-            ValueError: when it is no such text, or names a file or a bucket that is not there.
+            ValueError: when it is no such text, or names a file or a bucket that is not there, or a bucket twice.
         """
-        table = unpack(text, PLACE, len(files))
+        table = unpack(text, PLACE, len(files), 1 << bits)
+        if len(np.unique(table["bucket"])) != len(table):
+            raise ValueError("its table has a bucket twice")
         if len(table) and int(table["bucket"].max()) >> bits:
             raise ValueError(f"its table has a bucket whose number has more than {bits} bits")
         return cls(tuple(files), table, bits)
@@ -135,18 +137,27 @@ def pack(table: Table) -> str:
     return base64.b64encode(zlib.compress(planes.tobytes())).decode()
 
 
-def unpack(text: str, kind: np.dtype[np.void], files: int) -> Table:
-    """The table that was packed, whose rows are of a kind and name one of so many files each.
+def unpack(text: Any, kind: np.dtype[np.void], files: int, most: int) -> Table:
+    """The table that was packed, whose rows, so many at most, are of a kind and name one of so many files each.
 
     Raises:
         ValueError: when it is no such text, or names a file that is not there.
     """
+    if not isinstance(text, str):
+        raise ValueError("its table is no text")
+    size, reader = most * kind.itemsize, zlib.decompressobj()
     try:
-        data = zlib.decompress(base64.b64decode(text, validate=True))
+        data = reader.decompress(base64.b64decode(text, validate=True), size + 1)
     except zlib.error as error:
         raise ValueError(f"its table cannot be read ({error})") from error
+    if len(data) > size or not reader.eof or reader.unused_data:
+        raise ValueError(f"its table has more than {most:,} rows, or is cut")
+    if len(data) % kind.itemsize:
+        raise ValueError("its table ends within a row")
     planes = np.frombuffer(data, np.uint8).reshape(kind.itemsize, -1)
     table: Table = np.ascontiguousarray(planes.T).view(kind).reshape(-1)
     if len(table) and int(table["file"].max()) >= files:
         raise ValueError("its table is of a file that it does not name")
+    if not table["rows"].all():
+        raise ValueError("its table has a row of no states")
     return table

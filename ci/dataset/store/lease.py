@@ -22,9 +22,11 @@ from typing import Any
 
 from attrs import frozen
 
+from kraftcheck.ci.dataset.store.folders import refuse_links
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentError
 from kraftcheck.ci.dataset.store.sight import Sight, names, owner_of
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.machine_code.regular import open_regular
 
 NAME = ".driver.lease"
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -71,10 +73,14 @@ def lease_on(folder: AnyPath) -> Iterator[Lease]:
         with _lease_of_objects(folder) as lease:
             yield lease
         return
+    refuse_links(folder)
     path = folder / NAME
     handle = _open_locked(path)
     try:
-        before = owner_of(os.pread(handle, 1 << 12, 0))
+        data = os.pread(handle, 1 << 12, 0)
+        before = owner_of(data)
+        if data and not before:
+            raise Refusal(f"{path} is no lease of a driver; remove it, or choose another --out")
         if before and not _same_machine(before):
             raise Refusal(
                 f"{folder} is {_owner_text(before)}, and its lock cannot be seen from here; "
@@ -193,7 +199,7 @@ def _started(pid: int) -> int | None:
 def _open_locked(path: Path) -> int:
     """The file, open and locked."""
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = _open(path)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -208,9 +214,23 @@ def _open_locked(path: Path) -> int:
         os.close(handle)  # its driver removed it meanwhile
 
 
+def _open(path: Path) -> int:
+    """The file, open.
+
+    Raises:
+        Refusal: for a link, or what is no file.
+    """
+    try:
+        return open_regular(path, os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        raise Refusal(
+            f"cannot write {path}: {error.strerror or error}; remove it, or choose another --out"
+        ) from error
+
+
 def _is(handle: int, path: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(handle), path.stat())
+        return os.path.samestat(os.fstat(handle), path.lstat())
     except FileNotFoundError:
         return False
 

@@ -8,16 +8,17 @@ its level names it, with its size, rows and digest.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
-import io
 import itertools
 import os
+import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +26,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
+from kraftcheck.ci.dataset.documents.values import FILE_NAME, SHA256, attribute, matching, whole
 from kraftcheck.ci.dataset.store.folders import durable
 from kraftcheck.ci.dataset.store.groups import RowGroup
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
+from kraftcheck.ci.dataset.store.objects import AnyPath, DigestingFile, ObjectPath, new_file, opened
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, Words
+from kraftcheck.solvers.machine_code.regular import open_regular
 
 COMPRESSION = "lz4"
 GROUP_ROWS = 1 << 13
@@ -37,6 +40,12 @@ GROUP_ROWS = 1 << 13
 
 PART_BYTES = 8 << 20
 """Bytes that are read at once to compute a digest; of a store each part is a request."""
+
+MOST_ROWS, MOST_BYTES = 1 << 40, 1 << 46
+"""Rows and bytes of a file, at most: sums over a dataset stay within 64 bits."""
+
+ROWS_OF_A_BYTE = 32
+"""Rows of 8 bytes that LZ4 makes a byte of, at most."""
 
 NO_PARENT = -1
 NO_ACTION = 0xFFFF
@@ -50,10 +59,15 @@ class DamagedLevelError(RuntimeError):
 class LevelFile:
     """A committed file: name below the level's folder, rows, bytes, SHA-256 of its bytes."""
 
-    name: str
-    rows: int
-    bytes: int
-    sha256: str
+    name: str = attribute(matching(FILE_NAME), "name")
+    rows: int = attribute(whole(1, MOST_ROWS), "rows")
+    bytes: int = attribute(whole(1, MOST_BYTES), "bytes")
+    sha256: str = attribute(matching(SHA256), "sha256")
+
+    def __attrs_post_init__(self) -> None:
+        """Its rows are no more than its bytes can tell, so that memory for them follows from the size of the file."""
+        if self.rows > ROWS_OF_A_BYTE * self.bytes:
+            raise ValueError(f"rows: {self.rows:,} are not in {self.bytes:,} bytes")
 
 
 def schema(words: int, claim_words: int) -> pa.Schema:
@@ -64,67 +78,8 @@ def schema(words: int, claim_words: int) -> pa.Schema:
     return pa.schema(columns)
 
 
-class DigestingFile:
-    """A file that hashes what is written to it."""
-
-    closed = False
-
-    def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = open(path, "xb")  # noqa: SIM115
-        self._digest = hashlib.sha256()
-        self.size = 0
-
-    def write(self, data: Any) -> int:
-        """Write and hash."""
-        view = memoryview(data)
-        self._digest.update(view)
-        self.size += view.nbytes
-        self._file.write(view)
-        return view.nbytes
-
-    def tell(self) -> int:
-        """Bytes written."""
-        return self.size
-
-    def flush(self) -> None:
-        """Hand over to the operating system."""
-        self._file.flush()
-
-    def close(self) -> None:
-        """Write through to the disk."""
-        if not self._file.closed:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-
-    def abandon(self) -> None:
-        """Close without writing through."""
-        self._file.close()
-
-    def hexdigest(self) -> str:
-        """The SHA-256 of all that was written."""
-        return self._digest.hexdigest()
-
-
-class _DigestingObject(DigestingFile):
-    """An object that hashes what is written to it; it is made at once when it is closed."""
-
-    def __init__(self, place: ObjectPath) -> None:
-        self._place, self._file = place, io.BytesIO()
-        self._digest = hashlib.sha256()
-        self.size = 0
-
-    def close(self) -> None:
-        """Make the object."""
-        if not self._file.closed:
-            self._file.seek(0)
-            self._place.put_new(self._file)
-            self._file.close()
-
-
-def new_file(place: AnyPath) -> DigestingFile:
-    """A file that is not there yet, and hashes what is written to it."""
-    return _DigestingObject(place) if isinstance(place, ObjectPath) else DigestingFile(place)
+COLUMN = re.compile(r"depth|id|parent|action|w[0-9]{1,2}|claims[0-9]{1,3}", re.ASCII)
+"""The name of a column of a level file."""
 
 
 @define
@@ -231,8 +186,56 @@ def footer(path: str) -> Any:
 
 
 def source_of(path: AnyPath) -> Any:
-    """A file as Arrow reads it."""
-    return pa.PythonFile(path.opened(), mode="r") if isinstance(path, ObjectPath) else path
+    """A file as Arrow reads it.
+
+    Raises:
+        OSError: for what is no regular file.
+    """
+    if isinstance(path, ObjectPath):
+        return pa.PythonFile(path.opened(), mode="r")
+    os.close(open_regular(path))
+    return path
+
+
+@contextlib.contextmanager
+def row_groups(path: AnyPath) -> Iterator[Any]:
+    """A file of states, open for its row groups.
+
+    Raises:
+        DamagedLevelError: when it cannot be read.
+    """
+    try:
+        with pq.ParquetFile(source_of(path), metadata=footer(str(path)), page_checksum_verification=True) as source:
+            yield source
+    except (OSError, pa.ArrowException) as error:
+        raise DamagedLevelError(f"{path}: {error}") from error
+
+
+def check_group(path: AnyPath, source: Any, number: int, rows: int) -> int:
+    """The rows of a row group, once it is there with so many rows at least, and as many bytes as its file can tell.
+
+    Raises:
+        DamagedLevelError: when it is not.
+    """
+    count: int = source.metadata.row_group(number).num_rows if number < source.metadata.num_row_groups else -1
+    size = path.size() if isinstance(path, ObjectPath) else os.stat(path).st_size
+    if not rows <= count <= ROWS_OF_A_BYTE * size:
+        raise DamagedLevelError(f"{path}: its row groups have other rows than its manifest says")
+    return count
+
+
+def read_columns(path: AnyPath, source: Any, numbers: Sequence[int], names: Sequence[str]) -> pa.Table:
+    """Columns of row groups, all of which are whole numbers.
+
+    Raises:
+        DamagedLevelError: when the file does not have them, or other ones.
+    """
+    columns = source.schema_arrow
+    for name in names:
+        kind = columns.field(name).type if name in columns.names else None
+        if kind not in (pa.int32(), pa.int64()):
+            raise DamagedLevelError(f"{path}: it has no column {name} of whole numbers")
+    return source.read_row_groups(numbers, columns=[*names], use_threads=False)
 
 
 def read_states(folder: AnyPath, groups: Iterable[RowGroup], words: int) -> Iterator[tuple[RowGroup, Words]]:
@@ -247,21 +250,18 @@ def read_states(folder: AnyPath, groups: Iterable[RowGroup], words: int) -> Iter
     names = [f"w{i}" for i in range(words)]
     for name, file_groups in by_file.items():
         path = folder / name
-        try:
-            source = pq.ParquetFile(source_of(path), metadata=footer(str(path)), page_checksum_verification=True)
-            with source:
-                numbers = list(dict.fromkeys(group.group for group in file_groups))
-                table = source.read_row_groups(numbers, columns=names, use_threads=False)
-                sizes = [source.metadata.row_group(number).num_rows for number in numbers]
-        except (OSError, pa.ArrowException) as error:
-            raise DamagedLevelError(f"{path}: {error}") from error
-        starts = dict(zip(numbers, itertools.accumulate(sizes, initial=0), strict=False))
-        size = dict(zip(numbers, sizes, strict=True))
-        if table.num_rows != sum(sizes) or any(g.first + g.rows > size[g.group] for g in file_groups):
+        needed: dict[int, int] = {}
+        for group in file_groups:
+            needed[group.group] = max(needed.get(group.group, 0), group.first + group.rows)
+        with row_groups(path) as source:
+            sizes = [check_group(path, source, number, rows) for number, rows in needed.items()]
+            table = read_columns(path, source, [*needed], names)
+        if table.num_rows != sum(sizes) or any(column.null_count for column in table.columns):
             raise DamagedLevelError(f"{path}: its row groups have other rows than its manifest says")
+        starts = dict(zip(needed, itertools.accumulate(sizes, initial=0), strict=False))
         states = np.empty((table.num_rows, words), dtype=np.uint64)
         for i in range(words):
-            states[:, i] = table.column(i).to_numpy().view(np.uint64)
+            states[:, i] = table.column(i).to_numpy().astype(np.int64, copy=False).view(np.uint64)
         for group in file_groups:
             at = starts[group.group] + group.first
             yield group, states[at : at + group.rows]
@@ -272,15 +272,16 @@ def verify(folder: AnyPath, file: LevelFile) -> str | None:
     path = folder / file.name
     digest, size = hashlib.sha256(), 0
     try:
-        with path.opened() if isinstance(path, ObjectPath) else open(path, "rb") as stream:
+        with opened(path) as stream:
             while data := stream.read(PART_BYTES):
                 digest.update(data)
                 size += len(data)
-        if size != file.bytes:
-            return f"{path}: {size:,} bytes instead of {file.bytes:,}"
-        if digest.hexdigest() != file.sha256:
-            return f"{path}: its bytes are not those that were committed (SHA-256 differs)"
-        rows = pq.read_metadata(source_of(path)).num_rows
+            if size != file.bytes:
+                return f"{path}: {size:,} bytes instead of {file.bytes:,}"
+            if digest.hexdigest() != file.sha256:
+                return f"{path}: its bytes are not those that were committed (SHA-256 differs)"
+            stream.seek(0)
+            rows = pq.read_metadata(pa.PythonFile(stream, mode="r")).num_rows
     except (OSError, pa.ArrowException) as error:
         return f"{path}: {error}"
     return None if rows == file.rows else f"{path}: {rows:,} rows instead of {file.rows:,}"

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import re
+import stat
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from attrs import asdict, evolve, field, frozen
 
+from kraftcheck.ci.dataset.documents.run import MOST_CLAIMS
+from kraftcheck.ci.dataset.documents.values import (
+    INT64,
+    SHA256,
+    Reader,
+    as_it_is,
+    listed,
+    mapped,
+    matching,
+    number,
+    one_of,
+    read_fields,
+    record,
+    shown,
+    whole,
+)
 from kraftcheck.ci.dataset.store.groups import Groups
-from kraftcheck.ci.dataset.store.levelfiles import LevelFile
+from kraftcheck.ci.dataset.store.levelfiles import NO_ACTION, LevelFile
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
-from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
+from kraftcheck.ci.dataset.store.places import PLACE_BITS, PlacedOccurrence, StatePlace
+from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
 
 
 @frozen
@@ -63,26 +82,53 @@ def content(level: Commit) -> dict[str, Any]:
     return document
 
 
-def parse(document: Mapping[str, Any]) -> Commit:
-    """A manifest's content as a commit.
+def parse(document: Any) -> tuple[Commit, str]:
+    """A manifest's content as a commit, and the digest of what is before it.
 
     Raises:
-        KeyError, TypeError, ValueError: for content of another form, or whose parts do not fit.
+        ValueError: naming the place of what is not as it is written, or whose parts do not fit.
     """
-    files = tuple(LevelFile(**file) for file in document["files"])
-    groups = Groups.unpacked([file.name for file in files], document["groups"], int(document["bucket_bits"]))
+    values = read_fields(document, _MANIFEST)
+    files, depth = values["files"], values["depth"]
+    names = [file.name for file in files]
+    if len(set(names)) < len(names):
+        raise ValueError("files: one of them is there twice")
+    groups = Groups.unpacked(names, values["groups"], values["bucket_bits"])
     rows = np.bincount(groups.table["file"], groups.table["rows"], len(files))
     if rows.tolist() != [file.rows for file in files]:
         raise ValueError("its groups and its files differ in rows")
-    claims = {
-        int(number): PlacedOccurrence(StatePlace(int(d), int(i)), int(a))
-        for number, (d, i, a) in document["claims"].items()
-    }
+    claims = {}
+    for claim, (level, identity, action) in values["claims"].items():
+        if level > depth:
+            raise ValueError(f"claims: {claim}: it occurred in level {level}")
+        claims[int(claim)] = PlacedOccurrence(StatePlace(level, identity), action)
     return Commit(
-        int(document["depth"]), files, groups, tuple(document["counters"]), claims, document["engine"],
-        document["cost"],
-        int(document["expanded"]),
-    )  # fmt: skip
+        depth, files, groups, values["counters"], claims, values["engine"], values["cost"], values["expanded"]
+    ), values["previous"]
+
+
+def _occurrence(value: Any) -> tuple[int, int, int]:
+    """Depth, id and action instance of the first occurrence of a claim."""
+    if not isinstance(value, list) or len(value) != len(_OCCURRENCE):
+        raise ValueError(f"takes a list of {len(_OCCURRENCE)}, not {shown(value)}")
+    depth, identity, action = (read(one) for read, one in zip(_OCCURRENCE, value, strict=True))
+    return depth, identity, action
+
+
+MOST_DEPTH, MOST_FILES, MOST_COUNTERS = 10**8, 1 << 16, 1 << 20
+_OCCURRENCE = (whole(0, MOST_DEPTH), whole(0, (1 << PLACE_BITS) - 1), whole(0, NO_ACTION))
+_MANIFEST: Mapping[str, Reader[Any]] = {
+    "depth": whole(0, MOST_DEPTH),
+    "files": listed(record(LevelFile), MOST_FILES),
+    "counters": listed(whole(*INT64), MOST_COUNTERS),
+    "claims": mapped(matching(re.compile("0|[1-9][0-9]{0,4}", re.ASCII)), _occurrence, MOST_CLAIMS),
+    "engine": one_of("native", "disk", "spark"),
+    "cost": mapped(matching(re.compile("[a-z_]{1,30}")), number, 1 << 6),
+    "expanded": whole(0, 1 << 56),
+    "groups": as_it_is,  # read with the table that it is
+    "bucket_bits": whole(0, MOST_BUCKET_BITS),
+    "previous": matching(SHA256),
+}
 
 
 def check(levels: Sequence[Commit], folder: AnyPath) -> None:
@@ -124,13 +170,12 @@ def _size(file: AnyPath, sizes: Mapping[str, int] | None) -> int:
     """The size of a file; of objects all of a folder are known."""
     if isinstance(file, ObjectPath):
         return file.size() if sizes is None or file.name not in sizes else sizes[file.name]
-    return file.stat().st_size
+    status = file.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError(f"{file} is no regular file")
+    return status.st_size
 
 
-def reason(error: Exception) -> str:
+def reason(error: ValueError | OSError) -> str:
     """The reason of an error, in a few words."""
-    if isinstance(error, KeyError):
-        return f"it has no {error}"
-    if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)

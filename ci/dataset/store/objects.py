@@ -6,15 +6,18 @@ that the store itself checks: that it is absent, or that it still is the one tha
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import IO, Any, Self, TypeAlias
+from typing import IO, Any, BinaryIO, Self, TypeAlias
 
 from attrs import evolve, frozen
+
+from kraftcheck.solvers.machine_code.regular import open_folder, open_regular
 
 
 def refusal(message: str) -> Exception:
@@ -196,3 +199,80 @@ def on_disk(place: AnyPath) -> Path:
 def by_name(places: Iterable[AnyPath]) -> list[AnyPath]:
     """Places in the order of their names."""
     return sorted(places, key=str)
+
+
+class DigestingFile:
+    """A new file that hashes what is written to it; no link leads elsewhere."""
+
+    closed = False
+
+    def __init__(self, path: Path) -> None:
+        folder = open_folder(path.parent)
+        try:
+            handle = os.open(path.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=folder)
+        finally:
+            os.close(folder)
+        self._file: BinaryIO = os.fdopen(handle, "wb")
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: Any) -> int:
+        """Write and hash."""
+        view = memoryview(data)
+        self._digest.update(view)
+        self.size += view.nbytes
+        self._file.write(view)
+        return view.nbytes
+
+    def tell(self) -> int:
+        """Bytes written."""
+        return self.size
+
+    def flush(self) -> None:
+        """Hand over to the operating system."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Write through to the disk."""
+        if not self._file.closed:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+
+    def abandon(self) -> None:
+        """Close without writing through."""
+        self._file.close()
+
+    def hexdigest(self) -> str:
+        """The SHA-256 of all that was written."""
+        return self._digest.hexdigest()
+
+
+class _DigestingObject(DigestingFile):
+    """An object that hashes what is written to it; it is made at once when it is closed."""
+
+    def __init__(self, place: ObjectPath) -> None:
+        self._place, self._file = place, io.BytesIO()
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def close(self) -> None:
+        """Make the object."""
+        if not self._file.closed:
+            self._file.seek(0)
+            self._place.put_new(self._file)
+            self._file.close()
+
+
+def new_file(place: AnyPath) -> DigestingFile:
+    """A file that is not there yet, and hashes what is written to it."""
+    return _DigestingObject(place) if isinstance(place, ObjectPath) else DigestingFile(place)
+
+
+def opened(place: AnyPath) -> IO[bytes] | ObjectReader:
+    """A file or an object, to be read in parts.
+
+    Raises:
+        OSError: for a link, or what is no file.
+    """
+    return place.opened() if isinstance(place, ObjectPath) else os.fdopen(open_regular(place), "rb", buffering=0)

@@ -20,8 +20,7 @@ from attrs import cmp_using, define, field, frozen
 
 from kraftcheck.ci.dataset.store.folders import durable
 from kraftcheck.ci.dataset.store.groups import BucketRange, Table
-from kraftcheck.ci.dataset.store.levelfiles import new_file
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, new_file, opened
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.tasks import Words
 
@@ -82,7 +81,7 @@ class StoredRun:
         for number in np.unique(blocks["file"]).tolist():
             path = place_of(self.folder) / self.files[number]
             try:
-                with path.opened() if isinstance(path, ObjectPath) else open(path, "rb", buffering=0) as stream:
+                with opened(path) as stream:
                     for together in _neighbours(blocks[blocks["file"] == number]):
                         yield from _read(path, stream, together, words)
             except OSError as error:

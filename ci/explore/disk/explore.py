@@ -14,13 +14,10 @@ from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.search.committed import Place, explore_committed
 from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.dataset.store.commits import REPAIR
 from kraftcheck.ci.dataset.store.digests import check_files
-from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.explore.disk.runner import DiskRunner, RoundProgress
 from kraftcheck.ci.spark.options import ClusterOptions
 from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
 from kraftcheck.solvers.program.program import Program
@@ -67,10 +64,7 @@ class DiskEngine:
             distinct, seconds = run.distinct + progress.new, time.monotonic() - start
             run.report(SearchProgress(progress.depth - 1, generated, distinct, left, seconds), None)
 
-        try:
-            yield DiskRunner(load_block_kernel(spec), self.threads, self.memory, report)
-        except DamagedLevelError as error:
-            raise Refusal(f"{error}; {REPAIR}") from error
+        yield DiskRunner(load_block_kernel(spec), self.threads, self.memory, report)
 
     def go_on(self, run: DatasetRun, runner: DiskRunner, checked: bool) -> None:
         """Expand what is left."""

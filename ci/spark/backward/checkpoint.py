@@ -12,7 +12,8 @@ from typing import Any
 
 from attrs import define, field, fields, frozen
 
-from kraftcheck.ci.dataset.store.folders import remove_folder
+from kraftcheck.ci.dataset.documents.values import as_it_is, listed, read_fields, whole
+from kraftcheck.ci.dataset.store.folders import remove_folder, remove_others
 from kraftcheck.ci.dataset.store.objects import AnyPath, by_name
 from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
 from kraftcheck.ci.spark.backward.files import check_written, file_of, is_whole
@@ -47,8 +48,20 @@ def document_of(rounds: int) -> str:
 
 
 def part_files(document: Any) -> PartFiles:
-    """The files of a part that a document names."""
-    return PartFiles(**{name: file_of(document.get(name)) for name in NAMES})
+    """The files of a part that a document names.
+
+    Raises:
+        ValueError: for what is not as it is written.
+    """
+    return PartFiles(**read_fields(document, dict.fromkeys(NAMES, file_of)))
+
+
+def _progress(document: Any) -> tuple[Any, Progress]:
+    """What a checkpoint belongs to, and what it says."""
+    counts = listed(listed(whole(0, 1 << 56), 1 << 16), 1 << 16)
+    readers = {"of": as_it_is, "rounds": whole(0, 1 << 40), "parts": listed(part_files, 1 << 16), "own": counts}
+    values = read_fields(document, readers)
+    return values["of"], Progress(values["rounds"], values["parts"], values["own"])
 
 
 @define
@@ -88,12 +101,11 @@ class BackwardLog:
     def _read(self, place: AnyPath) -> Progress | None:
         """What a document says; None where it or one of its files is not what was written, or of another search."""
         try:
-            document, _ = read_sealed(place, "")
+            (of, progress), _ = read_sealed(place, "", _progress)
         except Refusal:
             return None
-        if document.get("of") != self._of or place.name != document_of(document["rounds"]):
+        if of != self._of or place.name != document_of(progress.rounds):
             return None
-        progress = Progress(document["rounds"], tuple(map(part_files, document["parts"])), document["own"])
         return progress if all(is_whole(self.folder, file) for file in _files(progress)) else None
 
     def results(self, rows: Iterable[Any]) -> list[dict[str, Any]]:
@@ -121,9 +133,7 @@ class BackwardLog:
     def _sweep(self, progress: Progress) -> None:
         """Remove what the checkpoint does not name, such as files of lost attempts."""
         named = {document_of(progress.rounds), *(file.name for file in _files(progress) if file is not None)}
-        for path in by_name(self.folder.iterdir()):
-            if path.name not in named:
-                path.unlink(missing_ok=True)
+        remove_others(self.folder, named)
 
     def remove(self) -> None:
         """Forget the search."""

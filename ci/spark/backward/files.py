@@ -11,17 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import asdict, define, field, frozen
 
+from kraftcheck.ci.dataset.documents.values import optional, record
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import (
     COMPRESSION,
     DamagedLevelError,
-    DigestingFile,
     LevelFile,
-    new_file,
     source_of,
     verify,
 )
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
+from kraftcheck.ci.dataset.store.objects import AnyPath, DigestingFile, ObjectPath, new_file
 
 
 @frozen
@@ -119,8 +118,12 @@ def read_groups(folder: AnyPath, file: PartFile | None, *names: str) -> Iterator
 
 
 def file_of(document: Any) -> PartFile | None:
-    """The file that a document names."""
-    return None if document is None else PartFile(**document)
+    """The file that a document names.
+
+    Raises:
+        ValueError: for what is not as it is written.
+    """
+    return optional(record(PartFile))(document)
 
 
 def check_written(folder: AnyPath, file: PartFile | None) -> None:

@@ -126,7 +126,7 @@ class SparkBackward:
             JobFailedError: when a job fails on all attempts; finished rounds stay.
         """
         start = time.monotonic()
-        of = [self.log.read_run()["run"], self.cluster.spec.recovers, *([one.depth, one.rows] for one in self.commits)]
+        of = [self.log.read_run().run, self.cluster.spec.recovers, *([one.depth, one.rows] for one in self.commits)]
         progress = self._kept.read(of)
         self.resumed = None if progress is None else progress.rounds
         progress = self._listed(stop) if progress is None else progress

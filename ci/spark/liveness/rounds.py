@@ -7,6 +7,7 @@ one document, which is renamed into place.
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from attrs import asdict, define, field, frozen
 
+from kraftcheck.ci.dataset.documents.values import SHA256, as_it_is, mapped, matching, read_fields, whole
 from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
 from kraftcheck.ci.spark.session import on_this_disk
 from kraftcheck.ci.spark.written import written
@@ -56,6 +58,21 @@ class KeptRound:
             return False
 
 
+def _kept_rounds(document: Any) -> tuple[Any, dict[str, KeptRound]]:
+    """What a document of rounds belongs to, and what it says."""
+    values = read_fields(document, {"of": as_it_is, "rounds": mapped(_NAME, _kept_round, 1 << 20)})
+    return values["of"], values["rounds"]
+
+
+def _kept_round(document: Any) -> KeptRound:
+    digests = mapped(matching(_FILE), matching(SHA256), 1 << 16)
+    return KeptRound(**read_fields(document, {"count": whole(0, 1 << 56), "sha256": digests}))
+
+
+_NAME = matching(re.compile("[a-z0-9][a-z0-9_-]{0,99}", re.ASCII))
+_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}", re.ASCII)
+
+
 @define
 class RoundLog:
     """The rounds of a search.
@@ -84,11 +101,11 @@ class RoundLog:
     def __attrs_post_init__(self) -> None:
         """Read what there is, and drop what belongs to something else or is not what was written."""
         try:
-            document, _ = read_sealed(self.folder / DOCUMENT, "")
+            (of, kept), _ = read_sealed(self.folder / DOCUMENT, "", _kept_rounds)
         except Refusal:
-            document = {}
-        if document.get("of") == self.of:
-            self._kept = {name: KeptRound(**one) for name, one in document["rounds"].items()}
+            of, kept = None, {}
+        if of == self.of:
+            self._kept = kept
             if all(one.is_whole(self.folder / name) for name, one in self._kept.items()):
                 return
         self.remove()

@@ -87,7 +87,7 @@ class SparkLiveness:
         context, name = self.cluster.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
         context.setJobGroup(name, "liveness")
         claims_of = [f"{one.claim.kind} {one.claim.id}" for one in self.program.liveness.claims]
-        of = [self.log.read_run()["run"], claims_of, *([level.depth, level.rows] for level in self.commits)]
+        of = [self.log.read_run().run, claims_of, *([level.depth, level.rows] for level in self.commits)]
         folder = on_disk(self.log.out) / FOLDER
         self._log = RoundLog(self.cluster.session, folder, of, stop, self.report, self.log.check_lease)
         try:

@@ -15,6 +15,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.dataset.decoding import column_name
+from kraftcheck.ci.dataset.documents.run import FieldColumn
 from kraftcheck.ci.dataset.spark_engine import check_question
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.successors import successors
@@ -91,7 +92,7 @@ def test_transitions_of_states_of_several_words_are_all_that_fire(tmp_path: Path
     words = ("explore", "replication", "--scope", "tiny", "--rules", "fixed", "--quiet")
     told = kraftcheck(*words, "--engine", "disk", "--out", tmp_path / "out", "--json", "-").document()
     data = Dataset.open(tmp_path / "out")
-    assert data.table["words"] > 1
+    assert data.table.words > 1
     [[count]] = answers(tmp_path / "out", "SELECT count(*) FROM transitions", tmp_path / "a.json")
     assert count == told["states"]["generated"] - told["states"]["levels"][0]
 
@@ -277,6 +278,6 @@ def test_transitions_without_an_engine() -> None:
 def test_fields_decode_as_layouts_unpack(field: dict[str, Any], value: Any) -> None:
     """Constant, shifted, truth and named fields are decoded, those with the sign bit of their word too."""
     words = "(SELECT CAST(-7782220156096217084 AS BIGINT) AS w0, CAST(1 AS BIGINT) AS w1)"
-    sql = field_sql({"truth": False, "names": [], **field}, DUCKDB)
+    sql = field_sql(FieldColumn(**{"name": "f", "truth": False, "names": [], **field}), DUCKDB)
     assert duckdb.sql(f"SELECT {sql} FROM {words}").fetchall() == [(value,)]
     assert column_name("brokers[1].isr") == "brokers_1_isr"

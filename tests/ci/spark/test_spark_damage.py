@@ -50,7 +50,7 @@ def explored(place: Path) -> Whole:
         assert {level.engine for level in run.commits} == {"native", "spark"}
         made.append((run, runner))
     (run, runner), (other, _) = made
-    return Whole(run, runner, other.log.out, run.log.read_run()["identity"])
+    return Whole(run, runner, other.log.out, dict(run.log.read_run().identity))
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def answered(out: Path, whole: Whole) -> str:
         return "refused"
     assert data.checked
     assert list(data.commits) == whole.run.commits[: len(data.commits)]
-    assert data.table == whole.run.log.read_run()
+    assert data.table == whole.run.log.read_run().table
     assert data.complete == (len(data.commits) == len(whole.run.commits))
     return "whole" if data.complete else "incomplete"
 

@@ -1,0 +1,182 @@
+"""The content of run.json: what was explored, and the table by which its states are decoded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import asdict, fields, frozen
+
+from kraftcheck.ci.dataset.documents.values import (
+    INT64,
+    NAME,
+    SHA256,
+    TOKEN,
+    Reader,
+    as_it_is,
+    attribute,
+    boolean,
+    listed,
+    mapped,
+    matching,
+    one_of,
+    optional,
+    read_fields,
+    record,
+    text,
+    whole,
+)
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS
+
+FORMAT = 5
+MOST_FIELDS, MOST_CLAIMS, MOST_ACTIONS = 1 << 13, 1 << 12, 1 << 16
+MOST_BUCKETS = 1 << 16
+_BOUND = "bound "
+_CLAIM = re.compile(rf"[a-z]{{1,20}} {NAME.pattern}")
+
+
+@frozen
+class FieldColumn:
+    """A field of a state, as a column.
+
+    Attributes:
+        name: its path.
+        word, shift, bits: where it is packed.
+        lo: its smallest value.
+        truth: whether it is one.
+        names: of its values from the smallest on; none: they are numbers.
+    """
+
+    name: str = attribute(matching(), "name")
+    word: int = attribute(whole(0, MAX_WORDS - 1), "word")
+    shift: int = attribute(whole(0, WORD_BITS - 1), "shift")
+    bits: int = attribute(whole(0, WORD_BITS - 1), "bits")
+    lo: int = attribute(whole(*INT64), "lo")
+    truth: bool = attribute(boolean, "truth")
+    names: tuple[str, ...] = attribute(listed(matching(), MOST_ACTIONS), "names")
+
+    def __attrs_post_init__(self) -> None:
+        """It lies within one word, and its names are of its values."""
+        if self.shift + self.bits > WORD_BITS:
+            raise ValueError(f"bits: {self.bits} from {self.shift} on are not within a word")
+        if self.truth and (self.bits > 1 or self.names or self.lo not in (0, 1)):
+            raise ValueError("truth: it has other values than 0 and 1")
+        if len(self.names) > 1 << self.bits:
+            raise ValueError(f"names: {len(self.names)} of {1 << self.bits} values")
+
+
+@frozen
+class ActionRow:
+    """An action instance: name, and arguments by path."""
+
+    name: str = attribute(matching(), "name")
+    arguments: Mapping[str, int] = attribute(mapped(matching(), whole(*INT64), 1 << 8), "arguments")
+
+
+@frozen
+class ClaimColumn:
+    """A claim about states, as a column."""
+
+    id: str = attribute(matching(), "id")
+    kind: str = attribute(matching(re.compile("[a-z]{1,20}")), "kind")
+    sentence: str = attribute(text(4096), "sentence")
+
+
+@frozen
+class DecodingTable:
+    """The table by which packed states are decoded.
+
+    Attributes:
+        words: of a packed state.
+        fields: as columns.
+        actions: by number of the instance.
+        claims: about states, in the order of their bits.
+    """
+
+    words: int = attribute(whole(1, MAX_WORDS), "words")
+    fields: tuple[FieldColumn, ...] = attribute(listed(record(FieldColumn), MOST_FIELDS), "fields")
+    actions: tuple[ActionRow, ...] = attribute(listed(record(ActionRow), MOST_ACTIONS), "actions")
+    claims: tuple[ClaimColumn, ...] = attribute(listed(record(ClaimColumn), MOST_CLAIMS), "claims")
+
+    def __attrs_post_init__(self) -> None:
+        """No field is in a word that there is not."""
+        for one in self.fields:
+            if one.word >= self.words:
+                raise ValueError(f"fields: {one.name} is in word {one.word} of {self.words}")
+
+    def document(self) -> dict[str, Any]:
+        """For a file."""
+        return asdict(self)
+
+
+@frozen
+class RunDocument:
+    """The content of run.json.
+
+    Attributes:
+        identity: what was explored, by name.
+        run: drawn when it was begun; nobody else's.
+        table: the decoding table.
+    """
+
+    identity: Mapping[str, Any]
+    run: str
+    table: DecodingTable
+
+    @classmethod
+    def of(cls, document: Any) -> RunDocument:
+        """The content of a document.
+
+        Raises:
+            ValueError: naming the place of what is not as it is written.
+        """
+        table = dict.fromkeys((one.name for one in fields(DecodingTable)), as_it_is)
+        parts = read_fields(document, {"identity": _identity, "run": matching(TOKEN), **table})
+        return cls(parts.pop("identity"), parts.pop("run"), DecodingTable(**parts))
+
+
+    @classmethod
+    def written(cls, identity: Mapping[str, Any], run: str, table: DecodingTable) -> dict[str, Any]:
+        """The document that is read as this again.
+
+        Raises:
+            Refusal: for a name that would not be read.
+        """
+        document = {"identity": dict(identity), "run": run, **table.document()}
+        try:
+            cls.of(document)
+        except ValueError as error:
+            raise Refusal(f"{identity['system']}: a dataset does not take it: {error}; rename it") from error
+        return document
+
+
+def _identity(document: Any) -> dict[str, Any]:
+    """What was explored: names, a number for each bound, and what the program was."""
+    bounds = [word for word in document if word.startswith(_BOUND)] if isinstance(document, dict) else []
+    for word in bounds:
+        matching()(word)
+    values = read_fields(document, {**_IDENTITY, **dict.fromkeys(bounds, whole(*INT64))})
+    return {word: [*value] if isinstance(value, tuple) else value for word, value in values.items()}
+
+
+def _buckets(value: Any) -> int:
+    number = whole(2, MOST_BUCKETS)(value)
+    if number & (number - 1):
+        raise ValueError(f"takes a power of two, not {number}")
+    return number
+
+
+_LINES = listed(text(4096), MOST_FIELDS)
+_IDENTITY: Mapping[str, Reader[Any]] = {
+    "format": one_of(FORMAT),
+    "system": text(1000),
+    "scope": text(300),
+    "rules": optional(text(4096)),
+    "buckets": _buckets,
+    "properties": listed(matching(_CLAIM), MOST_CLAIMS),
+    "actions": _LINES,
+    "fields": _LINES,
+    "model (digest of the term graph)": matching(SHA256),
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,7 +25,10 @@ def spec_of(data: Dataset) -> BlockSpec:
     Raises:
         Refusal: when the system is not the same any more.
     """
-    return block_spec(data.traced()[1], data.bucket_bits, ObjectCache(cache_folder()))
+    cache = ObjectCache(cache_folder())
+    spec = block_spec(data.traced()[1], data.bucket_bits, cache)
+    sys.stderr.writelines(f"warning: {warning}\n" for warning in cache.warnings)
+    return spec
 
 
 def successors(shipped: Callable[[], BlockSpec]) -> Callable[[Sequence[Any]], Any]:

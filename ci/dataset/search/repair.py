@@ -112,6 +112,8 @@ def _by_job(run: DatasetRun, runner: LevelRunner, commits: Sequence[Commit], scr
     place = scratch / str(level.depth)
     targets = int(commits[-1].cost.get("sift_tasks", level.targets))
     bits = commits[-1].groups.bits
+    if not 1 <= targets <= 1 << bits:
+        raise Refusal(f"{run.log.manifest(level.depth)}: no job of {1 << bits} buckets had {targets} tasks")
     if runner.run(evolve(level, folder=str(place), targets=targets, bits=bits), run.stop) is None:
         raise JobFailedError(f"the repair of level {level.depth} was stopped; --resume --repair begins it anew")
     return by_name(place.glob("*.parquet"))

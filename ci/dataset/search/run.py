@@ -125,7 +125,7 @@ class DatasetRun:
             Refusal: when something committed was changed or lost.
         """
         self.commits = self.log.commits()
-        check_fit(self.log, self.commits, self.kernel.program)
+        check_fit(self.log, self.commits, self.kernel.program, self.blocks.spec.bucket_bits)
         checked = check_locally(self.log, self.commits)
         self.log.sweep(self.commits)
         later = [level.depth for level in self.commits if level.engine != "native"]

@@ -94,7 +94,7 @@ class Dataset:
         chosen = subject(self.of["system"], self.of["scope"], bounds, self.of["rules"], ids) if ids else whole_subject
         traced = program(chosen)
         self.log.check_same(identity(chosen, traced, self.bucket_bits), decoding(traced))
-        check_fit(self.log, self.commits, traced)
+        check_fit(self.log, self.commits, traced, self.bucket_bits)
         return chosen, traced
 
     @property
@@ -117,8 +117,13 @@ class Dataset:
         return counts
 
 
-def check_fit(log: CommitLog, commits: Sequence[Commit], traced: Program) -> None:
-    """Refuse levels whose counters or claims no exploration of a program has, whatever their digests say.
+def check_fit(log: CommitLog, commits: Sequence[Commit], traced: Program, bits: int) -> None:
+    """Refuse levels whose counters, claims or buckets no exploration of a program has, whatever their digests say.
+
+    Args:
+        log, commits: the run.
+        traced: the program.
+        bits: of the number of a bucket of the first level; a later one may have more.
 
     Raises:
         Refusal: naming the first manifest.
@@ -127,5 +132,5 @@ def check_fit(log: CommitLog, commits: Sequence[Commit], traced: Program) -> Non
     for level in commits:
         actions = [one.action for one in level.claims.values() if one.action != NO_ACTION]
         has = len(level.counters), max(level.claims, default=0), max(actions, default=0)
-        if has[0] != plan.size or has[1] >= plan.claim_count or has[2] >= traced.instances:
-            raise Refusal(f"{log.manifest(level.depth)}: its counters or claims are another system's; {REPAIR}")
+        if has[0] != plan.size or has[1] >= plan.claim_count or has[2] >= traced.instances or level.groups.bits < bits:
+            raise Refusal(f"{log.manifest(level.depth)}: its counters, claims or buckets are another run's; {REPAIR}")

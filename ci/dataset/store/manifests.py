@@ -88,7 +88,7 @@ def parse(document: Any) -> tuple[Commit, str]:
     Raises:
         ValueError: naming the place of what is not as it is written, or whose parts do not fit.
     """
-    values = read_fields(document, _MANIFEST)
+    values = read_fields(document, _MANIFEST, more=True)
     files, depth = values["files"], values["depth"]
     names = [file.name for file in files]
     if len(set(names)) < len(names):
@@ -145,6 +145,8 @@ def check(levels: Sequence[Commit], folder: AnyPath) -> None:
     level = levels[-1]
     if level.depth != len(levels) - 1:
         raise ValueError(f"it is of depth {level.depth}")
+    if level.depth == 0 and level.last:
+        raise ValueError("it has no initial state")
     before = levels[-2].rows if len(levels) > 1 else 0
     if level.expanded != before or (len(levels) > 1 and levels[-2].last):
         raise ValueError(f"{level.expanded:,} of {before:,} states of the level before were expanded")

@@ -53,7 +53,9 @@ def part_files(document: Any) -> PartFiles:
     Raises:
         ValueError: for what is not as it is written.
     """
-    return PartFiles(**read_fields(document, dict.fromkeys(NAMES, file_of)))
+    if not isinstance(document, dict):
+        raise ValueError("a part is no object")
+    return PartFiles(**{name: file_of(document.get(name)) for name in NAMES})
 
 
 def _progress(document: Any) -> tuple[Any, Progress]:

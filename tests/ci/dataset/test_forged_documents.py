@@ -27,7 +27,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 CHECKPOINT = {"of": [1], "rounds": 2, "parts": [], "own": [[1, 2, 3]]}
 FILE = {"name": "/etc/passwd", "rows": 1, "bytes": 9, "sha256": "0" * 64}
 FORGED: list[dict[str, Any]] = [
-    {"rounds": -1}, {"rounds": "2"}, {"rounds": None}, {"parts": 3}, {"parts": [3]}, {"parts": [{}]}, {"own": [["a"]]},
+    {"rounds": -1}, {"rounds": "2"}, {"rounds": None}, {"parts": 3}, {"parts": [3]}, {"own": [["a"]]},
     {"parts": [{"arcs": FILE, "marks": None, "leaves": None, "risen": None}]}, {"more": 1},
 ]  # fmt: skip
 

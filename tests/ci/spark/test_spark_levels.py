@@ -183,11 +183,12 @@ def test_another_model_or_scope_does_not_resume(other: tuple[System, str], named
 def test_a_part_of_the_properties_is_named_as_such(tmp_path: Path) -> None:
     """A run is resumed with its properties: of fewer, more and others the refusal says what they are."""
     log = explored(program_of(toys.HASTY, "3"), tmp_path, max_depth=1).log
-    of = {**log.read_run()["identity"], "properties": ["always a", "always b", "always c", "always d", "always e"]}
+    run = log.read_run()
+    of = {**run.identity, "properties": ["always a", "always b", "always c", "always d", "always e"]}
     log = evolve(log, out=tmp_path / "more")
     (tmp_path / "more").mkdir()
     with lease_on(log.out) as lease:
-        evolve(log, lease=lease).begin(of, {})
+        evolve(log, lease=lease).begin(of, run.table)
     for properties, said in (
         (["always e"], "there were 5, now it is only 1 of them, without always a, always b, always c and 1 more;"),
         ([*of["properties"], "always f"], "there were 5, now it is those and always f;"),

@@ -20,10 +20,9 @@ from typing import Protocol
 
 from attrs import frozen
 
-from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.terms import Term, Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, apply, choose, concrete, none_of, word
+from kraftcheck.model.language.words import NO_LEADER, all_of, apply, bit_of, choose, concrete, largest, none_of, word
 
 
 class Brokers(Protocol):
@@ -94,8 +93,19 @@ class BrokerSet:
         """The set of these ids, none by default; raises ValueError for one that no mask holds."""
         mask = 0
         for b in ids:
-            mask |= 1 << _of_a_mask(b)
+            mask |= 1 << bit_of(b)
         return cls(mask)
+
+    def __eq__(self, other: object) -> Truth:  # type: ignore[override]
+        """Whether another set has the same members; what is no set of this class is another thing."""
+        return self.mask == other.mask if isinstance(other, BrokerSet) else NotImplemented
+
+    def __ne__(self, other: object) -> Truth:  # type: ignore[override]
+        """Whether another set has other members."""
+        return self.mask != other.mask if isinstance(other, BrokerSet) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((BrokerSet, self.mask))
 
     def __iter__(self) -> Iterator[int]:
         """The members in ascending order; concrete masks only."""
@@ -123,8 +133,8 @@ class BrokerSet:
         return BrokerSet(self.mask | mask_of(other))
 
     def just(self, broker: Word) -> BrokerSet:
-        """See `Brokers.just`; NO_LEADER gives the empty set."""
-        return BrokerSet(apply("single", broker))
+        """See `Brokers.just`; NO_LEADER gives the empty set; raises ValueError for one that no mask holds."""
+        return BrokerSet(apply("single", bit_of(broker)))
 
     def none(self) -> BrokerSet:
         """See `Brokers.none`."""
@@ -173,7 +183,7 @@ class Replicas:
         """The list with these ids in order, padded to `capacity` slots; raises ValueError when they do not fit."""
         filled = tuple(ids)
         if len(filled) > capacity:
-            raise ValueError(f"{len(filled)} brokers in {capacity} slots")
+            raise ValueError(f"{len(filled)} numbers in {capacity} slots")
         return cls(filled + (NO_LEADER,) * (capacity - len(filled)))
 
     @property
@@ -181,7 +191,7 @@ class Replicas:
         """The members as a bit mask."""
         mask: Word = 0
         for slot in self.slots:
-            mask = mask | apply("single", _of_a_mask(slot))
+            mask = mask | apply("single", bit_of(slot))
         return mask
 
     def __iter__(self) -> Iterator[int]:
@@ -216,7 +226,7 @@ class Replicas:
         mask = mask_of(other)
         new = BrokerSet(mask).minus(self)
         order: Iterable[Word] = other.slots if isinstance(other, Replicas) else range(largest(mask).bit_length())
-        self._check_room((*self.slots, *order))
+        self._check_room((*self.slots, *order), mask)
         members = [(slot, slot != NO_LEADER) for slot in self.slots]
         return self._compact(members + [(b, new.has(b)) for b in order])
 
@@ -248,7 +258,7 @@ class Replicas:
     def same(self, other: Brokers) -> Truth:
         """Equality as lists: order counts, vacant slots do not."""
         if not isinstance(other, Replicas):
-            raise TypeError(f"ordered replicas are compared with {described(other)}")
+            raise TypeError(f"ordered lists are compared with {described(other)}")
         slots = itertools.zip_longest(self.slots, other.slots, fillvalue=NO_LEADER)
         return all_of(*(a == b for a, b in slots))
 
@@ -264,13 +274,13 @@ class Replicas:
             result = choose(chosen.has(slot), slot, result)
         return result
 
-    def _check_room(self, words: Sequence[Word]) -> None:
-        """Refuse words of which more may be distinct brokers than there are slots."""
-        graph = next((word.graph for word in words if isinstance(word, Term)), None)
+    def _check_room(self, words: Sequence[Word], mask: Word) -> None:
+        """Refuse words, or members of a mask, of which more may be distinct brokers than there are slots."""
+        graph = next((word.graph for word in (*words, mask) if isinstance(word, Term)), None)
         brokers = [word for word in words if largest(word) >= 0]
         most = min(len(brokers), max(map(largest, brokers), default=-1) + 1)
         if graph is not None and most > len(self.slots):
-            raise graph.refusal(f"{most} brokers may be members of a list of {len(self.slots)} slots; give it {most}")
+            raise graph.refusal(f"{most} numbers may be members of a list of {len(self.slots)} slots; give it {most}")
 
     def _compact(self, candidates: list[tuple[Word, Truth]]) -> Replicas:
         """The wanted candidates in order, moved to the front of the slots."""
@@ -280,21 +290,5 @@ class Replicas:
             slots = [choose(all_of(chosen_, slots_taken == position), value, old) for position, old in enumerate(slots)]
             slots_taken = slots_taken + word(chosen_)
         if not isinstance(slots_taken, Term) and slots_taken > len(slots):
-            raise ValueError(f"{slots_taken} brokers in {len(slots)} slots")
+            raise ValueError(f"{slots_taken} numbers in {len(slots)} slots")
         return Replicas(tuple(slots))
-
-
-def largest(value: Word) -> int:
-    """The largest value that a word may have."""
-    return value.hi if isinstance(value, Term) else value
-
-
-def _of_a_mask(broker: Word) -> Word:
-    """The id of a broker, which a mask has a bit for.
-
-    Raises:
-        ValueError: when it has none.
-    """
-    if largest(broker) >= MASK_BITS:
-        raise ValueError(f"broker {largest(broker)} in a set: ids are 0..{MASK_BITS - 1}")
-    return broker

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from kraftcheck.model.language.brokersets import Brokers, Replicas, largest
+from kraftcheck.model.language.brokersets import Brokers, Replicas
 from kraftcheck.model.language.collections.hashorder import SMALLEST_TABLE, hash_order
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, any_of, apply, choose, concrete
+from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, any_of, apply, choose, concrete, largest
 
 
 @frozen

@@ -136,7 +136,7 @@ def subset_of(count: int, *, cap: str = "") -> Any:
         LayoutError: for more brokers than a mask has bits for.
     """
     if not 0 <= count <= MASK_BITS:
-        raise LayoutError(f"subset_of({count}): sets have 0..{MASK_BITS} brokers")
+        raise LayoutError(f"subset_of({count}): sets have 0..{MASK_BITS} members")
     return Range(0, (1 << count) - 1, cap=cap)
 
 

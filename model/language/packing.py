@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from kraftcheck.model.language.collections.names import clash, class_of, enum_of
 from kraftcheck.model.language.initially import Anything, Filled
 from kraftcheck.model.language.layout import (
     DOMAINS,
@@ -132,6 +133,8 @@ class Layout:
         kind = bool if isinstance(domain, Flag) else int
         if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
             raise LayoutError(f"{self.name(path)} is {value!r}, not {'a truth' if kind is bool else 'an int'}")
+        if reason := clash(enum_of(domain), class_of(value)):
+            raise LayoutError(f"{self.name(path)} is {value!r}: {reason}")
         if not domain.lo <= value <= domain.hi:
             raise DomainError(f"{self.name(path)} = {value} is outside its domain {domain.lo}..{domain.hi}")
 

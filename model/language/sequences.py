@@ -126,7 +126,7 @@ def _extreme_place(graph: Graph, op: str, lo: int, claim: Places, limit: Word) -
     bound, body = _bound(graph, claim)
     if graph.binders:
         function = "first_place" if op == "least" else "last_place"
-        raise graph.refusal(f"{function}() within every() or some()")
+        raise graph.refusal(f"{function}() of any number within each() or some(); ask for it before")
     return graph.intern(op, (bound, graph.lift(body), graph.lift(limit)), 0, lo, bound.hi, False)
 
 
@@ -167,7 +167,9 @@ def above(graph: Graph, claim: Places) -> Word:
 def _single_word(graph: Graph, op: str, lo: int, claim: tuple[Term, Truth], *more: Word) -> Word:
     bound, body = claim
     if graph.binders:
-        raise graph.refusal(f"{op}() within every() or some()")
+        asked = "a first or smallest member" if op == "least_by" else "ascending()"
+        raise graph.refusal(f"{asked} of any number within each() or some(); ask for it before"
+                            " where it does not depend on the member")
     if body is False:
         return lo
     return graph.intern(op, (bound, graph.lift(body), *map(graph.lift, more)), 0, lo, bound.hi, False)

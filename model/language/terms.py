@@ -15,6 +15,7 @@ from attrs import define, field
 
 from kraftcheck.model.language import algebra
 from kraftcheck.model.language.collections.implications import Implications
+from kraftcheck.model.language.collections.names import Notes, check_alike, check_numbers
 from kraftcheck.model.language.symbolic import Symbolic, described
 from kraftcheck.model.language.untraceable import UntraceableRule, place
 
@@ -82,39 +83,39 @@ class Term(Symbolic):
 
     def __add__(self, other: int | Term) -> Word:
         """Sum of two words."""
-        return self.graph.apply("add", self, self._operand(other))
+        return self.graph.apply("add", *self._numbers(other))
 
     __radd__ = __add__
 
     def __sub__(self, other: int | Term) -> Word:
         """Difference of two words."""
-        return self.graph.apply("sub", self, self._operand(other))
+        return self.graph.apply("sub", *self._numbers(other))
 
     def __rsub__(self, other: int) -> Word:
         """Difference of a constant and this word."""
-        return self.graph.apply("sub", self._operand(other), self)
+        return self.graph.apply("sub", *self._numbers(other)[::-1])
 
     def __mul__(self, other: int | Term) -> Word:
         """Product of two words."""
-        return self.graph.apply("mul", self, self._operand(other))
+        return self.graph.apply("mul", *self._numbers(other))
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: int | Term) -> Word:
         """Quotient of two words, rounded down; the divisor's interval has no 0."""
-        return self.graph.apply("div", self, self._operand(other))
+        return self.graph.apply("div", *self._numbers(other))
 
     def __rfloordiv__(self, other: int) -> Word:
         """Quotient of a constant and this word."""
-        return self.graph.apply("div", self._operand(other), self)
+        return self.graph.apply("div", *self._numbers(other)[::-1])
 
     def __mod__(self, other: int | Term) -> Word:
         """Remainder of two words, of the divisor's sign."""
-        return self.graph.apply("mod", self, self._operand(other))
+        return self.graph.apply("mod", *self._numbers(other))
 
     def __rmod__(self, other: int) -> Word:
         """Remainder of a constant and this word."""
-        return self.graph.apply("mod", self._operand(other), self)
+        return self.graph.apply("mod", *self._numbers(other)[::-1])
 
     def __neg__(self) -> Word:
         """This word with the other sign."""
@@ -140,7 +141,13 @@ class Term(Symbolic):
 
     __ror__ = __or__
 
+    def _numbers(self, other: object) -> tuple[Term, Term]:
+        """This word and another, which both are numbers."""
+        check_numbers(self.graph, self, other)
+        return self, self._operand(other)
+
     def _operand(self, other: object) -> Term:
+        check_alike(self.graph, self, other)
         if isinstance(other, Term):
             return other
         if isinstance(other, int):
@@ -162,6 +169,7 @@ class Graph:
         binders: how many bound places (`kraftcheck.model.language.sequences`) a rule is nested in.
         refusals: what rules were refused, in order.
         implications: those of the claim that was traced last.
+        notes: what is known of its words besides.
     """
 
     nodes: list[Term] = field(factory=list)
@@ -169,6 +177,7 @@ class Graph:
     binders: int = 0
     refusals: list[str] = field(factory=list)
     implications: Implications = field(factory=Implications)
+    notes: Notes = field(factory=Notes)
     _interned: dict[tuple[object, ...], Term] = field(factory=dict, repr=False)
 
     def variable(self, name: str, lo: int, hi: int) -> Term:
@@ -273,15 +282,14 @@ class Graph:
         except ZeroDivisionError:
             raise self.refusal("a division by 0") from None
 
-    def intern(self, op: str, args: tuple[Term, ...], value: int, lo: int, hi: int, truth: bool) -> Term:
-        """The node with these attributes, made once; nothing is folded."""
-        key = (op, value, truth, *(id(arg) for arg in args))
-        term = self._interned.get(key)
-        if term is None:
-            term = Term(self, op, args, value, lo, hi, truth, len(self.nodes))
-            self.nodes.append(term)
-            self._interned[key] = term
-        return term
+    def intern(self, op: str, args: tuple[Term, ...], value: int, lo: int, hi: int, truth: bool,
+               kind: object = None) -> Term:  # fmt: skip
+        """The node with these attributes, made once for each kind of value that it may be; nothing is folded."""
+        key = (op, value, truth, kind, *(id(arg) for arg in args))
+        if key not in self._interned:
+            self._interned[key] = Term(self, op, args, value, lo, hi, truth, len(self.nodes))
+            self.nodes.append(self._interned[key])
+        return self._interned[key]
 
 
 def lower(term: Term) -> Any:

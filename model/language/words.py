@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar, overload
 
 from attrs import frozen
 
-from kraftcheck.model.language.algebra import TruthOperator, WordOperator, evaluate
+from kraftcheck.model.language.algebra import MASK_BITS, TruthOperator, WordOperator, evaluate
+from kraftcheck.model.language.collections.names import check_alike, class_of, named
 from kraftcheck.model.language.symbolic import described, record_fields
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 
@@ -69,7 +70,9 @@ def _concrete_truth(value: Any) -> Any:
 
 def _merge(condition: Term, a: Any, b: Any) -> Any:
     if isinstance(a, int | Term) and isinstance(b, int | Term):
-        return condition.graph.ite(condition, a, b)
+        kind, graph = class_of(a), condition.graph
+        check_alike(graph, a, b)
+        return named(graph, graph.ite(condition, a, b), kind if class_of(b) is kind else None)
     if a is b:
         return a
     if type(a) is type(b):
@@ -203,6 +206,22 @@ def concrete(value: Word) -> int:
     if isinstance(value, Term):
         raise value.graph.refusal("a symbolic word where only a concrete one can be; ask has() of each broker")
     return value
+
+
+def largest(value: Word) -> int:
+    """The largest value that a word may have."""
+    return value.hi if isinstance(value, Term) else value
+
+
+def bit_of(broker: Word) -> Word:
+    """The id of a broker, which a mask has a bit for.
+
+    Raises:
+        ValueError: when it has none.
+    """
+    if largest(broker) >= MASK_BITS:
+        raise ValueError(f"{largest(broker)} in a set: its numbers are 0..{MASK_BITS - 1}")
+    return broker
 
 
 @frozen

@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from kraftcheck.model.language import sequences
 from kraftcheck.model.language.anynumber.family import Family
+from kraftcheck.model.language.collections.names import clash, class_of, variable
 from kraftcheck.model.language.layout import Counter, Endless, Flag, Range, leaves, rebuild
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import Action
@@ -58,7 +59,7 @@ def listed_arguments(action: Action, graph: Graph) -> Choices:
     variables = tuple(_variable(graph, action, path, column) for path, column in zip(paths, columns, strict=True))
     feed = iter(variables)
     arguments = {name: rebuild(value, lambda: next(feed)) for name, value in rows[0].items()}
-    return Choices(arguments, variables, tuple(rows), table)
+    return Choices(arguments, variables, tuple(rows), tuple(tuple(map(_plain, row)) for row in table))
 
 
 def free_arguments(action: Action, graph: Graph) -> Choices:
@@ -117,11 +118,23 @@ def _leaf(action: Action, path: str, value: Any) -> int:
     return value
 
 
+def _plain(value: int) -> int:
+    """A truth or a number; the text of a member of an Enum would be its name."""
+    return value if isinstance(value, bool) else int(value)
+
+
 def _variable(graph: Graph, action: Action, path: str, column: Sequence[int]) -> Term:
     name = f"{action.name}.{path}"
+    if len({isinstance(value, bool) for value in column}) > 1:
+        raise SystemFault(f"action {action.name}, parameter {path} ranges over truths and numbers; use one of them")
     if isinstance(column[0], bool):
         return graph.truth_variable(name)
-    return graph.variable(name, min(column), max(column))
+    enums = {class_of(value) for value in column}
+    if len(enums - {None}) > 1:
+        raise SystemFault(f"action {action.name}, parameter {path}: {clash(*sorted(enums - {None}, key=str))}")
+    numbers = list(map(int, column))
+    word: Term = variable(graph, name, min(numbers), max(numbers), enums.pop() if len(enums) == 1 else None)
+    return word
 
 
 def _of_domain(graph: Graph, name: str, domain: Range | Flag | Counter | Endless) -> Any:

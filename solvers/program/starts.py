@@ -18,7 +18,12 @@ from kraftcheck.solvers.program.parts import ask, check_refusals, line_of, same_
 from kraftcheck.solvers.program.symbols import state_symbols
 
 NO_STATE = "initial gave no state"
-NONE_DESCRIBED = "initial describes no state: no values of the declared fields satisfy it"
+
+
+def none_described(at: Setting | None) -> str:
+    """What is said of a description that no state satisfies: with other bounds some may."""
+    with_bounds = f" with {at.text()}" if at is not None and at.bounds else ""
+    return f"initial describes no state{with_bounds}: no values of the declared fields satisfy it"
 
 
 def given_states(system: System, setting: Setting) -> list[Any]:
@@ -43,7 +48,7 @@ def described_truths(truths: Truths, states: Sequence[Any], state: Any) -> dict[
 
 def initial_leaves(
     layout: Layout, states: Sequence[Any], variables: Sequence[Term], described: Sequence[Term],
-    rule: Callable[..., Any] | None = None,
+    rule: Callable[..., Any] | None = None, at: Setting | None = None,
 ) -> tuple[tuple[int, ...], ...]:  # fmt: skip
     """The initial states, packed where the layout is, distinct and sorted.
 
@@ -53,6 +58,7 @@ def initial_leaves(
         variables: the term of each field.
         described: the truths that are described, of these.
         rule: what gave the states, whose line a refusal names.
+        at: the setting, whose bounds it names.
 
     Raises:
         SystemFault: when there are none, or one does not fit the layout.
@@ -62,7 +68,7 @@ def initial_leaves(
             return (tuple(anything() for _ in layout.slots),)
         found = described_states(layout, variables, described)
         if not found:
-            raise SystemFault(NONE_DESCRIBED)
+            raise SystemFault(none_described(at))
         return found
     try:
         packed = {layout.pack(state) if layout.packed else layout.values(state) for state in states}

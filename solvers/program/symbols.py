@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kraftcheck.model.language.collections.names import enum_of, variable
 from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, cap_of, rebuild
 from kraftcheck.model.language.packing import Layout, Slot
 from kraftcheck.model.language.sequences import Sequence, every, symbol_of
@@ -54,7 +55,7 @@ def symbol(graph: Graph, slot: Slot) -> Any:
         return graph.truth_variable(slot.path)
     if isinstance(slot.domain, Endless):
         return Sequence.of_state(graph, slot.path, lo, hi, slot.domain.truths, slot.domain.places)
-    return graph.variable(slot.path, lo, hi)
+    return variable(graph, slot.path, lo, hi, enum_of(slot.domain))
 
 
 def state_symbols(graph: Graph, layout: Layout) -> tuple[tuple[Term, ...], Any]:

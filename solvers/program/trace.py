@@ -7,6 +7,9 @@ from typing import Any
 
 from attrs import evolve
 
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.collections.doubts import undoubted
+from kraftcheck.model.language.collections.names import clash, class_of, enum_of, named
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag, LayoutError, leaves, rebuild
 from kraftcheck.model.language.packing import Layout
@@ -25,6 +28,7 @@ from kraftcheck.solvers.program.parts import (
     no_state,
     same_classes,
 )
+from kraftcheck.solvers.program.premises.doubtful import check_program
 from kraftcheck.solvers.program.premises.hidden_goals import lenient, premises_of, with_premises
 from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
 from kraftcheck.solvers.program.pruning import constrained, is_within
@@ -53,6 +57,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     properties = _properties(system, setting, free)
     truths = Truths(Graph() if graph is None else graph, ask_twice=graph is None)
     graph = truths.graph
+    graph.notes.fewest = min((bound.lo for bound in system.bounds if setting[bound.name] == ANY), default=0)
     variables, state = state_symbols(graph, layout)
     grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in KINDS}
     kinds = _kinds(_actions(system, setting), free, truths, layout, variables, state, grouped)
@@ -69,11 +74,12 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
         tuple(truths.claim(p, state) for p in grouped["sometimes"]),
         truths.truth_of("quiescent", lambda: False if quiescent is None else quiescent(state)),
         tuple(_recovers_claim(truths, p, state, kinds) for p in grouped["recovers"]),
-        initial_leaves(layout, states, variables, [*initially.values()], system.initial),
+        initial_leaves(layout, states, variables, [*initially.values()], system.initial, setting),
         live_claims(truths, system, setting, properties, state, kinds), initially=initially, within=within,
         starts={p.id: truths.start(p, state) for p in grouped["step"] if p.initially is not None},
     )  # fmt: skip
     check_refusals(graph)
+    check_program(program)
     says = [says for _, says in always]
     if free:
         return evolve(program, premises=premises_of(program, says), lenient=lenient(program))
@@ -175,7 +181,8 @@ def _within_domains(layout: Layout, state: Any) -> Any:
         if not isinstance(value, Term) or value.is_truth or max(value.hi, slot.domain.hi) >= UNBOUNDED // 2:
             return value
         graph = value.graph
-        return graph.apply("narrow", value, graph.constant(slot.domain.lo), graph.constant(slot.domain.hi))
+        lo, hi = graph.constant(slot.domain.lo), graph.constant(slot.domain.hi)
+        return named(graph, graph.apply("narrow", value, lo, hi), class_of(value))
 
     return rebuild(state, narrow)
 
@@ -197,5 +204,7 @@ def _after(what: str, graph: Graph, layout: Layout, state: Any, line: str) -> tu
         if not isinstance(value, int | Term) or truth != is_truth:
             expected = "a truth" if truth else "a word"
             raise SystemFault(f"{what} set {path or 'the state'} to {described(value)}, not {expected}{line}")
-        result.append(graph.lift(value))
+        if reason := clash(enum_of(slot.domain), class_of(value)):
+            raise SystemFault(f"{what} set {path or 'the state'} to another Enum: {reason}{line}")
+        result.append(graph.lift(*undoubted([value])))
     return tuple(result)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.model.language import test_terms, test_terms_small
+from tests.model.language.collections import test_failures
+from tests.random_collections import test_any_places
 from tests.solvers.machine_code import test_lower
 from tests.solvers.program import test_program
 from tests.solvers.search import test_engine_edges, test_toys
@@ -23,6 +25,21 @@ COUNTER = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, 
 COMMIT = Killer(test_toys.test_two_phase_commit_has_its_known_number_of_states, (0,))
 DIGEST = Killer(test_program.test_the_digest_follows_every_part)
 
+
+
+def losing(position: int) -> Killer:
+    """The test of a step that loses something, and then does what would undo it."""
+    return Killer(test_failures.test_what_is_lost_is_not_undone_in_the_same_step, (position,))
+
+
+def mixed(position: int) -> Killer:
+    """The test of members of two classes that meet."""
+    return Killer(test_failures.test_members_of_two_classes_never_meet, (position,))
+
+
+def outside(position: int) -> Killer:
+    """The test of a place that may be none of a map of any number."""
+    return Killer(test_any_places.test_a_place_that_may_be_no_number_is_refused, (position,))
 
 
 def interval(position: int) -> Killer:
@@ -59,9 +76,9 @@ TERMS = (
     Mutant("interval-of-lowest", "The interval of a lowest member forgets that there may be none.",
            "model.language.algebra:interval", "return (0 if a_lo > 0 else -1)", "return 0", interval(7)),
     Mutant("key-without-value", "Terms that differ by their constant only are one term.",
-           "model.language.terms:Graph.intern", "(op, value, truth, *", "(op, truth, *", CONSTANTS),
+           "model.language.terms:Graph.intern", "(op, value, truth, kind, *", "(op, truth, kind, *", CONSTANTS),
     Mutant("key-without-sort", "A truth and a word of the same constant are one term.",
-           "model.language.terms:Graph.intern", "(op, value, truth, *", "(op, value, *",
+           "model.language.terms:Graph.intern", "(op, value, truth, kind, *", "(op, value, kind, *",
            Killer(test_terms_small.test_a_truth_is_not_the_word_of_its_value, (0,))),
     Mutant("key-without-order", "The arguments of every operator may change places.",
            "model.language.terms:Graph.apply", "if op in algebra.COMMUTATIVE and", "if len(args) == 2 and", ONE_TERM),
@@ -129,8 +146,8 @@ TRACING = (
            "solvers.program.answers:Truths._conjunction", 'self.graph.apply("and", result,',
            'self.graph.apply("and", self.graph.constant(True),', LIFT),
     Mutant("argument-interval", "The interval of an argument lacks its largest value.",
-           "solvers.program.arguments:_variable", "graph.variable(name, min(column), max(column))",
-           "graph.variable(name, min(column), max(min(column), max(column) - 1))", LIFT),
+           "solvers.program.arguments:_variable", "min(numbers), max(numbers)",
+           "min(numbers), max(min(numbers), max(numbers) - 1)", LIFT),
     Mutant("digest-without-tables", "Programs that differ by argument values share compiled code.",
            "solvers.program.program:Program.digest", "{kind.unchecked} {kind.table}", "{kind.unchecked}", DIGEST),
     Mutant("digest-without-guards", "Programs that differ by the role of a guard share compiled code.",
@@ -211,6 +228,55 @@ LOWERING = (
     Mutant("quiescence-unasked", "A state without successors is no deadlock.",
            "solvers.machine_code.transition:emit_deadlock", "b.not_(quiescent)", "ir.Constant(TRUTH, 0)",
            Killer(test_toys.test_a_stuck_system_deadlocks_and_a_resting_one_does_not)),
+)  # fmt: skip
+
+COLLECTIONS = (
+    Mutant("queue-found-again", "An operation brings a queue that has lost an item back into its layout.",
+           "model.language.collections.queues:Queue._sized", "choose(self._has_lost(old), old, old + by)", "old + by",
+           losing(0)),
+    Mutant("bag-found-again", "A count below 0 is counted on.",
+           "model.language.collections.bags:Bag._changed", "choose(old < 0, old, old + by * word(there))",
+           "old + by * word(there)", losing(6)),
+    Mutant("mark-taken-away", "What a set is without may be the mark of what it has lost.",
+           "model.language.collections.sets:SetOf.minus", "self._of_members(other)", "other", losing(7)),
+    Mutant("mark-not-kept", "A set that keeps some members forgets that it has lost one.",
+           "model.language.collections.sets:SetOf.keep",
+           'common if members is self else common.plus(self._by_mask("bclear", members))', "common", losing(8)),
+    Mutant("foreign-set", "Sets of two classes meet, member by member.",
+           "model.language.collections.sets:SetOf._same_class", "type(other) is not type(self)", "False", mixed(0)),
+    Mutant("foreign-member", "Members of two Enums are equal where their numbers are.",
+           "model.language.collections.names:clash", "one is None or", "True or", mixed(6)),
+    Mutant("member-counted", "A symbolic member of an Enum is a number.",
+           "model.language.collections.names:check_numbers", "map(class_of, words)", "()", mixed(15)),
+    Mutant("foreign-member-stored", "A field of an Enum takes a member of another one.",
+           "solvers.program.trace:_after", "reason := clash(", 'reason := "" and clash(', mixed(12)),
+    Mutant("foreign-member-first", "A first state has a member of another Enum.",
+           "model.language.packing:Layout._check", "reason := clash(", 'reason := "" and clash(',
+           Killer(test_failures.test_a_first_state_has_members_of_its_own_enum)),
+    Mutant("no-room-for-a-mask", "A list of constants has room for every set.",
+           "model.language.brokersets:Replicas._check_room", "(*words, mask)", "words",
+           Killer(test_failures.test_a_literal_list_has_no_room_for_the_members_of_a_set, (0,))),
+    Mutant("names-as-arguments", "The table of arguments has the members of an Enum.",
+           "solvers.program.arguments:_plain", "int(value)", "value",
+           Killer(test_failures.test_an_exported_argument_is_a_number)),
+    Mutant("doubts-unasked", "A rule may read what a collection has lost.",
+           "solvers.program.premises.doubtful:check_settled", "if read and", "if False and",
+           Killer(test_failures.test_what_may_be_lost_is_not_read, (0, 0))),
+    Mutant("doubt-beside-anything", "A doubt beside another part of a disjunction counts for nothing.",
+           "solvers.program.premises.doubtful:_right", "_both(part, alone)", "part",
+           Killer(test_failures.test_what_may_be_lost_is_not_read, (0, 10))),
+    Mutant("doubt-in-a-branch", "A doubt in a branch that may be taken counts for nothing.",
+           "solvers.program.premises.doubtful:_right",
+           "whole = _both(parts[0], graph.lift(graph.ite(one.args[0], *parts[1:])))",
+           "whole = parts[0]", Killer(test_failures.test_what_may_be_lost_is_not_read, (0, 9))),
+    Mutant("outside-of-any", "A map of any number has a value at every place.",
+           "model.language.collections.places:_get_of_any_number", "choose(place >= 0, found, otherwise)", "found",
+           Killer(test_any_places.test_the_value_for_places_outside_counts_for_any_number, (0,))),
+    Mutant("beyond-any", "A number that was added to is a number that something has.",
+           "model.language.collections.places:_check_below", "hi >= items.graph.notes.fewest", "False", outside(1)),
+    Mutant("below-any", "A place below all numbers needs no value.",
+           "model.language.collections.places:_get_of_any_number", "lo < 0 and otherwise is _REFUSED", "False",
+           outside(0)),
 )  # fmt: skip
 
 COMPILING = (*TERMS, *TRACING, *LOWERING)

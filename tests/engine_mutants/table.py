@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.engine_mutants.auditing import AUDIT, PRUNING
 from tests.engine_mutants.backward import BACKWARD
 from tests.engine_mutants.checking import CACHES, RECOVERY, ROWS, SYMMETRY, WALKS, WITNESSES
-from tests.engine_mutants.compiling import LOWERING, TERMS, TRACING
+from tests.engine_mutants.compiling import COLLECTIONS, LOWERING, TERMS, TRACING
 from tests.engine_mutants.distributed import BLOCKS, COMMITS, COMPACT, MANIFESTS, TASKS
 from tests.engine_mutants.equivalent import EQUIVALENT
 from tests.engine_mutants.liveness import LASSOS, SUSPECTS, SWEEPS
@@ -26,6 +26,7 @@ PAGE = DOCS / "reference" / "engine-mutants.md"
 GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Terms and their folding": TERMS,
     "Tracing a system": TRACING,
+    "What collections lose": COLLECTIONS,
     "Premises of claims": PREMISES,
     "Machine code of rules": LOWERING,
     "The visited set": VISITED,

@@ -184,7 +184,7 @@ class AnyReplicas(_Members):
 
     def _list(self, other: Brokers) -> AnyReplicas:
         if not isinstance(other, AnyReplicas):
-            raise self.graph.refusal(f"a list of any number of brokers meets {described(other)}")
+            raise self.graph.refusal(f"a list of any length meets {described(other)}")
         return other
 
 

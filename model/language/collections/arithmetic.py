@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from kraftcheck.model.language.collections.names import class_of, no_number
 from kraftcheck.model.language.layout import leaves
-from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.symbolic import described, record_fields
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, choose
 
@@ -31,11 +32,26 @@ def maximum(*words: Word) -> Word:
 
 def _extreme(words: Sequence[Word], end: Callable[[Iterable[int]], int], before: Callable[[Word, Word], Truth]) -> Word:
     """The first of some words by an order; `end` is the same on the ends of their intervals."""
+    for one in words:
+        if (kind := class_of(one)) is not None:
+            raise TypeError(no_number(kind))
     first, *others = words
     for other in others:
         ends = zip(_ends(first), _ends(other), strict=True)
         first = _narrowed(choose(before(other, first), other, first), *map(end, ends))
     return first
+
+
+def same_classes(a: Any, b: Any) -> bool:
+    """Whether the records of two values of one shape are of the same classes; a record has a class of its own."""
+    if isinstance(a, int):
+        return True
+    if isinstance(a, tuple):
+        return all(map(same_classes, a, b))
+    names = record_fields(type(a))
+    if names is None:
+        return True
+    return type(a) is type(b) and all(same_classes(getattr(a, name), getattr(b, name)) for name in names)
 
 
 def _ends(value: Word) -> tuple[int, int]:
@@ -54,7 +70,7 @@ def equal(a: Any, b: Any) -> Truth:
     """Whether two values of one shape are equal, in every word and truth; `==` on records would have to know them.
 
     Raises:
-        TypeError: when they differ in shape.
+        TypeError: when they differ in shape, or in the classes of their records.
 
     >>> equal((1, (True, 2)), (1, (True, 2)))
     True
@@ -62,4 +78,6 @@ def equal(a: Any, b: Any) -> Truth:
     one, other = dict(leaves(a)), dict(leaves(b))
     if one.keys() != other.keys():
         raise TypeError(f"equal() of {described(a)} and {described(b)}, which differ in shape")
+    if not same_classes(a, b):
+        raise TypeError(f"equal() of {described(a)} and {described(b)}, which are of different classes")
     return all_of(*(one[path] == other[path] for path in one))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.language.collections.doubts import AWAY, doubted, undoubted
 from kraftcheck.model.language.collections.numbering import check_member, outside, places, text_of
 from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.terms import Truth, Word
@@ -64,19 +65,21 @@ class Bag:
         return self.count(value) > 0
 
     def add(self, value: Any) -> Self:
-        """One more; one too many, or a value that is no member, leaves the domain."""
+        """One more; one too many, or a value that is no member, leaves the domain, the latter for good."""
         return self._changed(value, 1)
 
     def remove(self, value: Any) -> Self:
-        """One less; one that was not there leaves the domain."""
+        """One less; one that was not there leaves the domain for good."""
         return self._changed(value, -1)
 
     def _changed(self, value: Any, by: int) -> Self:
-        counts = list(self.counts)
+        counts = list(undoubted(self.counts))
         for place, there in places(self.members, value):
-            counts[place] = counts[place] + by * word(there)
+            old = counts[place]
+            counts[place] = choose(old < 0, old, old + by * word(there))
         counts[0] = choose(outside(self.members, value), -1, counts[0])
-        return evolve(self, counts=tuple(counts))
+        what = f"a {type(self).__name__} may have lost a value that was not declared, or was not in it"
+        return evolve(self, counts=doubted(counts, all_of(*(count >= 0 for count in counts)), what, AWAY))
 
     def size(self) -> Word:
         """How many there are of all values."""

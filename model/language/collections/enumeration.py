@@ -5,11 +5,14 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from kraftcheck.model.language.collections.names import Name
 from kraftcheck.model.language.layout import LayoutError, Range
 
 
-class Enum(enum.IntEnum):
+class Enum(Name, enum.IntEnum):
     """Named words 0, 1, 2, ...; subclass it. Traces, SQL, ITF and pictures show the names.
+
+    Members of two such classes never meet, though their numbers are equal, and nothing is counted with one.
 
     >>> class Phase(Enum):
     ...     WORKING = enum.auto()

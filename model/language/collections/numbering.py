@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kraftcheck.model.language.collections.arithmetic import equal
+from kraftcheck.model.language.collections.arithmetic import equal, same_classes
 from kraftcheck.model.language.layout import LayoutError, leaves, rebuild
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.terms import Term, Truth
@@ -55,7 +55,7 @@ def check_member(members: tuple[Any, ...], value: Any) -> None:
 def _may_equal(value: Any, member: Any) -> bool:
     """Whether a value has the parts of a member; its words may have other numbers."""
     one, other = dict(leaves(value)), dict(leaves(member))
-    return one.keys() == other.keys() and all(
+    return one.keys() == other.keys() and same_classes(value, member) and all(
         isinstance(other[path], int) if isinstance(leaf, int) else leaf == other[path] for path, leaf in one.items()
     )
 

@@ -8,19 +8,20 @@ from typing import Any, ClassVar, Self
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.collections.arithmetic import equal
+from kraftcheck.model.language.collections.doubts import AWAY, doubted, undoubted
 from kraftcheck.model.language.collections.numbering import text_of
 from kraftcheck.model.language.collections.places import put
-from kraftcheck.model.language.layout import LayoutError, ints
+from kraftcheck.model.language.layout import LayoutError, ints, leaves, rebuild
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of
+from kraftcheck.model.language.words import all_of, any_of, choose, negate
 
 
 @frozen
 class Queue:
     """Items in order, the head first: subclass it where items are records, or where 0 is no item.
 
-    One item too many, and the tail of no item, leave the domain of `size`. Places beyond the items hold `vacant`, so
-    that equal queues are equal states.
+    One item too many, and the tail of no item, leave the domain of `size`, and no later operation brings it back: the
+    queue has lost an item. Places beyond the items hold `vacant`, so that equal queues are equal states.
 
     Attributes:
         vacant: the content of an empty place, a value of the items' domain; a class attribute.
@@ -67,15 +68,31 @@ class Queue:
 
     def head(self) -> Any:
         """The first item; `vacant` where there is none."""
-        return self.items[0]
+        words = [word for _, word in leaves(self.items[0])]
+        feed = iter(doubted(words, negate(self._has_lost(self.size)), self._said, AWAY))
+        return rebuild(self.items[0], lambda: next(feed))
 
     def append(self, item: Any) -> Self:
         """The queue with one more item at its end."""
-        return evolve(self, size=self.size + 1, items=put(self.items, self.size, item))
+        return evolve(self, size=self._sized(1), items=put(self.items, undoubted([self.size])[0], item))
 
     def tail(self) -> Self:
         """The queue without its first item."""
-        return evolve(self, size=self.size - 1, items=(*self.items[1:], self.vacant))
+        return evolve(self, size=self._sized(-1), items=(*self.items[1:], self.vacant))
+
+    def _sized(self, by: int) -> Word:
+        """The size after an operation; one outside stays as it is."""
+        (old,) = undoubted([self.size])
+        size = choose(self._has_lost(old), old, old + by)
+        marked: Word = doubted([size], negate(self._has_lost(size)), self._said, AWAY)[0]
+        return marked
+
+    @property
+    def _said(self) -> str:
+        return f"a {type(self).__name__} may have had one item too many, or none to lose"
+
+    def _has_lost(self, size: Word) -> Truth:
+        return any_of(size < 0, size > len(self.items))
 
     def has(self, item: Any) -> Truth:
         """Whether an item is in the queue."""

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, Self
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.algebra import MASK_BITS
+from kraftcheck.model.language.collections.doubts import doubted, has_bit, undoubted
 from kraftcheck.model.language.collections.numbering import check_member, outside, places, text_of
 from kraftcheck.model.language.layout import LayoutError, ints
+from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, apply, choose
+from kraftcheck.model.language.words import all_of, any_of, apply, choose, largest, negate
 
 _BITS = MASK_BITS - 1
 """Members in one mask; the bit above them is set by a value that is no member, and is outside the domain."""
@@ -22,7 +24,8 @@ _BITS = MASK_BITS - 1
 class SetOf:
     """A set of declared values: subclass it and name `members`, all values that it may have.
 
-    Adding a value with numbers of no member leaves the domain, as any word does that grows too large.
+    Adding a value with numbers of no member leaves the domain, as any word does that grows too large, and no later
+    operation brings the set back. Sets of two classes never meet, whatever members they have.
 
     Attributes:
         masks: the members, 61 in each mask.
@@ -80,8 +83,7 @@ class SetOf:
         for place, there in found:
             which = place // _BITS
             masks[which] = choose(there, 1 << place % _BITS, masks[which])
-        last = (len(self.members) - 1) % _BITS + 1
-        masks[-1] = choose(outside(self.members, value, found), 1 << last, masks[-1])
+        masks[-1] = choose(outside(self.members, value, found), self._full() + 1, masks[-1])
         return evolve(self, masks=tuple(masks))
 
     def none(self) -> Self:
@@ -90,18 +92,42 @@ class SetOf:
 
     def plus(self, other: Self) -> Self:
         """The members of both."""
-        return self._by_mask("bor", other)
+        both = self._by_mask("bor", other)
+        if largest(both.masks[-1]) <= self._full():
+            return both
+        right = negate(has_bit(both.masks[-1], self._full().bit_length()))
+        what = f"a {type(self).__name__} may have lost an undeclared value"
+        return evolve(both, masks=doubted(both.masks, right, what))
 
     def minus(self, other: Self) -> Self:
         """The members that the other has not."""
-        return self._by_mask("bclear", other)
+        return self._by_mask("bclear", self._of_members(other))
 
     def keep(self, other: Self) -> Self:
         """The members that the other has too."""
-        return self._by_mask("band", other)
+        members, others = self._of_members(self), evolve(other, masks=undoubted(self._same_class(other).masks))
+        common = members._by_mask("band", others)
+        return common if members is self else common.plus(self._by_mask("bclear", members))
 
     def _by_mask(self, op: Any, other: Self) -> Self:
-        return evolve(self, masks=tuple(apply(op, a, b) for a, b in zip(self.masks, other.masks, strict=True)))
+        masks = zip(self.masks, self._same_class(other).masks, strict=True)
+        return evolve(self, masks=tuple(apply(op, a, b) for a, b in masks))
+
+    def _of_members(self, other: Self) -> Self:
+        """A set without the mark of a value that is no member; itself where it has none."""
+        if largest(self._same_class(other).masks[-1]) <= self._full():
+            return other
+        *first, last = undoubted(other.masks)
+        return evolve(other, masks=(*first, apply("band", last, self._full())))
+
+    def _full(self) -> int:
+        """The last mask of the set of all members."""
+        return (1 << (len(self.members) - 1) % _BITS + 1) - 1
+
+    def _same_class(self, other: Self) -> Self:
+        if type(other) is not type(self):
+            raise TypeError(f"a {type(self).__name__} meets {described(other)}; they have members of their own")
+        return other
 
     def is_empty(self) -> Truth:
         """Whether there is no member."""
@@ -117,4 +143,4 @@ class SetOf:
 
     def same(self, other: Self) -> Truth:
         """Whether both have the same members."""
-        return all_of(*(a == b for a, b in zip(self.masks, other.masks, strict=True)))
+        return all_of(*(a == b for a, b in zip(self.masks, self._same_class(other).masks, strict=True)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import z3
 
 from kraftcheck.solvers.program.arguments import SystemFault
-from kraftcheck.solvers.program.starts import NONE_DESCRIBED
+from kraftcheck.solvers.program.starts import none_described
 from kraftcheck.solvers.smt.queries import INITIATION, Effort, Questions, new_solver
 from kraftcheck.solvers.smt.theory import Theory
 
@@ -28,6 +28,6 @@ def check_described(subject: Theory, effort: Effort) -> None:
     solver.add(*premises.truths.values())
     answer = solver.check()
     if answer == z3.unsat:
-        raise SystemFault(NONE_DESCRIBED)
+        raise SystemFault(none_described(subject.program.setting))
     if answer == z3.unknown and not endless:
         raise SystemFault(f"no answer in {seconds:g} s whether initial describes a state: give --timeout more seconds")

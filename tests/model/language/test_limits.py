@@ -40,7 +40,7 @@ class Twice(kc.SetOf):
     ("made", "says"),
     [
         (lambda: kc.subset_of(63), "subset_of(63): sets have 0..62"),
-        (lambda: kc.IntSet.of([62]), "62 in a set: ids are 0..61"),
+        (lambda: kc.IntSet.of([62]), "62 in a set: its numbers are 0..61"),
         (lambda: Layout(One(kc.ints(0, 1 << 63))), "use at most 63 bits"),
         (lambda: Layout(One(kc.ints(4, 0))), "layout field x has the domain 4..0; it is empty"),
         (lambda: Layout(One((kc.truth(),) * 513)), "a state needs 513 bits and the limit is 512"),

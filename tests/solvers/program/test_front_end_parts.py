@@ -221,11 +221,11 @@ def test_a_list_without_room_is_refused() -> None:
     mask, slot = graph.variable("mask", 0, 31), graph.variable("slot", -1, 4)
     short, longer = Replicas((slot,)), Replicas((slot, slot))
     for use in (lambda: longer.plus(BrokerSet(mask)), lambda: short.plus(longer)):
-        with pytest.raises(UntraceableRule, match=r"test_front_end_parts\.py:\d+: \d brokers may be members of a list"):
+        with pytest.raises(UntraceableRule, match=r"test_front_end_parts\.py:\d+: \d numbers may be members of a list"):
             use()
-    with pytest.raises(ValueError, match="3 brokers in 2 slots"):
+    with pytest.raises(ValueError, match="3 numbers in 2 slots"):
         Replicas.of([0, 1], 2).plus(BrokerSet.of([4]))
-    with pytest.raises(ValueError, match="3 brokers in 2 slots"):
+    with pytest.raises(ValueError, match="3 numbers in 2 slots"):
         Replicas.of([0, 1, 2], 2)
     assert Replicas.of([4], 2).plus(BrokerSet.of([4, 1])) == Replicas.of([4, 1], 2)
     assert Replicas.of([4, 1], 3).ascending() == Replicas.of([1, 4], 3)
@@ -235,10 +235,10 @@ def test_a_set_has_no_broker_that_its_mask_cannot_hold() -> None:
     """Masks have 62 bits: a larger domain, a broker 62 in a set or in slots are refused."""
     assert subset_of(62).hi == (1 << 62) - 1
     for count in (63, 64, -1):
-        with pytest.raises(LayoutError, match=r"sets have 0\.\.62 brokers"):
+        with pytest.raises(LayoutError, match=r"sets have 0\.\.62 members"):
             subset_of(count)
     for use in (lambda: BrokerSet.of([62]), lambda: Replicas.of([62], 3).mask, lambda: Replicas.of([70], 3).has(1)):
-        with pytest.raises(ValueError, match=r"broker \d\d in a set: ids are 0\.\.61"):
+        with pytest.raises(ValueError, match=r"\d\d in a set: its numbers are 0\.\.61"):
             use()
 
 

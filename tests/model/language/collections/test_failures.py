@@ -1,0 +1,317 @@
+"""What a collection cannot hold is never lost in silence: no later operation of the step brings the collection back."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+
+import kraftcheck as kc
+from kraftcheck.model.language.layout import subset_of
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.tla.module import module
+
+
+class Phase(kc.Enum):
+    """Where one is."""
+
+    BEGUN = enum.auto()
+    DONE = enum.auto()
+
+
+class Mood(kc.Enum):
+    """How one is."""
+
+    SAD = enum.auto()
+    GLAD = enum.auto()
+
+
+class Sent(kc.SetOf):
+    """Messages."""
+
+    members = ((0, 0), (1, 0))
+
+
+class Heard(kc.SetOf):
+    """Other messages, as many."""
+
+    members = ((0, 7), (1, 7))
+
+
+class Held(kc.Bag):
+    """Coins."""
+
+    members = (1, 5)
+
+
+@attrs.frozen
+class State:
+    """One of each."""
+
+    line: Any
+    held: Any
+    sent: Any
+    some: Any
+    phase: kc.Word
+    mood: kc.Word
+    n: kc.Word
+
+
+LAYOUT = State(
+    kc.Queue.domain(kc.ints(0, 3), 2), Held.domain(2), Sent.domain(), kc.IntSet(subset_of(4)), Phase.domain(),
+    Mood.domain(), kc.ints(0, 3),
+)  # fmt: skip
+FIRST = State(kc.Queue.of([], 2), Held.of([]), Sent.of([]), kc.IntSet(), Phase.BEGUN, Mood.SAD, 0)
+
+
+def system(
+    effect: Callable[..., Any], claim: Callable[[Any], Any] = lambda s: s.n * s.n != 5, **given: Any
+) -> kc.System:  # fmt: skip
+    """A system with a step that has an effect, besides one that counts."""
+    return kc.System(
+        name="failures", summary="Collections.",
+        layout=given.pop("layout", LAYOUT), initial=[given.pop("first", FIRST)],
+        actions=[
+            kc.Action("count", lambda s: attrs.evolve(s, n=s.n + 1), lambda s: s.n < 3),
+            kc.Action("act", effect, **given),
+        ],
+        properties=[kc.always("claim", "it is claimed", claim)], quiescent=lambda s: True,
+    )  # fmt: skip
+
+
+def verdict(of: kc.System) -> str:
+    """The verdict of the search on the claim, with everything audited on ints."""
+    return type(kc.explore(of).verdicts["claim"]).__name__
+
+
+def overfull(s: Any) -> Any:
+    """A queue with three more items, of which it has no place for one."""
+    return s.line.append(1).append(2).append(3)
+
+
+LOSING = {
+    "append, tail": lambda s: attrs.evolve(s, line=kc.choose(s.line.is_empty(), overfull(s).tail(), s.line)),
+    "append, tail, tail": lambda s: attrs.evolve(s, line=overfull(s).tail().tail().tail()),
+    "tail, append": lambda s: attrs.evolve(s, line=s.line.tail().append(3)),
+    "tail, append, append": lambda s: attrs.evolve(s, line=s.line.tail().append(3).append(1).append(2)),
+    "add undeclared, add": lambda s: attrs.evolve(s, held=s.held.add(s.n + 7).add(1)),
+    "add undeclared, add, add": lambda s: attrs.evolve(s, held=s.held.add(s.n + 7).add(1).add(1).add(5)),
+    "remove, add": lambda s: attrs.evolve(s, held=s.held.remove(5).add(5)),
+    "plus undeclared, minus undeclared": lambda s: attrs.evolve(
+        s, sent=s.sent.plus(s.sent.just((s.n + 4, 0))).minus(s.sent.just((s.n + 9, 0)))),
+    "plus undeclared, keep": lambda s: attrs.evolve(
+        s, sent=s.sent.plus(s.sent.just((s.n + 4, 0))).keep(Sent.of([(0, 0)]))),
+    "plus undeclared, minus itself": lambda s: attrs.evolve(
+        s, sent=s.sent.plus(s.sent.just((s.n + 4, 0))).minus(s.sent.plus(s.sent.just((s.n + 4, 0))))),
+    "lost on both ways": lambda s: attrs.evolve(
+        s, line=kc.choose(s.n == 1, s.line.tail().append(1), s.line.tail().append(2).append(3))),
+}  # fmt: skip
+"""Steps each of which loses something, and then does what would have undone it."""
+
+
+@pytest.mark.parametrize("effect", LOSING.values(), ids=list(LOSING))
+def test_what_is_lost_is_not_undone_in_the_same_step(effect: Callable[[Any], Any]) -> None:
+    """A step that lost something is incomplete for the search, and nothing is proven, whatever it does next."""
+    lossy = system(effect)
+    assert verdict(lossy) == "Incomplete"
+    assert kc.prove(lossy).exit_code != 0
+
+
+KEEPING = {
+    "append unless full": lambda s: attrs.evolve(s, line=kc.choose(s.line.is_full(), s.line, s.line.append(1))),
+    "tail of what was appended": lambda s: attrs.evolve(s, line=s.line.append(3).tail()),
+    "remove what is there": lambda s: attrs.evolve(s, held=kc.choose(s.held.has(5), s.held.remove(5), s.held)),
+    "remove what was added": lambda s: attrs.evolve(s, held=s.held.add(5).remove(5)),
+    "minus undeclared": lambda s: attrs.evolve(
+        s, sent=s.sent.plus(s.sent.just((0, 0))).minus(s.sent.just((s.n + 4, 0)))),
+    "keep undeclared": lambda s: attrs.evolve(s, sent=s.sent.keep(s.sent.just((s.n + 4, 0)))),
+    "lost on the way not taken": lambda s: attrs.evolve(
+        s, line=kc.choose(s.n > 9, s.line.tail().append(1), s.line)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("effect", KEEPING.values(), ids=list(KEEPING))
+def test_what_is_not_taken_or_not_lost_is_complete(effect: Callable[[Any], Any]) -> None:
+    """A step that loses nothing in the branch that is taken is judged as every other."""
+    assert verdict(system(effect)) == "Holds"
+
+
+def plus_later(s: Any) -> Any:
+    """A set with a value that is declared only where n is 0."""
+    return s.sent.plus(s.sent.just((s.n, 0)))
+
+
+READING = {
+    "an item of a queue": lambda s: kc.negate(s.line.append(3).tail().has(3)),
+    "the size of a queue": lambda s: s.line.append(3).size < 3,
+    "the head of a queue": lambda s: kc.any_of(s.line.is_empty(), s.line.append(1).tail().tail().head() < 3),
+    "a queue with nothing to lose": lambda s: s.line.tail().is_empty(),
+    "a member of a bag": lambda s: s.held.remove(5).add(5).has(5),
+    "the size of a bag": lambda s: s.held.add(s.n).size() < 4,
+    "a member of a set": lambda s: kc.negate(plus_later(s).has((0, 0))),
+    "each of a set": lambda s: kc.each(plus_later(s), lambda one: one[0] < 1),
+    "a set within another": lambda s: s.sent.within(plus_later(s).keep(s.sent)),
+    "in a branch that may be taken": lambda s: kc.choose(s.n == 2, s.n < 3, s.line.append(3).has(3)),
+    "beside what decides nothing": lambda s: kc.any_of(s.n * s.n == 5, s.line.append(3).has(3)),
+}
+"""Truths about collections that may have lost something."""
+
+
+@pytest.mark.parametrize("truth", READING.values(), ids=list(READING))
+@pytest.mark.parametrize("where", ["claim", "guard", "effect", "step", "initial", "within"])
+def test_what_may_be_lost_is_not_read(truth: Callable[[Any], Any], where: str) -> None:
+    """A truth about a collection that may have lost something is refused with its line, whoever asks it."""
+    asked: kc.System = {
+        "claim": lambda: system(lambda s: s, truth),
+        "guard": lambda: system(lambda s: s, guard=lambda s: truth(s)),
+        "effect": lambda: system(lambda s: attrs.evolve(s, n=kc.choose(truth(s), 0, 1))),
+        "step": lambda: attrs.evolve(system(lambda s: s), properties=[
+            kc.step("claim", "it is claimed", lambda step: truth(step.after))]),
+        "initial": lambda: attrs.evolve(system(lambda s: s), initial=[kc.all_where(truth)]),
+        "within": lambda: attrs.evolve(system(lambda s: s), within=truth),
+    }[where]()  # fmt: skip
+    with pytest.raises(kc.Refusal, match=r"test_failures.py:\d+: a \w+ may have .* and is read"):
+        kc.explore(asked)
+
+
+SETTLED = {
+    "beside its condition": lambda s: kc.any_of(s.line.is_full(), s.line.append(3).has(3)),
+    "by implication": lambda s: kc.implies(kc.negate(s.line.is_full()), s.line.append(3).has(3)),
+    "in a branch": lambda s: kc.choose(s.line.size < 2, s.line.append(3).has(3), True),
+    "a queue that is chosen": lambda s: kc.choose(s.line.is_full(), s.line, s.line.append(3)).size <= 2,
+    "of a bag": lambda s: kc.any_of(kc.negate(s.held.has(5)), s.held.remove(5).count(5) < 2),
+    "of a set": lambda s: kc.any_of(s.n > 1, plus_later(s).has((s.n, 0))),
+    "what a set keeps or is without": lambda s: s.sent.minus(s.sent.just((s.n, 0))).size() + s.n < 9,
+}
+"""Truths about collections that have lost nothing wherever they count."""
+
+
+@pytest.mark.parametrize("truth", SETTLED.values(), ids=list(SETTLED))
+def test_what_is_not_lost_is_read(truth: Callable[[Any], Any]) -> None:
+    """A truth about a collection is read where its conditions say that nothing was lost."""
+    assert verdict(system(lambda s: s, lambda s: kc.all_of(truth(s), s.n * s.n != 5))) == "Holds"
+    assert verdict(system(lambda s: attrs.evolve(s, n=kc.choose(truth(s), 0, 1)))) == "Holds"
+
+
+def test_a_guard_settles_what_an_effect_reads() -> None:
+    """An effect reads what its guard says has lost nothing, and what it stores besides, which leaves the layout."""
+
+    def both(s: State) -> State:
+        line = s.line.append(3)
+        return attrs.evolve(s, line=line, n=kc.choose(line.has(3), 0, 1))
+
+    def counted(s: State) -> State:
+        return attrs.evolve(s, n=s.line.append(3).size)
+
+    assert verdict(system(both)) == "Incomplete"
+    assert verdict(system(counted, guard=lambda s: kc.negate(s.line.is_full()))) == "Holds"
+
+
+def test_a_cap_covers_one_item_too_many_and_what_follows_it() -> None:
+    """A queue with a reason for its bound leaves a step out that exceeds it, also where its tail is taken then."""
+    layout = attrs.evolve(LAYOUT, line=kc.Queue.domain(kc.ints(0, 3), 2, cap="two wait at most"))
+    assert verdict(system(LOSING["append, tail"], layout=layout)) == "Holds"
+    assert verdict(system(LOSING["tail, append"], layout=layout)) == "Incomplete"
+
+
+MIXED = {
+    "plus": lambda s: attrs.evolve(s, sent=s.sent.plus(Heard.of([(0, 7)]))),
+    "minus": lambda s: attrs.evolve(s, sent=s.sent.minus(Heard.of([(0, 7)]))),
+    "keep": lambda s: attrs.evolve(s, sent=s.sent.keep(Heard.of([(0, 7)]))),
+    "within": lambda s: attrs.evolve(s, n=kc.choose(s.sent.within(Heard.of([])), 0, 1)),
+    "same": lambda s: attrs.evolve(s, n=kc.choose(s.sent.same(Heard.of([])), 0, 1)),
+    "equal": lambda s: attrs.evolve(s, n=kc.choose(kc.equal(s.sent, Heard.of([])), 0, 1)),
+    "a member of another Enum": lambda s: attrs.evolve(s, n=kc.choose(s.phase == Mood.SAD, 0, 1)),
+    "a word of another Enum": lambda s: attrs.evolve(s, n=kc.choose(s.phase == s.mood, 0, 1)),
+    "not equal": lambda s: attrs.evolve(s, n=kc.choose(s.phase != Mood.SAD, 0, 1)),
+    "before": lambda s: attrs.evolve(s, n=kc.choose(s.phase < Mood.GLAD, 0, 1)),
+    "chosen": lambda s: attrs.evolve(s, phase=kc.choose(s.n == 0, s.phase, Mood.SAD)),
+    "chosen of chosen": lambda s: attrs.evolve(
+        s, n=kc.choose(kc.choose(s.n == 0, Phase.DONE, Phase.BEGUN) == Mood.SAD, 0, 1)),
+    "stored": lambda s: attrs.evolve(s, phase=Mood.GLAD),
+    "stored word": lambda s: attrs.evolve(s, phase=s.mood),
+    "constants": lambda s: attrs.evolve(s, n=kc.choose(Phase.DONE == Mood.SAD, 0, 1)),  # type: ignore[comparison-overlap]
+    "plus one": lambda s: attrs.evolve(s, n=s.phase + 1),
+    "less one": lambda s: attrs.evolve(s, n=3 - s.phase),
+    "a constant plus a word": lambda s: attrs.evolve(s, n=Phase.DONE + s.n),
+    "a word plus a constant": lambda s: attrs.evolve(s, n=s.n + Phase.DONE),
+    "minimum": lambda s: attrs.evolve(s, n=kc.minimum(s.phase, s.n)),
+    "maximum of a constant": lambda s: attrs.evolve(s, n=kc.maximum(Phase.DONE, s.n)),
+    "an argument": (lambda s, mood: attrs.evolve(s, n=kc.choose(s.phase == mood, 0, 1))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("effect", MIXED.values(), ids=list(MIXED))
+def test_members_of_two_classes_never_meet(effect: Callable[..., Any]) -> None:
+    """Sets of two classes, and members of two Enums, are refused, as is counting with a member."""
+    given = {"parameters": {"mood": list(Mood)}} if effect is MIXED["an argument"] else {}
+    with pytest.raises(kc.Refusal, match=r"meets|used as a number|of different classes|another Enum"):
+        kc.explore(system(effect, **given))
+
+
+def test_a_first_state_has_members_of_its_own_enum() -> None:
+    """A first state with a member of another Enum is refused."""
+    with pytest.raises(kc.Refusal, match="phase is <Mood"):
+        kc.explore(system(lambda s: s, first=attrs.evolve(FIRST, phase=Mood.SAD)))
+
+
+def test_members_of_one_enum_are_compared() -> None:
+    """Members of one Enum are compared, ordered, chosen, stored, and equal to their numbers."""
+
+    def effect(s: State, to: Any) -> State:
+        later = kc.all_of(s.phase < Phase.DONE, s.phase <= to, s.phase == 0)
+        return attrs.evolve(s, phase=kc.choose(later, kc.choose(s.n > 1, Phase.DONE, to), s.phase))
+
+    assert verdict(system(effect, parameters={"to": list(Phase)})) == "Holds"
+
+
+def test_a_record_of_another_class_is_no_member() -> None:
+    """A record of another class than every declared one is refused, though its numbers are equal."""
+    one, other = (attrs.make_class(name, ["a", "b"], frozen=True) for name in ("One", "Other"))
+    ones = type("Ones", (kc.SetOf,), {"members": (one(0, 1), one(1, 1))})
+    layout = attrs.evolve(LAYOUT, sent=ones.domain())
+    for value in (lambda n: other(n, 1), lambda n: other(0, 1)):
+        with pytest.raises(kc.Refusal, match=r"Other\("):
+            kc.explore(system(lambda s, value=value: attrs.evolve(s, sent=s.sent.plus(s.sent.just(value(s.n)))),
+                              layout=layout, first=attrs.evolve(FIRST, sent=ones.of([]))))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "more", [lambda s: s.some, lambda s: s.some.plus(kc.IntSet.of([2])), lambda s: kc.IntSet(s.some.mask)]
+)
+def test_a_literal_list_has_no_room_for_the_members_of_a_set(more: Callable[[Any], Any]) -> None:
+    """A list without words of a state is refused where a set may have more members than it has slots."""
+    with pytest.raises(kc.Refusal, match="may be members of a list of 2 slots"):
+        kc.explore(system(lambda s: attrs.evolve(s, n=kc.Sequence.of([], 2).plus(more(s)).size())))
+
+
+def test_a_set_has_no_bit_for_a_number_beyond_its_mask() -> None:
+    """A number beyond those that a set has bits for is refused: the set would be without it."""
+    with pytest.raises(kc.Refusal, match=r"its numbers are 0\.\.61"):
+        kc.explore(system(lambda s: attrs.evolve(s, some=s.some.plus(s.some.just(s.n * 40)))))
+
+
+def test_sets_of_numbers_are_equal_or_differ() -> None:
+    """`!=` of two sets of numbers is the negation of `==`, on ints and on words."""
+    assert (kc.IntSet.of([1]) != kc.IntSet.of([1]), kc.IntSet.of([1]) != kc.IntSet.of([2])) == (False, True)
+    either = system(lambda s: attrs.evolve(s, some=s.some.plus(s.some.just(s.n))),
+                    lambda s: kc.choose(s.some.has(0), s.some != kc.IntSet.of([1]), s.n * s.n != 5))  # fmt: skip
+    assert verdict(either) == "Holds"
+
+
+@pytest.mark.parametrize("values", [[0, True, 2], [True, 0], [False, True, 1]])
+def test_truths_among_numbers_are_no_values_of_an_argument(values: list[Any]) -> None:
+    """A list of truths and numbers is refused by its parameter."""
+    with pytest.raises(kc.Refusal, match="parameter x ranges over truths and numbers"):
+        kc.explore(system(lambda s, x: s, parameters={"x": values}))
+
+
+def test_an_exported_argument_is_a_number() -> None:
+    """A module of TLA+ has the numbers of the members of an Enum that an argument ranges over."""
+    named = system(lambda s, to: attrs.evolve(s, phase=to), parameters={"to": list(Phase)})
+    text = module(trace(named, named.setting()), "Exported", "made by a test").text
+    assert "<<0, 1>>[i]" in text
+    assert not {"BEGUN", "DONE"} & {*text.replace(",", " ").replace(">", " ").replace("<", " ").split()}

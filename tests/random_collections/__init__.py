@@ -1,0 +1,1 @@
+"""Random systems with collections: several operations in one step, judged by Python's own collections."""

@@ -32,6 +32,7 @@ _FORMATS: tuple[Statement, ...] = (
     Statement("KIP-858 18", "A broker cannot run while the directory of its metadata log is unavailable.",
               rules=("metadata-directory.failure-stops-broker",), properties=("directories runs-with-its-metadata",),
               variants=("metadata-failure-survived",),
+              places=(f"{_MOVES}test_the_directory_of_the_metadata_log_halts_the_broker",),
               reason="By default that directory is the first of `log.dirs`: the bound metadata-slot."),
     Statement("KIP-858 18, 228", "That directory holds no user partition, and fencing does not wait for it.",
               reason=_NO_METADATA_DIRECTORY),

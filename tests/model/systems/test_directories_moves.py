@@ -149,6 +149,18 @@ def test_the_last_directory_halts_the_broker() -> None:
     assert c.refusals("start", broker=0) == ["a directory works"]
 
 
+def test_the_directory_of_the_metadata_log_halts_the_broker() -> None:
+    """Where the first directory has that log its failure stops the broker, until it is repaired; another's does not."""
+    c = Cluster(metadata_slot=1).apply(slot=1).do("fail_directory", broker=0, slot=0)
+    assert (c.host().up, list(c.host().disks)) == (False, [1])
+    assert c.refusals("start", broker=0) == ["the metadata log can be read"]
+    assert c.do("repair", broker=0, slot=0).do("start", broker=0).host().up
+    assert c.do("fail_directory", broker=0, slot=1).host().up
+    assert Cluster().apply(slot=1).do("fail_directory", broker=0, slot=0).host().up
+    survived = Cluster("fixed+metadata-failure-survived", metadata_slot=1)
+    assert survived.do("fail_directory", broker=0, slot=0).host().up
+
+
 def test_equal_ids_stop_the_broker() -> None:
     """A copied meta.properties file keeps the broker down."""
     c = Cluster().settle().do("crash", broker=0).do("copy_meta_properties", broker=0, slot=1)

@@ -28,9 +28,10 @@ from kraftcheck.properties.directories import disks
 from kraftcheck.properties.directories import goals as directories_goals
 from kraftcheck.properties.directories import healing as directories_healing
 from kraftcheck.properties.directories import lemmas as directories_lemmas
+from kraftcheck.properties.directories import loss as directories_loss
 from kraftcheck.properties.directories.fairness import FAIR_DIRECTORIES
 from kraftcheck.properties.elections import elr as eligibility
-from kraftcheck.properties.elections import goals, leadership
+from kraftcheck.properties.elections import goals, leadership, outsiders
 from kraftcheck.properties.elections import healing as elections_healing
 from kraftcheck.properties.elections import lemmas as elections_lemmas
 from kraftcheck.properties.elections import registration as shape
@@ -39,7 +40,7 @@ from kraftcheck.properties.elections.fairness import FAIR_ELECTIONS
 from kraftcheck.properties.elr_index import promises as elr_index_promises
 from kraftcheck.properties.kinds import validate
 from kraftcheck.properties.kraft import both as composed
-from kraftcheck.properties.replication import durability
+from kraftcheck.properties.replication import durability, loss
 from kraftcheck.properties.replication import healing as replication_healing
 from kraftcheck.properties.replication import lemmas as replication_lemmas
 from kraftcheck.properties.replication.fairness import FAIR_REPLICATION
@@ -58,7 +59,7 @@ from kraftcheck.properties.zk_jbod.fairness import FAIR_ZK_JBOD
 
 def elections_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `elections`, validated."""
-    parts = (shape, leadership, eligibility, elections_healing, goals)
+    parts = (shape, leadership, eligibility, outsiders, elections_healing, goals)
     return validate([claim for part in parts for claim in part.properties(setting)], variants())
 
 
@@ -69,8 +70,8 @@ ELECTIONS = evolve(ELECTIONS_SYSTEM, properties=elections_properties, lemmas=ele
 
 def replication_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `replication`, validated."""
-    claims = [*durability.properties(setting), *replication_healing.properties(setting)]
-    return validate(claims, variants())
+    parts = (durability, loss, replication_healing)
+    return validate([claim for part in parts for claim in part.properties(setting)], variants())
 
 
 REPLICATION = evolve(
@@ -89,7 +90,7 @@ BROKER_IDS = evolve(BROKER_IDS_SYSTEM, properties=broker_id_properties, lemmas=b
 
 def directories_properties(setting: Setting) -> tuple[Property, ...]:
     """Every property of `directories`, validated."""
-    parts = (directories_assignment, disks, directories_healing, directories_goals)
+    parts = (directories_assignment, disks, directories_loss, directories_healing, directories_goals)
     return validate([claim for part in parts for claim in part.properties(setting)], variants())
 
 

@@ -100,10 +100,13 @@ def elect(c: Candidates, preferred: bool, unclean: Truth, last_known_allowed: Tr
 @rule("election.last-known.is-replica", source="B1; KAFKA-19522", switches=("last-known-leader-may-be-removed",),
       says="The last known leader is elected only while it is a replica.")  # fmt: skip
 @rule("election.last-known.isr-and-elr-empty", source="semantics 2.3; KIP-966",
+      switches=("last-known-elected-beside-elr",),
       says="The last known leader is elected only when ISR and ELR are empty.")  # fmt: skip
 def _last_known_electable(c: Candidates, rules: PartitionRules) -> Truth:
     """Only when ISR and ELR are empty, and (rightly) only a live replica."""
     single = all_of(c.isr.is_empty(), c.elr.is_empty(), c.last_known.size() == 1)
+    if rules.last_known_elected_beside_elr:
+        single = all_of(c.isr.is_empty(), c.last_known.size() == 1)
     if rules.dead_last_known_leader_electable:
         return single
     last = c.last_known.first()

@@ -115,6 +115,9 @@ class PartitionRules:
     elr_elected_over_isr: bool = _choice("seeded", "KIP-966", "ELR members may lead while the ISR has members")
     fenced_leader_acceptable: bool = _choice("seeded", "KIP-631", "a fenced broker may be elected")
     unclean_election_unasked: bool = _choice("seeded", "KIP-106", "an outsider is elected although nobody allowed it")
+    last_known_elected_beside_elr: bool = _choice(
+        "seeded", "KIP-966", "the last known leader is elected although the ELR has a member"
+    )
     completion_ignores_isr: bool = _choice("seeded", "KIP-455", "a reassignment completes before it is in sync")
     unclean_without_recovering: bool = _choice(
         "seeded", "KIP-704", "an unclean election does not mark the partition RECOVERING"

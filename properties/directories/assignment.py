@@ -10,6 +10,7 @@ from kraftcheck.model.language.words import all_of, any_of, choose, implies, neg
 from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.directories.host import NOTHING, SERVING, Host
 from kraftcheck.model.systems.directories.state import UPGRADE, Placement
+from kraftcheck.properties.directories.loss import forgiven
 from kraftcheck.properties.elections.stated import may_be_online, working
 from kraftcheck.properties.kinds import always, step
 
@@ -68,7 +69,7 @@ def _places(setting: Setting) -> list[Property]:
                       "directory-failure.in-every-heartbeat", "move.failed-source-is-lost",
                       "assignment.offline-directory-leads-away")),
         always("candidates-complete", "every ISR or ELR member that serves its log has every committed record",
-               _complete, "invariant 26; KAFKA-16234", ("failure-recreates-log",),
+               lambda s: _complete(s, setting), "invariant 26; KAFKA-16234", ("failure-recreates-log",),
                rules=("catchup.no-empty-log-for-a-hidden-one",
                       "startup.future-log-replaces-only-when-level")),
         always("assignment-settles", "a broker with nothing left to tell is assigned to where its replica is",
@@ -112,11 +113,9 @@ def _led_away(s: Placement, upgrade: bool) -> Conjuncts:
     )
 
 
-def _complete(s: Placement) -> Conjuncts:
-    candidates = s.controller.isr.plus(s.controller.elr)
-    return each_record(
-        s.hosts, lambda b, h: implies(all_of(candidates.has(b), h.serving(), negate(s.lossy)), h.healthy())
-    )
+def _complete(s: Placement, setting: Setting) -> Conjuncts:
+    candidates, asked = s.controller.isr.plus(s.controller.elr), negate(forgiven(s, setting))
+    return each_record(s.hosts, lambda b, h: implies(all_of(candidates.has(b), h.serving(), asked), h.healthy()))
 
 
 def _settled(s: Placement, setting: Setting) -> Conjuncts:
@@ -160,8 +159,9 @@ def _unfenced(t: Step) -> Conjuncts:
 def _fenced_until_settled(t: Step) -> Conjuncts:
     """A readable log is assigned to its directory, or to that of a move which the controller has accepted.
 
-    Without one, the assignment must be known. Nothing is promised of a broker whose registration lists no directory:
-    it, or the metadata version, does not have them yet.
+    A log that cannot be read is assigned to a known directory that does not work, and a replica without any log to a
+    known one. Nothing is promised of a broker whose registration lists no directory: it, or the metadata version, does
+    not have them yet.
     """
     if t.action != "unfence":
         return {"no broker is unfenced": True}
@@ -171,7 +171,8 @@ def _fenced_until_settled(t: Step) -> Conjuncts:
         directory = before.assigned(broker)
         known = negate(any_of(directory == UNASSIGNED, directory == MIGRATING))
         accepted = all_of(host.moving(), directory == host.directory(host.future))
-        there = choose(host.has_log(), any_of(directory == host.actual(), accepted), known)
+        waits = any_of(host.logs.is_empty(), host.slot_of(directory) == NOTHING)
+        there = choose(host.has_log(), any_of(directory == host.actual(), accepted), all_of(known, waits))
         listed = negate(before.controller.dirs_of(broker).is_empty())
         concerned = all_of(t.arguments["broker"] == broker, before.controller.replicas.has(broker), listed)
         return implies(concerned, there)

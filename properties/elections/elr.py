@@ -6,6 +6,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.properties.elections.outsiders import change
 from kraftcheck.properties.elections.stated import able_to_lead, needed_isr
 from kraftcheck.properties.kinds import always, step
 
@@ -31,9 +32,10 @@ def _elr_and_recovery() -> list[Property]:
                lambda s: any_of(negate(s.recovering), s.isr.size() <= 1),
                "invariant 17; KIP-704", ("recovering-isr-may-grow",),
                rules=("alter-partition.recovering-isr-of-one",)),
-        step("recovering-after-unclean-election", "RECOVERING starts only with a lone new leader and an empty ELR",
+        step("recovering-after-unclean-election",
+             "RECOVERING starts only with a lone new leader from outside ISR and ELR, and an empty ELR",
              _recovery_starts, "invariant 33; KIP-704", ("unclean-election-keeps-elr",),
-             rules=("election.unclean.clears-elr",)),
+             rules=("election.unclean.clears-elr", "election.designated.unclean-unless-eligible")),
         step("recovering-ends-by-leader", "RECOVERING ends only by AlterPartition",
              lambda t: True if t.action == "alter_partition" else implies(t.before.recovering, t.after.recovering),
              "invariant 33; KIP-704", ("election-clears-recovering",),
@@ -53,10 +55,6 @@ def _elr_and_recovery() -> list[Property]:
 def _changes() -> list[Property]:
     """How ISR, ELR and leader may change."""
     return [
-        step("unclean-only-when-allowed", "only the topic, an operator, or the last-known rule lets an outsider lead",
-             _unclean_allowed, "KIP-106; KIP-966", ("unclean-election-unasked",),
-             rules=("election.unclean.only-where-allowed", "reassignment.never-unclean", "timer.unclean",
-                    "election.unclean.request-overrides-topic")),
         step("unclean-request-is-granted",
              "an unclean election on request gives a leaderless partition with a live replica a leader",
              _request_granted, "semantics 3; unclean-recovery KIP", ("unclean-request-obeys-topic",),
@@ -102,21 +100,14 @@ def _recovery_starts(t: Step) -> Conjuncts:
     starts = all_of(negate(t.before.recovering), t.after.recovering)
     return {
         "the leader is new": implies(starts, _moved(t)),
+        "it is an outsider": implies(starts, change(t).gives_up()),
         "it is alone in the ISR": implies(starts, t.after.isr.same(t.after.isr.just(t.after.leader))),
         "the ELR is empty": implies(starts, t.after.elr.is_empty()),
     }
 
 
 def _loss_marked(t: Step) -> Truth:
-    known = t.before.isr.plus(t.before.elr)
-    if t.action == "alter_partition":
-        known = known.plus(t.arguments["isr"])
-    return implies(all_of(_moved(t), negate(known.has(t.after.leader))), t.after.recovering)
-
-
-def _unclean_allowed(t: Step) -> Truth:
-    allowed = any_of(t.before.unclean_election, t.action in ("elect_unclean", "elect_designated"))
-    return implies(all_of(t.event.unclean, negate(t.event.last_known)), allowed)
+    return implies(change(t).seats_outsider(), t.after.recovering)
 
 
 def _request_granted(t: Step) -> Truth:
@@ -139,7 +130,7 @@ def _leavers_eligible(t: Step) -> Truth:
     before: Elections = t.before
     after: Elections = t.after
     left = before.isr.minus(after.isr).keep(after.replicas).keep(after.registered).minus(t.event.unclean_shutdown)
-    below = all_of(before.elr_enabled, after.isr.size() < needed_isr(before), negate(t.event.unclean))
+    below = all_of(before.elr_enabled, after.isr.size() < needed_isr(before), negate(change(t).gives_up()))
     return implies(below, left.within(after.elr))
 
 
@@ -150,7 +141,7 @@ def _elr_leavers(t: Step) -> Truth:
     left = left.minus(t.event.unclean_shutdown)
     minimum = needed_isr(after if t.action == "set_min_isr" else before)
     off = all_of(negate(before.elr_enabled), negate(after.isr.is_empty()))
-    return any_of(left.is_empty(), after.isr.size() >= minimum, t.event.unclean, off)
+    return any_of(left.is_empty(), after.isr.size() >= minimum, change(t).gives_up(), off)
 
 
 def _candidate_kept(t: Step) -> Truth:
@@ -167,7 +158,7 @@ def _candidate_kept(t: Step) -> Truth:
     able = before.isr.plus(before.elr)
     able = able.plus(t.arguments["isr"]) if t.action == "alter_partition" else able
     left = able.keep(t.after.isr.plus(t.after.elr))
-    return any_of(clean.is_empty(), t.event.unclean, negate(left.is_empty()))
+    return any_of(clean.is_empty(), change(t).gives_up(), negate(left.is_empty()))
 
 
 def _unclean_stop(t: Step) -> Truth:
@@ -185,4 +176,4 @@ def _clean_restart(t: Step) -> Truth:
     broker = t.before.elr.just(t.arguments["broker"])
     # While ISR and ELR together hold the broker, a clean stop gives no reason to forget it.
     kept = t.before.elr.keep(broker).within(t.after.elr)
-    return implies(all_of(t.before.elr_enabled, t.arguments["clean"], negate(t.event.unclean)), kept)
+    return implies(all_of(t.before.elr_enabled, t.arguments["clean"], negate(change(t).gives_up())), kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kraftcheck.model.language.system import Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, negate
+from kraftcheck.properties.elections.outsiders import change
 from kraftcheck.properties.kinds import happens, sometimes
 
 
@@ -16,9 +17,10 @@ def properties(setting: Setting) -> list[Property]:
         happens("shows-clean-election", "an ISR member takes over cleanly", _clean),
         happens("shows-preferred-election", "a preferred election moves leadership",
                 lambda t: t.action == "elect_preferred" and _moved(t)),
-        happens("shows-unclean-election", "a leader is elected uncleanly", lambda t: t.event.unclean),
+        happens("shows-unclean-election", "a leader is elected uncleanly", lambda t: change(t).seats_outsider()),
         happens("shows-unclean-request", "an unclean election on request seats a leader where the topic allows none",
-                lambda t: t.action == "elect_unclean" and all_of(negate(t.before.unclean_election), t.event.unclean)),
+                lambda t: t.action == "elect_unclean" and all_of(
+                    negate(t.before.unclean_election), change(t).seats_outsider())),
         happens("shows-candidate-unfenced", "a leaderless partition is led as a broker is unfenced",
                 lambda t: t.action == "unfence" and _moved(t)),
         happens("shows-isr-shrink", "AlterPartition shrinks the ISR",
@@ -50,4 +52,4 @@ def _moved(t: Step) -> Truth:
 
 
 def _clean(t: Step) -> Truth:
-    return all_of(_moved(t), t.before.leader >= 0, t.before.isr.has(t.after.leader), negate(t.event.unclean))
+    return all_of(_moved(t), t.before.leader >= 0, t.before.isr.has(t.after.leader))

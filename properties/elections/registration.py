@@ -9,6 +9,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate, none_of
 from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.properties.elections.outsiders import change
 from kraftcheck.properties.kinds import always, step
 
 OF_REASSIGNMENTS = ("target-is-kept", "reassignment-keeps-a-leader")
@@ -52,7 +53,8 @@ def _sets() -> list[Property]:
         always("isr-elr-disjoint", "no broker is in both ISR and ELR", lambda s: s.isr.keep(s.elr).is_empty(),
                "invariant 6; KIP-966", ("elr-keeps-isr-members",),
                rules=("elr.excludes-isr", "election.elr.winner-alone-in-isr")),
-        always("elr-within-replicas", "every ELR member is a replica", lambda s: s.elr.within(s.replicas),
+        always("elr-within-replicas", "every ELR member is a replica",
+               lambda s: implies(negate(s.elr.is_empty()), s.elr.within(s.replicas)),
                "invariant 7; KIP-966", ("removed-replicas-stay-in-elr",),
                rules=("elr.within-replicas",)),
         always("last-known-is-one-replica", "the last-known list holds at most one broker, a replica", _last_known,
@@ -119,7 +121,7 @@ def _last_known(s: Elections) -> Truth:
 
 def _completes_in_sync(t: Step) -> Truth:
     # An election from outside the ISR in the same event leaves the winner alone there.
-    ordinary = all_of(t.event.completed, negate(t.event.unclean), negate(t.event.from_elr))
+    ordinary = all_of(t.event.completed, negate(change(t).seats_outsider()), negate(t.event.from_elr))
     return implies(ordinary, t.after.replicas.within(t.after.isr))
 
 

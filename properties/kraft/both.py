@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from attrs import evolve
 
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
-from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.model.systems.directories.host import OFFLINE
 from kraftcheck.model.systems.kraft.state import Kraft
+from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.properties.directories import assignment as placement
 from kraftcheck.properties.directories import disks
+from kraftcheck.properties.elections.outsiders import by_permission, only_when_allowed
 from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import always, happens, sometimes, step
 from kraftcheck.properties.kraft import second_partition as paired
-from kraftcheck.properties.replication import durability
+from kraftcheck.properties.replication import durability, loss
 
 OF_DATA = {
-    "leader-complete": ("failure-recreates-log", "hw-uses-committed-isr-only"),
-    "candidates-complete": ("failure-recreates-log", "hw-uses-committed-isr-only"),
     "isr-active": ("fenced-may-join-isr",),
     "epochs-monotone": ("leader-change-keeps-epoch",),
     "one-leader-per-epoch": ("leader-change-keeps-epoch",),
 }
 """Claims of `replication` that are made of the composition, and what refutes them in its scope `tiny`."""
 
-OF_BOTH = dict.fromkeys(("leader-complete", "candidates-complete"), ("catchup.no-empty-log-for-a-hidden-one",))
-"""Rules of the disks that these claims of the data plane check here, too."""
+OF_RECORDS = {
+    "leader-complete": durability.leader_complete,
+    "candidates-complete": durability.candidates_complete,
+}
+"""The same of claims about records, which disks may lose, too."""
 
 OF_DISKS = {
     "leader-directory-online": ("offline-directory-leader-kept", "one-directory-means-all-online"),
@@ -39,16 +44,19 @@ OF_DISKS = {
 }
 """The same of `directories`."""
 
+UNASKED = ("unclean-election-unasked",)
+"""What refutes claims about loss in the scope `tiny`, which has no ELR."""
+
+CHECKED = ("election.unclean.only-where-allowed",)
+"""The rule that this breaks."""
+
 
 def properties(setting: Setting) -> list[Property]:
     """Claims of both systems, and what takes both to say."""
     data = {claim.id: claim for claim in durability.properties(setting)}
     placed = {claim.id: claim for part in (placement, disks) for claim in part.properties(setting)}
-    listed = [
-        _lifted(data[name], "data", refuted, OF_BOTH.get(name, ()))
-        for name, refuted in OF_DATA.items()
-        if name in data
-    ]
+    listed = [_lifted(data[name], "data", refuted) for name, refuted in OF_DATA.items() if name in data]
+    listed += [*_records(setting), *_losses(setting)]
     listed += [_lifted(placed[name], "placement", refuted) for name, refuted in OF_DISKS.items() if name in placed]
     listed += [
         always("acknowledged-survives-disks",
@@ -71,8 +79,50 @@ def properties(setting: Setting) -> list[Property]:
     return [*listed, *paired.properties(setting)]
 
 
-def _lifted(claim: Property, half: str, refuted_by: tuple[str, ...], further: tuple[str, ...] = ()) -> Property:
-    """A claim about one half of the state; `further`: rules that it checks besides."""
+def _records(setting: Setting) -> list[Property]:
+    """Who holds which records; a disk that has failed is one log fewer."""
+    data = {claim.id: claim for claim in durability.properties(setting)}
+    variants = ("failure-recreates-log", "hw-uses-committed-isr-only", *UNASKED)
+    listed = []
+    for name, holds in OF_RECORDS.items():
+        rules = (*data[name].rules, "catchup.no-empty-log-for-a-hidden-one", *CHECKED)
+        predicate = partial(_of_records, holds, setting)
+        listed.append(evolve(data[name], predicate=predicate, refuted_by=variants, rules=rules))
+    return listed
+
+
+def _of_records(holds: Callable[[Replication, Truth], Conjuncts], setting: Setting, s: Kraft) -> Conjuncts:
+    return holds(s.data, _excused(s, setting))
+
+
+def _losses(setting: Setting) -> list[Property]:
+    """Who is let to lead from outside ISR and ELR, and what is lost by that."""
+    return [
+        evolve(only_when_allowed(lambda t: by_permission(loss.change(_of_data(t))), CHECKED),
+               refuted_by=UNASKED),
+        always("loss-is-paid-for", f"{loss.PAID}, failed disks counted",
+               lambda s: loss.paid_for(s.data, _excused(s, setting)), "KIP-966", UNASKED, rules=CHECKED),
+        step("no-survivor-passed-over", loss.PASSED_OVER,
+             lambda t: loss.survivors_lead(_of_data(t), _excused(t.after, setting)), "KIP-966", UNASKED,
+             rules=CHECKED),
+    ]  # fmt: skip
+
+
+def _failed(s: Kraft, setting: Setting) -> Word:
+    failed: Word = setting["failures"] - s.left.failures
+    return failed
+
+
+def _excused(s: Kraft, setting: Setting) -> Truth:
+    return loss.excused(s.data, setting, _failed(s, setting))
+
+
+def _of_data(t: Step) -> Step:
+    return evolve(t, before=t.before.data, after=t.after.data)
+
+
+def _lifted(claim: Property, half: str, refuted_by: tuple[str, ...]) -> Property:
+    """A claim about one half of the state."""
 
     def part(state: Kraft) -> Any:
         return state.data if half == "data" else state.placement()
@@ -81,17 +131,18 @@ def _lifted(claim: Property, half: str, refuted_by: tuple[str, ...], further: tu
         return claim.predicate(evolve(t, before=part(t.before), after=part(t.after)))
 
     predicate = of_step if claim.kind == "step" else lambda s: claim.predicate(part(s))
-    return evolve(claim, predicate=predicate, refuted_by=refuted_by, rules=(*claim.rules, *further))
+    return evolve(claim, predicate=predicate, refuted_by=refuted_by)
 
 
 def _survives(s: Kraft, setting: Setting) -> Truth:
-    lost = setting["unclean-stops"] - s.data.left.unclean_stops + setting["failures"] - s.left.failures
+    lost = loss.died(s.data, setting) + _failed(s, setting)
     readable = [
         all_of(host.has_log(), broker.log.agrees(s.data.committed, s.data.acknowledged))
         for host, broker in zip(s.hosts, s.data.brokers, strict=True)
     ]
     safe = any_of(*readable)
-    return implies(all_of(lost < needed_isr(s.data.controller), negate(s.data.lossy)), safe)
+    asked = negate(loss.forgiven(s.data, _excused(s, setting)))
+    return implies(all_of(lost < needed_isr(s.data.controller), asked), safe)
 
 
 def _dead_leader(s: Kraft) -> Truth:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import combinations
 
+from kraftcheck.model.language.anynumber.brokers import Claim
 from kraftcheck.model.language.anynumber.maps import each_pair, each_record, some_records
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate
 from kraftcheck.model.systems.replication.history import kept_at, of_each
 from kraftcheck.model.systems.replication.log import smaller
 from kraftcheck.model.systems.replication.settle import remembered
@@ -15,6 +16,7 @@ from kraftcheck.model.systems.replication.state import Broker, Replication
 from kraftcheck.properties.elections.stated import needed_isr, working
 from kraftcheck.properties.kinds import always, happens, sometimes, step
 from kraftcheck.properties.replication.leaders import each_leading
+from kraftcheck.properties.replication.loss import died, excused, forgiven, permitted, quorum, untouched
 
 
 def properties(setting: Setting) -> list[Property]:
@@ -34,7 +36,8 @@ def properties(setting: Setting) -> list[Property]:
                rules=("proposal.refusal-ends-it",)),
         always("recovery-quorum", "ISR and ELR hold min ISR brokers, less one for each unclean stop",
                lambda s: _recovery_quorum(s, setting), "KIP-966; KAFKA-18635", ("every-restart-is-unclean",),
-               rules=("restart.clean-keeps-elr",), follows_from=("lemma-living-quorum",)),
+               rules=("restart.clean-keeps-elr",),
+               follows_from=("lemma-living-quorum", "loss-is-paid-for")),
         step("epochs-monotone", "the leader epoch never falls, and another leader means a higher epoch",
              _epochs, "KIP-101, KIP-497", ("leader-change-keeps-epoch",),
              rules=("leader-epoch.rises-with-leader-field",)),
@@ -59,7 +62,8 @@ def properties(setting: Setting) -> list[Property]:
 def _records(setting: Setting) -> list[Property]:
     """Who holds which records."""
     return [
-        always("leader-complete", "a leader elected cleanly holds every committed record", _leader_complete,
+        always("leader-complete", "a leader holds every committed record, while none may be lost",
+               lambda s: leader_complete(s, excused(s, setting)),
                "invariant 25; KIP-966",
                ("hw-advances-under-min-isr", "alter-partition-ignores-broker-epoch"),
                rules=("watermark.waits-for-maximal-isr", "watermark.frozen-below-min-isr",
@@ -68,7 +72,7 @@ def _records(setting: Setting) -> list[Property]:
                       "restart.marked-clean-once-recovered"),
                follows_from=("candidates-complete", "lemma-controller-leader-in-isr")),
         always("candidates-complete", "every running ISR or ELR member holds every committed record",
-               _candidates_complete, "invariant 26; KIP-966",
+               lambda s: candidates_complete(s, excused(s, setting)), "invariant 26; KIP-966",
                ("hw-uses-committed-isr-only", "hw-uses-proposed-isr", "min-isr-raise-is-silent",
                 "brokers-disagree-on-min-isr"),
                rules=("watermark.waits-for-maximal-isr", "watermark.frozen-below-min-isr",
@@ -79,11 +83,13 @@ def _records(setting: Setting) -> list[Property]:
                       "leader.forgets-ends-of-earlier-epoch", "isr.join.current-broker-epoch",
                       "leader.notes-served-fetches", "follower.replies-are-of-its-epoch",
                       "follower.appends-up-to-epoch-of-fetch"),
-               follows_from=("lemma-candidates-hold-committed",)),
+               follows_from=("lemma-candidates-hold-committed", "loss-is-paid-for")),
         always("consistent-reads", "what a running replica shows below its high watermark is what was committed",
-               _visible, "invariant 24; KIP-101, KIP-392", ("truncate-to-high-watermark",),
-               rules=("follower.truncates-by-epoch",), follows_from=("lemma-shown-is-committed",)),
-        always("logs-match", "running replicas agree below both high watermarks", _logs_match,
+               lambda s: _visible(s, excused(s, setting)), "invariant 24; KIP-101, KIP-392",
+               ("truncate-to-high-watermark",), rules=("follower.truncates-by-epoch",),
+               follows_from=("lemma-shown-is-committed", "loss-is-paid-for")),
+        always("logs-match", "running replicas agree below both high watermarks",
+               lambda s: _logs_match(s, excused(s, setting)),
                "invariant 27; KIP-279", ("kip101-epoch-lookup",),
                rules=("follower.truncates-to-common-epoch", "leader.notes-start-of-its-epoch",
                       "follower.appends-up-to-epoch-of-fetch"), follows_from=("consistent-reads",)),
@@ -98,45 +104,44 @@ def _records(setting: Setting) -> list[Property]:
                lambda s: _survives(s, setting), "KIP-966", ("hw-uses-proposed-isr",),
                rules=("watermark.waits-for-maximal-isr",),
                follows_from=("lemma-acknowledged-is-committed", "lemma-candidates-hold-committed",
-                             "lemma-living-quorum", "lemma-elr-as-configured")),
+                             "lemma-living-quorum", "lemma-elr-as-configured", "loss-is-paid-for")),
     ]  # fmt: skip
 
 
-def _leader_complete(s: Replication) -> Conjuncts:
-    end = s.committed.end()
-    return each_record(
-        s.brokers,
-        lambda n, b: implies(
-            all_of(s.controller.leader == n, b.running(), negate(s.lossy)), b.log.agrees(s.committed, end)
-        ),
-    )
+def leader_complete(s: Replication, excuse: Truth) -> Conjuncts:
+    """The controller's leader, if it runs, has all that was committed; `excuse`: whether records may be lost."""
+    return _complete(s, lambda n: s.controller.leader == n, excuse)
 
 
-def _candidates_complete(s: Replication) -> Conjuncts:
-    end, candidates = s.committed.end(), s.controller.isr.plus(s.controller.elr)
-    return each_record(
-        s.brokers,
-        lambda n, b: implies(
-            all_of(candidates.has(n), b.running(), negate(s.lossy)), b.log.agrees(s.committed, end)
-        ),
-    )
+def candidates_complete(s: Replication, excuse: Truth) -> Conjuncts:
+    """The same of everybody who may be elected cleanly."""
+    return _complete(s, s.controller.isr.plus(s.controller.elr).has, excuse)
 
 
-def _visible(s: Replication) -> Conjuncts:
+def _complete(s: Replication, concerned: Claim, excuse: Truth) -> Conjuncts:
+    asked = negate(forgiven(s, excuse))
+    return each_record(s.brokers, lambda n, b: implies(
+        all_of(concerned(n), b.running(), asked), b.log.agrees(s.committed, s.committed.end())
+    ))  # fmt: skip
+
+
+def _visible(s: Replication, excuse: Truth) -> Conjuncts:
     """Consumers read from leaders, stale ones included, and from followers.
 
     An entry of `committed` is set when it first becomes readable and never changes, so
     two reads of an offset that both agree with it agree with each other.
     """
+    asked = negate(forgiven(s, excuse))
     return each_record(
         s.brokers,
-        lambda _, b: implies(all_of(b.running(), negate(s.lossy)), b.log.agrees(s.committed, b.high_watermark)),
+        lambda _, b: implies(all_of(b.running(), asked), b.log.agrees(s.committed, b.high_watermark)),
     )
 
 
-def _logs_match(s: Replication) -> Conjuncts:
+def _logs_match(s: Replication, excuse: Truth) -> Conjuncts:
+    asked = negate(forgiven(s, excuse))
     return each_pair(s.brokers, lambda _, a, __, b: implies(
-        all_of(a.running(), b.running(), negate(s.lossy)),
+        all_of(a.running(), b.running(), asked),
         a.log.agrees(b.log, smaller(a.high_watermark, b.high_watermark)),
     ))  # fmt: skip
 
@@ -149,12 +154,10 @@ def _quorum(s: Replication) -> Conjuncts:
 
 
 def _survives(s: Replication, setting: Setting) -> Truth:
-    """Once the min ISR may have been another one, what was acknowledged under 1 survives no death for certain."""
-    died = setting["unclean-stops"] - s.left.unclean_stops
-    minimum = choose(untouched(s, setting), needed_isr(s.controller), 1)
     # Only the acknowledged prefix counts, whatever else was committed.
     safe = any_of(*some_records(s.brokers, lambda _, b: b.log.agrees(s.committed, s.acknowledged)))
-    return implies(all_of(died < minimum, negate(s.lossy)), safe)
+    asked = negate(forgiven(s, excused(s, setting)))
+    return implies(all_of(died(s, setting) < quorum(s, setting), asked), safe)
 
 
 def _isr_active(s: Replication) -> Truth:
@@ -182,18 +185,11 @@ def _metadata_match(s: Replication) -> Conjuncts:
 
 
 def _recovery_quorum(s: Replication, setting: Setting) -> Truth:
-    """Judged until an operator changes the configuration, reassigns, or elects uncleanly."""
+    """Judged until an operator changes the configuration, reassigns, or asks for a leader that loses records."""
     eligible = s.controller.isr.plus(s.controller.elr).size()
-    died = setting["unclean-stops"] - s.left.unclean_stops
-    judged = all_of(s.controller.elr_enabled, negate(s.lossy), untouched(s, setting))
-    return implies(judged, eligible + died >= needed_isr(s.controller))
-
-
-def untouched(s: Replication, setting: Setting) -> Truth:
-    """Whether the effective min ISR is that of the start: nobody has configured or reassigned."""
-    return all_of(
-        s.left.config_changes == setting["config-changes"], s.left.reassignments == setting["reassignments"]
-    )
+    asked = negate(forgiven(s, permitted(s, setting)))
+    judged = all_of(s.controller.elr_enabled, asked, untouched(s, setting))
+    return implies(judged, eligible + died(s, setting) >= needed_isr(s.controller))
 
 
 def _epochs(t: Step) -> Conjuncts:

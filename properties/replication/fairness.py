@@ -14,6 +14,7 @@ from kraftcheck.model.systems.replication.log import Log
 from kraftcheck.model.systems.replication.state import Broker, Replication
 from kraftcheck.model.systems.replication.system import REPLICATION
 from kraftcheck.properties.kinds import fair_system, leads_to, weak_fairness
+from kraftcheck.properties.replication.loss import excused, forgiven
 
 
 def fairness(setting: Setting) -> list[Fairness]:
@@ -36,7 +37,7 @@ def fairness(setting: Setting) -> list[Fairness]:
 
 def properties(setting: Setting) -> list[Property]:
     """What finally comes about."""
-    return [*_published(), *_of_records()]
+    return [*_published(), *_of_records(setting)]
 
 
 def _published() -> list[Property]:
@@ -55,7 +56,7 @@ def _published() -> list[Property]:
     ]  # fmt: skip
 
 
-def _of_records() -> list[Property]:
+def _of_records(setting: Setting) -> list[Property]:
     """What comes of records: acknowledged, below the watermark, everywhere."""
     return [
         leads_to("isr-is-refilled", "a leader finally has every replica in its ISR",
@@ -75,7 +76,7 @@ def _of_records() -> list[Property]:
                  ("refusal-keeps-proposal", "hw-advances-under-min-isr"),
                  ("proposal.refusal-ends-it", "watermark.frozen-below-min-isr")),
         leads_to("acknowledged-is-everywhere", "an acknowledged record is finally in the log of each replica",
-                 lambda s: negate(_everywhere(s)), _everywhere,
+                 lambda s: negate(_everywhere(s, setting)), lambda s: _everywhere(s, setting),
                  "KIP-966 specification, EventuallyAcknowledgedValueFullyReplicated",
                  ("hw-uses-proposed-isr", "no-leader-epoch-start-check"),
                  ("watermark.waits-for-maximal-isr", "isr.join.past-start-of-epoch")),
@@ -127,9 +128,10 @@ def _answered(s: Replication) -> Truth:
     return all_of(*(b.log.end() <= s.acknowledged for b in s.brokers))
 
 
-def _everywhere(s: Replication) -> Truth:
-    """Judged while nothing was given up: each replica has as many records as were acknowledged."""
-    return any_of(s.lossy, all_of(*(b.log.end() >= s.acknowledged for b in s.brokers)))
+def _everywhere(s: Replication, setting: Setting) -> Truth:
+    """Judged while no record may be lost: each replica has as many records as were acknowledged."""
+    given_up = forgiven(s, excused(s, setting))
+    return any_of(given_up, all_of(*(b.log.end() >= s.acknowledged for b in s.brokers)))
 
 
 FAIR_REPLICATION = fair_system(

@@ -15,8 +15,8 @@ from kraftcheck.model.systems.replication.log import VACANT, Claim, Log, larger
 from kraftcheck.model.systems.replication.state import ACCEPTED, STOPPED_UNCLEAN, Broker, Replication
 from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import always
-from kraftcheck.properties.replication.durability import untouched
 from kraftcheck.properties.replication.leaders import each_follower, each_leading, endless
+from kraftcheck.properties.replication.loss import untouched
 
 COMMITS_REST_ON = (
     ("lemma-commits-reach-candidates", "lemma-history-is-current", "lemma-controller-leader-is-replica"),

@@ -18,8 +18,6 @@ UNCOVERED: dict[str, str] = {
     "elr.listed-in-hash-order": _CHOSEN,
     "election.clean.keeps-valid-leader": _CHOSEN,
     "election.preferred.first-replica": _CHOSEN,
-    "election.last-known.isr-and-elr-empty": "a known gap: in the scopes, a last known leader seated beside an ELR "
-    "breaks no other promise; docs/reference/load-bearing.md lists the mutant as a missing property",
     "directories.migrating-lists-made-anew": "explored systems keep a map of directories, not a list; "
     "`kraftcheck conform` compares the replay of every such record",
     "election.clean.from-previous-isr": "it feeds a metric and decides nothing; a vector of Kafka's own tests asks it",

@@ -163,7 +163,9 @@ def test_the_command_tells_what_it_found(tmp_path: Path) -> None:
         "tiny",
         f"fixed+{CHEAP}",
     )
-    assert row["refutes"] == {"leader-complete": 3, "candidates-complete": 2, "acknowledged-survives": 3}
+    assert row["refutes"] == {
+        "leader-complete": 3, "candidates-complete": 2, "acknowledged-survives": 3, "no-survivor-passed-over": 3,
+    }  # fmt: skip
     assert (row["faults"], row["engine"], row["bounds"]) == ([], "native", {})
     assert row["distinct"] > 10_000
     assert row["seconds"] > 0

@@ -147,7 +147,8 @@ class Control:
     def expand(self, state: Placement, broker: Word) -> Outcome:
         """AlterPartition with one member more."""
         isr = state.controller.isr.plus(state.controller.isr.just(broker))
-        return decided(state, self.do.alter_partition(state.controller, isr, False), self.rules.directories)
+        told = self.do.alter_partition(state.controller, isr, False)
+        return decided(state, told, self.rules.directories, proposed=isr)
 
     def may_shrink(self, state: Placement, broker: Word) -> Conjuncts:
         """The leader drops a follower that does not fetch."""
@@ -163,7 +164,8 @@ class Control:
     def shrink(self, state: Placement, broker: Word) -> Outcome:
         """AlterPartition with one member less."""
         isr = state.controller.isr.minus(state.controller.isr.just(broker))
-        return decided(state, self.do.alter_partition(state.controller, isr, False), self.rules.directories)
+        told = self.do.alter_partition(state.controller, isr, False)
+        return decided(state, told, self.rules.directories, proposed=isr)
 
     def may_write(self, state: Placement) -> Conjuncts:
         """A record reaches every ISR member, and is committed."""

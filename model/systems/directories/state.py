@@ -41,7 +41,7 @@ from kraftcheck.model.systems.directories.host import (
 )
 from kraftcheck.model.systems.elections import state as elections
 from kraftcheck.model.systems.elections.any_number import new_topic
-from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent, directory_online
+from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent, directory_online, outsider_leads
 from kraftcheck.model.triggers.directory_assignment import default_directory
 
 RUNNING, MIGRATION, UPGRADE = 0, 1, 2
@@ -76,7 +76,8 @@ class Placement:
         controller: the active controller's registration of partition and brokers.
         hosts: the brokers.
         written: ghost: a record was committed; before, an empty log lacks nothing.
-        lossy: ghost: an unclean election, or a disk that was thrown away: loss is allowed, and no longer counted.
+        lossy: ghost: a broker from outside ISR and ELR was elected, by the registrations before and after, or a disk
+            with a log was thrown away.
         left: budgets.
     """
 
@@ -121,8 +122,14 @@ class Told:
     refused: Truth
 
 
-def decided(state: Placement, outcome: Outcome, rules: DirectoryRules, refused: Truth = False) -> Outcome:
-    """The state after a controller event: every running broker it concerns has metadata to apply."""
+def decided(
+    state: Placement, outcome: Outcome, rules: DirectoryRules, refused: Truth = False,
+    proposed: BrokerSet | None = None,
+) -> Outcome:  # fmt: skip
+    """The state after a controller event: every running broker it concerns has metadata to apply.
+
+    `proposed` is the ISR that the event was asked for.
+    """
     before, after = state.controller, outcome.state
     changed = outcome.event.partition_epoch_bumps > 0
     rewritten: Truth = False
@@ -139,7 +146,8 @@ def decided(state: Placement, outcome: Outcome, rules: DirectoryRules, refused: 
         )
 
     hosts = rewritten_records(state.hosts, told_of)
-    lossy = any_of(state.lossy, outcome.event.unclean)
+    joined = before.isr.none() if proposed is None else proposed
+    lossy = any_of(state.lossy, outsider_leads(before, after, joined))
     told = Told(outcome.event, refused)
     return Outcome(evolve(state, controller=after, hosts=hosts, lossy=lossy), told, outcome.records)
 

@@ -19,7 +19,7 @@ from kraftcheck.model.language.initially import all_where
 from kraftcheck.model.language.layout import counter, ints, subset_of, truth
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import EMPTY, NO_LEADER
+from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.rules.partition import PartitionRules
@@ -121,6 +121,16 @@ class ElectionsEvent:
     resigned: Truth
     stale_base: Truth
     unclean_shutdown: BrokerSet
+
+
+def outsider_leads(before: Elections, after: Elections, proposed: Brokers) -> Truth:
+    """Whether a step makes a leader of a broker that was in neither ISR nor ELR: what may lose records.
+
+    It is told from the two registrations, and not by what the election says of itself. Whom a leader has proposed for
+    the ISR, as the same step does, has caught up with it.
+    """
+    moved = all_of(negate(before.leader == after.leader), after.leader >= 0)
+    return all_of(moved, negate(before.isr.plus(before.elr).plus(proposed).has(after.leader)))
 
 
 def directory_online(state: Elections, broker: Word, directory: Word, rules: PartitionRules) -> Truth:

@@ -151,7 +151,8 @@ class Control:
         request, controller = state.request, state.controller
         members = member_checks(request.isr, controller, request.stale, request.isr.none(), self.rules.data_plane)
         eligible = all_of(members[ELIGIBLE], members[MEMBER_EPOCHS])
-        changed = self._decided(state, self.do.alter_partition(controller, request.isr, False))
+        told = self.do.alter_partition(controller, request.isr, False)
+        changed = decided(state, told, self.rules.data_plane, request.isr)
         leader = controller.leader
         kept = all_of(changed.controller.leader == leader, changed.leader_epoch == state.leader_epoch)
         sender = state.broker(leader)

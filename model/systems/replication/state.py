@@ -31,7 +31,7 @@ from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
 from kraftcheck.model.rules.data_plane import DataPlaneRules
-from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.model.systems.elections.state import Elections, outsider_leads
 from kraftcheck.model.systems.replication.history import first_kept, isr_kept_at, isrs_rewritten, kept_at, rewritten
 from kraftcheck.model.systems.replication.log import VACANT, Log
 from kraftcheck.model.triggers.alter_partition import current_checks
@@ -202,7 +202,7 @@ class Replication:
         committed: ghost: every record ever below a leader's high watermark.
         acknowledged: ghost: how many of them were acknowledged with acks=all.
         commit_epoch: ghost: the newest leader epoch in which a leader has committed; kept where epochs have no bound.
-        lossy: an unclean election happened: loss is allowed, and no longer counted.
+        lossy: ghost: a broker from outside ISR and ELR was elected, by the registrations before and after.
         lag: how many leader epochs a running broker is behind; counted where the scope limits it.
         left: budgets.
         reply: a late reply to a follower's fetch.
@@ -252,8 +252,13 @@ class Replication:
         return all_of(broker.running(), self.leader_at(broker.epoch) == number)
 
 
-def decided(state: Replication, outcome: Outcome, rules: DataPlaneRules) -> Replication:
-    """The state after a controller event: registration, leader epoch and history, and what is out of date."""
+def decided(
+    state: Replication, outcome: Outcome, rules: DataPlaneRules, proposed: BrokerSet | None = None
+) -> Replication:
+    """The state after a controller event: registration, leader epoch and history, and what is out of date.
+
+    `proposed` is the ISR that the event was asked for.
+    """
     after: Elections = outcome.state
     past, at = state.controller, state.leader_epoch
     ended = outcome.event.leader_epoch_bumps > 0
@@ -277,7 +282,7 @@ def decided(state: Replication, outcome: Outcome, rules: DataPlaneRules) -> Repl
         ),
         brokers=rewritten_records(state.brokers, lambda _, b: choose(written, outdated(b), b)),
         request=choose(refused, state.request.gone(), state.request),
-        lossy=any_of(state.lossy, outcome.event.unclean),
+        lossy=any_of(state.lossy, outsider_leads(past, after, past.isr.none() if proposed is None else proposed)),
     )
 
 

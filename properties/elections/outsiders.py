@@ -1,0 +1,120 @@
+"""Leaders from outside ISR and ELR: who let them lead, told from the registrations and from what was asked for.
+
+No claim here reads what an election says of itself. So an election that may lose records is judged by who wins it, and
+not by whether it calls that allowed.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.anynumber.maps import each_broker
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
+from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.properties.elections.stated import able_to_lead, may_be_online, working
+from kraftcheck.properties.kinds import Predicate, step
+
+ASKED = ("elect_unclean", "elect_designated")
+"""What an operator asks for: an unclean election, or a leader by name."""
+
+
+@frozen
+class Change:
+    """A step as the controller of one partition sees it.
+
+    Attributes:
+        before, after: the registrations.
+        action: the name of the action.
+        proposed: the ISR that the step was asked for.
+        lost: who, as the step says, has stopped uncleanly, is unregistered, or has fallen behind its leader.
+    """
+
+    before: Elections
+    after: Elections
+    action: str
+    proposed: BrokerSet
+    lost: BrokerSet
+
+    def elects(self) -> Truth:
+        """Whether another broker leads now."""
+        return all_of(negate(self.before.leader == self.after.leader), self.after.leader >= 0)
+
+    def seats_outsider(self) -> Truth:
+        """Whether who leads now was in neither ISR nor ELR, nor proposed; or is who has lost its log by the step."""
+        known = self.before.isr.plus(self.before.elr).minus(self.lost).plus(self.proposed)
+        return all_of(self.elects(), negate(known.has(self.after.leader)))
+
+    def gives_up(self) -> Truth:
+        """Whether eligibility is given up: an outsider leads; or a member of the ELR, asked for beside a dead ISR.
+
+        By the right rules no ISR member is dead while the ELR has one.
+        """
+        isr = self.before.isr
+        dead = all_of(negate(isr.is_empty()), isr.keep(able_to_lead(self.before)).is_empty())
+        beside = all_of(self.elects(), self.was_asked(), dead, negate(isr.has(self.after.leader)))
+        return any_of(self.seats_outsider(), beside)
+
+    def eligible(self) -> BrokerSet:
+        """Members of ISR and ELR that are replicas afterwards, and have lost nothing that the step tells of."""
+        known = self.before.isr.plus(self.before.elr)
+        return known.minus(self.lost).keep(self.after.replicas).keep(self.after.registered)
+
+    def was_asked(self) -> Truth:
+        """Whether the topic allows unclean elections, or an operator has asked for this one."""
+        return any_of(self.before.unclean_election, self.action in ASKED)
+
+
+def changed(before: Elections, after: Elections, action: str) -> Change:
+    """A step that proposes nobody for the ISR, and tells of nobody's loss."""
+    return Change(before, after, action, before.isr.none(), before.isr.none())
+
+
+def change(t: Step) -> Change:
+    """A step of `elections`."""
+    found = changed(t.before, t.after, t.action)
+    if t.action == "alter_partition":
+        isr = t.arguments["isr"]
+        return evolve(found, proposed=isr, lost=t.before.isr.minus(isr))
+    if t.action == "unregister":
+        return evolve(found, lost=found.lost.just(t.arguments["broker"]))
+    if t.action == "new_incarnation":
+        return evolve(found, lost=choose(t.arguments["clean"], found.lost, found.lost.just(t.arguments["broker"])))
+    return found
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Who lets an outsider lead."""
+    return [
+        only_when_allowed(
+            lambda t: by_permission(change(t)),
+            ("election.unclean.only-where-allowed", "election.last-known.isr-and-elr-empty",
+             "reassignment.never-unclean", "timer.unclean", "election.unclean.request-overrides-topic"),
+        )
+    ]  # fmt: skip
+
+
+def only_when_allowed(predicate: Predicate, rules: tuple[str, ...]) -> Property:
+    """The claim, as a system tells its steps."""
+    return step(
+        "unclean-only-when-allowed",
+        "a leader from outside ISR and ELR was allowed, and no member can lead, or is the last known leader of neither",
+        predicate, "KIP-106; KIP-966", ("unclean-election-unasked", "last-known-elected-beside-elr"), rules=rules,
+    )  # fmt: skip
+
+
+def by_permission(c: Change) -> Conjuncts:
+    """An outsider is let to lead, and no member that could lead is passed over, but for a leader by name."""
+    eligible, active, member = c.eligible(), working(c.after), negate(c.seats_outsider())
+    last = all_of(c.before.elr_enabled, c.before.last_known_elr.has(c.after.leader), eligible.is_empty())
+    allowed = implies(c.elects(), any_of(member, c.was_asked(), last))
+    if c.action == "elect_designated":
+        return {"it is allowed": allowed}
+
+    def passed_over(b: Word) -> Truth:
+        return all_of(eligible.has(b), active.has(b), may_be_online(c.after, b))
+
+    others = each_broker(c.after.online_dirs, lambda b: implies(c.elects(), any_of(member, negate(passed_over(b)))))
+    return {"it is allowed": allowed, **{f"{b} cannot lead": truth for b, truth in others.items()}}

@@ -115,12 +115,14 @@ BEYOND: Mapping[tuple[str, str], OutsideProofs] = {
     ("directories", "catch-up-as-coded"): OutsideProofs(_UPGRADE, ("failure-leads-away", "assignment-settles")),
     ("directories", "reported-until-acknowledged"): OutsideProofs(_UPGRADE, ("failure-leads-away",)),
     ("directories", "reserved-ids-drawn"):
-        OutsideProofs("refutes where directories get their ids", ("told-is-told", "moves-go-forward")),
+        OutsideProofs("refutes where directories get their ids",
+                      ("told-is-told", "moves-go-forward", "fenced-until-settled")),
     ("elections", "switched-off-elr-is-neglected"):
         OutsideProofs("refutes where ELR is switched off and on", ("last-known-while-leaderless",)),
     ("replication", "removed-replicas-stay-in-elr"): OutsideProofs(_REASSIGNED, ("quorum-superset",)),
     ("replication", "min-isr-change-keeps-elr"):
-        OutsideProofs(_MIN_ISR, ("leader-complete", "candidates-complete", "quorum-superset", "acknowledged-survives")),
+        OutsideProofs(_MIN_ISR, ("leader-complete", "candidates-complete", "quorum-superset", "acknowledged-survives",
+                                 "no-survivor-passed-over")),
     ("replication", "min-isr-raise-is-silent"): OutsideProofs(_MIN_ISR, ("candidates-complete", "quorum-superset")),
     ("replication", "elr-winner-keeps-elr"): OutsideProofs(_MIN_ISR, ("candidates-complete", "quorum-superset")),
     ("replication", "stale-reregistration-keeps-isr"): OutsideProofs(

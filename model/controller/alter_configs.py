@@ -42,7 +42,8 @@ def alter_config(controller: Controller, wanted: ConfigRecord, rules: RuleSet) -
     if wanted.scope == TOPIC and known.get(wanted.key) == wanted.value:
         return Outcome((), None, controller.soft, atomic=True)
     records: tuple[LogRecord, ...] = (wanted,)
-    if rules.partition.min_isr_change_clears_every_elr:
+    features = controller.features
+    if rules.partition.min_isr_change_clears_every_elr and (features.clear_elr or not features.elr(rules.partition)):
         records = (*records, *clearing(controller, wanted, rules.partition))
     elif wanted.key == MIN_ISR:
         records = (*records, *_announced(controller, wanted, rules))

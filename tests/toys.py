@@ -26,7 +26,7 @@ CLOCK = System(
     name="clock",
     summary="A hand that ticks between 0 and 1.",
     initial=lambda setting: [Clock(0), Clock(1)],
-    layout=lambda setting: Clock(Range(0, 1)),
+    layout=lambda setting: Clock(Range(0, 2)),
     actions=lambda setting: [Action("tick", lambda state: Clock(1 - state.hand))],
     properties=lambda setting: [
         Property("in-range", "always", "The hand is 0 or 1.",
@@ -113,8 +113,8 @@ COUNTER = System(
         Action("arm", lambda state: evolve(state, armed=True), guard=lambda state: state.count == 5),
     ],
     properties=lambda setting: [
-        Property("below-six", "always", "The counter stays below 6.",
-                 lambda state: any_of(state.count < 5, state.count == 5)),
+        Property("armed-at-five", "always", "The flag is set at 5 only.",
+                 lambda state: any_of(negate(state.armed), state.count == 5)),
         Property("armed", "sometimes", "The flag is set.", lambda state: state.armed),
     ],
 )
@@ -132,7 +132,9 @@ STUCK = System(
     ],
 )
 
-RESTING = evolve(STUCK, name="resting", summary="The same, where 3 may rest.", quiescent=lambda state: state.node == 3)
+RESTING = evolve(STUCK, name="resting", summary="The same, where 3 may rest.", quiescent=lambda state: state.node == 3,
+                 properties=lambda setting: [Property("comes-to-3", "sometimes", "Node 3 is visited.",
+                                                      lambda state: state.node == 3)])  # fmt: skip
 
 
 TWO_PHASE = two_phase_commit.TWO_PHASE

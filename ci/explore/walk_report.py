@@ -8,6 +8,7 @@ from typing import Any
 from kraftcheck.ci.systems import assurance
 from kraftcheck.ci.systems.report import DOCUMENT_VERSION, pruning_rows, steps_text, versions
 from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.solvers.program.premises.cases import checks_nothing
 from kraftcheck.solvers.program.verdict import (
     EXIT_DEADLOCK,
     EXIT_INCOMPLETE,
@@ -28,12 +29,12 @@ POINTS = 8
 def exit_code(walks: Walks, findings: Sequence[WalkFinding]) -> int:
     """12 or 11 for what is refuted, 20 when stopped or a domain was left, 22 for liveness, which walks do not judge.
 
-    Else 21 for a goal never reached, and 0.
+    Else 21 for a goal never reached or a property that checks nothing, and 0.
     """
     codes = [EXIT_DEADLOCK if finding.trace.kind == "deadlock" else EXIT_SAFETY for finding in findings]
     codes += [EXIT_INCOMPLETE] * (walks.cut is not None or walks.fault is not None)
     codes += [EXIT_UNKNOWN] * bool(walks.program.liveness.claims)
-    codes += [EXIT_VACUOUS] * bool(walks.goals_missed)
+    codes += [EXIT_VACUOUS] * bool(walks.goals_missed or checks_nothing(walks.program))
     return worst_first(codes)
 
 
@@ -58,6 +59,7 @@ def lines(
     yield from _curve(walks)
     yield f"{len(walks.goals_shown)} of {len(walks.goals_shown) + len(walks.goals_missed)} goals reached"
     yield from (f"never reached: {goal.id} ({goal.sentence})" for goal in walks.goals_missed)
+    yield from (f"{claim} is vacuous: {reason}" for claim, reason in checks_nothing(walks.program).items())
     idle = [name for name, count in walks.steps_by_action.items() if not count]
     if idle:
         yield f"actions never taken: {', '.join(idle)}"
@@ -129,6 +131,8 @@ def last_line(walks: Walks, findings: Sequence[WalkFinding], code: int) -> str:
     if live:
         suspected = f", of which {suspects} {'is' if suspects == 1 else 'are'} suspected to fail" if suspects else ""
         parts.append(f"{live} liveness propert{'y' if live == 1 else 'ies'} unknown{suspected}")
+    if empty := checks_nothing(walks.program):
+        parts.append(f"{len(empty)} vacuous")
     if walks.goals_missed:
         parts.append(f"{len(walks.goals_missed)} goal{'' if len(walks.goals_missed) == 1 else 's'} never reached")
     return ", ".join(parts) + f" (exit {code})"
@@ -165,6 +169,7 @@ def document(
             **{goal.id: None for goal in walks.goals_missed},
         },
         "not_judged": _unjudged(chosen),
+        "vacuous": checks_nothing(walks.program),
         "suspected": [
             {"id": suspect.trace.claim, "kind": suspect.trace.kind, "run": suspect.run, "steps": suspect.steps,
              "trace": trace_document(suspect.trace)}

@@ -39,6 +39,7 @@ from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.premises.cases import checks_nothing
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import (
     DEADLOCK,
@@ -195,12 +196,14 @@ def simulate(
     notes = tuple(walk_report.lines(chosen, walks, broken, steps, schedule, 0))[1:]
     document = walk_report.document(chosen, walks, broken, steps, schedule, code)
     size = f"{walks.runs:,} random walks"
-    judged = []
+    judged, empty = [], checks_nothing(walks.program)
     for claim, kind in [*((one.id, one.kind) for one in traced.claims), (DEADLOCK, DEADLOCK)]:
         trace, goal = traces.get(claim), kind in ("sometimes", "happens")
         verdict: Verdict = Vacuous(size, f"not reached in {size}") if goal else Incomplete(f"not refuted in {size}")
         if kind in LIVENESS:
             verdict = Unknown(unknown_text(suspects.get(claim), size))
+        if claim in empty:
+            verdict = Vacuous(claim, empty[claim])
         if trace is not None:
             verdict = Holds(size, trace) if goal else Refuted(trace)
         judged.append(PropertyVerdict(claim, kind, verdict, None if trace is None else len(trace.steps)))

@@ -24,6 +24,7 @@ from kraftcheck.solvers.audit.traced_sample import check_sample
 from kraftcheck.solvers.expressions.added import FIND, NO_EXPRESSIONS, Expressions, typed_id
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.premises.cases import deadlock_alone
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK
@@ -136,7 +137,7 @@ def _only(name: str, system: System, setting: Setting, ids: Sequence[str], expre
             near = nearest(id_, [*known, DEADLOCK], f"kraftcheck list {name}")
             raise Refusal(f"{name} has no property {id_!r} at this setting; {near}")
     chosen = judged(claims, added, ids)
-    return evolve(system, properties=lambda _: chosen)
+    return evolve(system, properties=deadlock_alone if ids and not chosen else lambda _: chosen)
 
 
 def program(chosen: Subject) -> Program:

@@ -28,6 +28,7 @@ from kraftcheck.solvers.program.parts import (
     no_state,
     same_classes,
 )
+from kraftcheck.solvers.program.premises.content import without_content
 from kraftcheck.solvers.program.premises.doubtful import check_program
 from kraftcheck.solvers.program.premises.hidden_goals import lenient, premises_of, with_premises
 from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
@@ -81,9 +82,12 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     check_refusals(graph)
     check_program(program)
     says = [says for _, says in always]
+    if not free and not truths.ask_twice:
+        return program
+    empty = without_content(program, lenient(program)) if truths.ask_twice else frozenset[str]()
     if free:
-        return evolve(program, premises=premises_of(program, says), lenient=lenient(program))
-    return with_premises(program, says) if truths.ask_twice else program
+        return evolve(program, premises=premises_of(program, says, empty), lenient=lenient(program))
+    return with_premises(program, says, empty)
 
 
 def _properties(system: System, setting: Setting, free: bool) -> tuple[Property, ...]:

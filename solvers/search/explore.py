@@ -17,7 +17,12 @@ from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.audit.visited_space import VisitedSpace
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, liveness_verdicts, search_liveness
 from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
-from kraftcheck.solvers.program.premises.cases import lenient_warnings, premises_shown, vacuous_without_case
+from kraftcheck.solvers.program.premises.cases import (
+    checks_nothing,
+    lenient_warnings,
+    premises_shown,
+    vacuous_without_case,
+)
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.pruning import Pruning, by_field, outside_text, pruning_fault, prunings
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
@@ -256,7 +261,11 @@ def _verdicts(
     verdicts = vacuous_without_case(judged, kernel.program)
     verdicts += recoverability_verdicts(kernel.program, recoverability, bound, reason)
     verdicts += liveness_verdicts(kernel.program, liveness, bound, reason)
-    return (*verdicts, _verdict(search, kernel, bound, reason, plan.deadlock, None))
+    deadlock = _verdict(search, kernel, bound, reason, plan.deadlock, None)
+    idle = checks_nothing(kernel.program).get(DEADLOCK)
+    if idle is not None and isinstance(deadlock.verdict, Holds):
+        deadlock = evolve(deadlock, verdict=Vacuous(DEADLOCK, idle))
+    return (*verdicts, deadlock)
 
 
 def _verdict(

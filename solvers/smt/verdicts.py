@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from attrs import field, frozen
 
 from kraftcheck.model.language.system import Property
-from kraftcheck.solvers.program.premises.hidden_goals import NO_CONTENT
+from kraftcheck.solvers.program.premises.hidden_goals import EMPTY
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Unknown, Vacuous, Verdict
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
@@ -107,8 +107,8 @@ def unshown(program: Program, claim: Property, evidence: SearchEvidence, is_lemm
     premise = program.premises.get(claim.id)
     if vacuous is not None or premise is None or claim.id in program.lenient or evidence.reaches(claim.id):
         return vacuous
-    if premise.reason == NO_CONTENT:
-        return Vacuous(claim.id, NO_CONTENT)
+    if premise.reason in EMPTY:
+        return Vacuous(claim.id, premise.reason)
     about = "step" if claim.kind == "step" else "state"
     return Unknown(f"proven, but no run shows a {about} that satisfies its premise ({evidence.extent()})")
 

@@ -45,6 +45,7 @@ def serve_command(
       kraftcheck serve out/leader-active.itf.json --beside kip
       kraftcheck serve out --port 8080
       kraftcheck serve lease:SYSTEM
+      kraftcheck serve path/to/lease.py:SYSTEM
     """
     flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
     opened = _opened(words, flags, scope, rules, named)
@@ -79,7 +80,7 @@ def _opened(
     """
     parsed = parse_words(words if any(not word.startswith("-") for word in words) else (DEFAULT_SYSTEM, *words), flags)
     place = Path(parsed.system)
-    if place.exists() or parsed.system.endswith(".json") or "/" in parsed.system:
+    if place.exists() or parsed.system.endswith(".json") or ("/" in parsed.system and ":" not in parsed.system):
         check_idle("is of SYSTEM, and a file says its own", "scope", "rules")
         if parsed.flags:
             raise Refusal(f"--{next(iter(parsed.flags))} is of SYSTEM, and a file says its own; leave it out")

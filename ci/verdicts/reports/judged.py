@@ -11,6 +11,7 @@ from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property
+from kraftcheck.solvers.program.premises.cases import checks_nothing
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Refuted, Trace
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.traces.render import lines
@@ -173,7 +174,7 @@ def judged_by_walks(chosen: Subject, walks: Walks, findings: Sequence[WalkFindin
     claims, traces = claims_of(chosen), {finding.trace.claim: finding.trace for finding in findings}
     suspects = {one.trace.claim: one for one in walks.suspects}
     missed, reason = {goal.id for goal in walks.goals_missed}, walks.cut or walks.fault
-    size, rows = f"{walks.runs:,} runs, {walks.steps:,} steps", []
+    size, rows, empty = f"{walks.runs:,} runs, {walks.steps:,} steps", [], checks_nothing(walks.program)
     for id_ in every_id(chosen):
         claim, trace = claims.get(id_), traces.get(id_)
         kind = DEADLOCK if claim is None else claim.kind
@@ -188,6 +189,8 @@ def judged_by_walks(chosen: Subject, walks: Walks, findings: Sequence[WalkFindin
             trace = None if suspect is None else suspect.trace
         elif kind not in WALKED:
             continue  # the report of walks names them: they are about all runs at once
+        elif id_ in empty:
+            word, detail = "vacuous", empty[id_]
         elif reason is not None:
             word, detail = "incomplete", reason
         else:

@@ -6,8 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve
 
+from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.solvers.program.premises.hidden_goals import EMPTY
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Unknown, Vacuous, Verdict
+from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Unknown, Vacuous, Verdict
+
+NO_PROPERTIES = "the system has no properties, so nothing else is checked"
+
+
+def deadlock_alone(setting: Setting) -> tuple[Property, ...]:
+    """No properties, on purpose: what a system is given of which only deadlock is to be judged."""
+    return ()
+
+
+def checks_nothing(program: Program) -> dict[str, str]:
+    """The properties that no state and no step could break, by id, with the reason; deadlock where there are none."""
+    if not program.claims and program.system.properties is not deadlock_alone:
+        return {DEADLOCK: NO_PROPERTIES}
+    strict = {id_: one.reason for id_, one in program.premises.items() if id_ not in program.lenient}
+    return {id_: reason for id_, reason in strict.items() if reason in EMPTY}
 
 
 def vacuous_without_case(verdicts: Sequence[PropertyVerdict], program: Program) -> list[PropertyVerdict]:

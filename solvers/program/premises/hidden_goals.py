@@ -6,7 +6,7 @@ makes of one that is not reached the verdict of its claim.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -24,32 +24,38 @@ SHIPPED = ("kraftcheck.properties.", "kraftcheck.model.systems.")
 """Where the claims are written that come with kraftcheck."""
 
 NO_CONTENT = "every state that the domains allow satisfies it, so it checks nothing"
+NO_CONTENT_OF_STEPS = "every step that the domains allow satisfies it, so it checks nothing"
+EMPTY = (NO_CONTENT, NO_CONTENT_OF_STEPS)
+"""What is said of claims that no state or step could break: no search need look for one that they speak of."""
 
 
-def premises_of(program: Program, says: Sequence[Term]) -> dict[str, Premise]:
+def premises_of(program: Program, says: Sequence[Term], empty: Container[str]) -> dict[str, Premise]:
     """The properties that say something of some states or steps only, by id, without a goal; arguments as below."""
     found = {
         claim.id: Premise("", NO_CONTENT if term.op == "const" else NO_STATE)
         for claim, term in zip(program.always, says, strict=True) if term.op != "const" or not term.value
     }  # fmt: skip
-    return found | {claim.id: Premise("", NO_STEP) for claim in _of_some_steps(program).values()}
+    found |= {claim.id: Premise("", NO_STEP) for claim in _of_some_steps(program).values()}
+    found |= {claim.id: Premise("", NO_CONTENT) for claim in program.always if claim.id in empty}
+    return found | {claim.id: Premise("", NO_CONTENT_OF_STEPS) for claim in program.steps if claim.id in empty}
 
 
-def with_premises(program: Program, says: Sequence[Term]) -> Program:
+def with_premises(program: Program, says: Sequence[Term], empty: Container[str]) -> Program:
     """The program with a hidden goal for each property that says something of some states or steps only.
 
     Args:
         program: without such goals.
         says: for each `always` property the truth that it says something of the state.
+        empty: ids of the properties that say nothing, see `content`; no goal shows them.
     """
-    steps = _of_some_steps(program)
-    states = {claim.id: (_state_goal(claim, program, term), term)
-              for claim, term in zip(program.always, says, strict=True) if term.op != "const"}  # fmt: skip
+    steps = {number: claim for number, claim in _of_some_steps(program).items() if claim.id not in empty}
+    spoken = ((claim, term) for claim, term in zip(program.always, says, strict=True) if claim.id not in empty)
+    states = {claim.id: (_state_goal(claim, program, term), term) for claim, term in spoken if term.op != "const"}
     happens = {claim.id: _step_goal(claim, program, number) for number, claim in steps.items()}
     goals = {**{id_: goal for id_, (goal, _) in states.items()}, **happens}
     premises = {
         id_: evolve(premise, goal=goals[id_].id) if id_ in goals else premise
-        for id_, premise in premises_of(program, says).items()
+        for id_, premise in premises_of(program, says, empty).items()
     }
     graph = program.graph
     judged = (
@@ -115,14 +121,15 @@ def _values(layout: Layout, state: Sequence[Term], subject: Any) -> dict[int, in
 
 
 def without_premises(program: Program) -> Program:
-    """The program without hidden goals, for what judges no claim, and for other tools."""
+    """The program without hidden goals, for what follows no premise, and for other tools."""
     states = len(program.sometimes) - sum(one.kind == "sometimes" for one in hidden_goals(program))
     happens = len(program.happens) - sum(one.kind == "happens" for one in hidden_goals(program))
     steps = len(program.steps) + happens
     return evolve(
         program, kinds=tuple(evolve(kind, steps=kind.steps[:steps]) for kind in program.kinds),
         sometimes=program.sometimes[:states], happens=program.happens[:happens],
-        sometimes_terms=program.sometimes_terms[:states], premises={},
+        sometimes_terms=program.sometimes_terms[:states],
+        premises={id_: premise for id_, premise in program.premises.items() if premise.reason in EMPTY},
     )  # fmt: skip
 
 

@@ -167,9 +167,9 @@ def test_a_step_is_seen_by_step_properties() -> None:
     """The subject of a step property has both states, the action and its arguments; it is asked twice."""
     seen: list[Step] = []
 
-    def look(step: Step) -> bool:
+    def look(step: Step) -> Any:
         seen.append(step)
-        return True
+        return step.after.on
 
     traced(with_property(look, "step"))
     assert [(step.action, list(step.arguments), step.event) for step in seen] == [("turn", ["by"], None)] * 2

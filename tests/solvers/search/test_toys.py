@@ -79,7 +79,7 @@ def test_a_bound_that_prunes_is_named() -> None:
     found = explored(toys.COUNTER)
     assert found.pruned == {"count": 5}
     assert found.distinct == 7
-    assert found.verdict("below-six").verdict == Holds(
+    assert found.verdict("armed-at-five").verdict == Holds(
         "all 7 states of counter; bound on count pruned 5 transitions: the toy counts to five"
     )
     assert found.verdict("deadlock").verdict == Holds(

@@ -56,6 +56,7 @@ def check_served(process: subprocess.Popen[str], number: signal.Signals) -> None
         ("elections --system a:B", "--system is of TRACE and OUT; leave it out"),
         ("elections clock", "one SYSTEM at a time; 'clock' is too much"),
         ("missing/x.itf.json", "cannot read missing/x.itf.json: No such file or directory"),
+        ("missing/x.py:SYSTEM", "missing/x.py"),
         (".", "holds neither a trace nor report.json; give the folder of explore --out"),
         ("foreign.json", "foreign.json: key #meta: missing"),
         ("foreign.json --rules fixed", "--rules is of SYSTEM, and a file says its own; leave it out"),
@@ -86,3 +87,14 @@ def test_open_opens_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     title, url, _ = done.out.splitlines()
     assert title.startswith("elections, scope tiny (brokers 2, ")
     assert opened == [url]
+
+
+def test_a_file_in_a_folder_is_served_as_it_is_explored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`folder/file.py:NAME` names a system, with its bounds and scopes, and no trace file."""
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "commit.py").write_text("from tests.toys import TWO_PHASE\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("webbrowser.open", lambda url: signal.raise_signal(signal.SIGTERM))
+    done = kraftcheck("serve", "systems/commit.py:TWO_PHASE", "--managers", 4, "--open")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("systems/commit.py:TWO_PHASE, scope 3 (managers 4)\n")

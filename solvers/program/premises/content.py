@@ -1,0 +1,109 @@
+"""Claims that no word of the domains can break: they hold of any rules, so they check nothing.
+
+A truth is valid where it is true of all values of its variables. Boxes of values are halved until intervals decide each
+of them (`kraftcheck.solvers.program.intervals`); one point that is false ends it. A truth that this does not decide
+counts as one with content: nothing is called vacuous that a state could break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from kraftcheck.model.language.layout import Endless
+from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.system import Action, Property, Step
+from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.answers import Truths
+from kraftcheck.solvers.program.arguments import free_arguments
+from kraftcheck.solvers.program.intervals import WIDEST, TooWideError, bounds_of
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.symbols import state_symbols
+
+BOXES = 1 << 12
+"""Boxes at once, at most; a truth that takes more is not decided."""
+
+
+def without_content(program: Program, kept: frozenset[str]) -> frozenset[str]:
+    """Ids of the `always` and `step` properties that hold of every state, or of every step, that the domains allow.
+
+    A claim about steps is asked of any two states: what the rules make true of steps is a claim about the rules.
+
+    Args:
+        program: traced, without hidden goals.
+        kept: ids of claims that are not asked.
+    """
+    states = zip(program.always, program.always_terms, strict=True)
+    found = {claim.id for claim, truth in states if claim.id not in kept and is_valid(truth)}
+    kinds = [kind for kind in program.kinds if kind.instances or not program.layout.packed]
+    for number, claim in enumerate(program.steps):
+        if kinds and claim.id not in kept and claim.initially is None:
+            by_the_rules = all(is_valid(kind.steps[number]) for kind in kinds)
+            if by_the_rules and all(_holds_of_any_step(claim, kind.action, program.layout) for kind in kinds):
+                found.add(claim.id)
+    return frozenset(found)
+
+
+def _holds_of_any_step(claim: Property, action: Action, layout: Layout) -> bool:
+    """Whether a claim about steps is true of any two states of the domains and any arguments of an action."""
+    if any(isinstance(slot.domain, Endless) for slot in layout.slots):
+        return False
+    truths = Truths(Graph(), ask_twice=False)
+    (_, before), (_, after) = (state_symbols(truths.graph, layout) for _ in range(2))
+    arguments = free_arguments(action, truths.graph).arguments
+    if action.parameters and not arguments:  # a parameter without values: it never happens
+        return True
+    event = action.outcome(before, arguments).event
+    return is_valid(truths.claim(claim, Step(before, after, action.name, arguments, event)))
+
+
+def is_valid(truth: Term) -> bool:
+    """Whether a truth is known to be true, whatever its variables are worth."""
+    if truth.op == "const":
+        return bool(truth.value)
+    nodes = closure([truth])
+    variables = [node for node in nodes if node.op == "var"]
+    if not variables or any(max(-node.lo, node.hi) >= WIDEST for node in nodes):
+        return False
+    low = np.array([[node.lo for node in variables]], dtype=np.int64)
+    high = np.array([[node.hi for node in variables]], dtype=np.int64)
+    try:
+        return _holds_everywhere(truth, nodes, variables, low, high)
+    except (TooWideError, ValueError):  # a word beyond 64 bits, an operator without intervals: not decided
+        return False
+
+
+def _holds_everywhere(
+    truth: Term, nodes: Sequence[Term], variables: Sequence[Term], low: npt.NDArray[np.int64],
+    high: npt.NDArray[np.int64],
+) -> bool:  # fmt: skip
+    """Halve the boxes, a row each, until all are decided; False also where they become too many."""
+    while len(low) <= BOXES:
+        must, may = _judged(truth, nodes, variables, low, high)
+        if not may.all() or not _judged(truth, nodes, variables, low, low)[0].all():
+            return False
+        low, high = low[~must], high[~must]
+        if not len(low):
+            return True
+        rows, widest = np.arange(len(low)), np.argmax(high - low, axis=1)
+        middle = low[rows, widest] + (high[rows, widest] - low[rows, widest]) // 2
+        below, above = high.copy(), low.copy()
+        below[rows, widest], above[rows, widest] = middle, middle + 1
+        low, high = np.concatenate([low, above]), np.concatenate([below, high])
+    return False
+
+
+def _judged(
+    truth: Term, nodes: Sequence[Term], variables: Sequence[Term], low: npt.NDArray[np.int64],
+    high: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:  # fmt: skip
+    """Of each box whether the truth must hold in it, and whether it may."""
+    pairs = {
+        node.index: (low[:, at].astype(bool), high[:, at].astype(bool)) if node.is_truth else (low[:, at], high[:, at])
+        for at, node in enumerate(variables)
+    }
+    must, may = bounds_of(nodes, pairs)[truth.index]
+    return np.broadcast_to(must, len(low)), np.broadcast_to(may, len(low))

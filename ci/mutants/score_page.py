@@ -48,19 +48,23 @@ not changed; nor is the code that [the load-bearing table](load-bearing.md) leav
 ## Made again
 
 ```text
-kraftcheck explain --operators --results outcomes.jsonl --json docs/reference/operator-mutants.json
+kraftcheck explain --operators --limit 300000{drawn} --results outcomes.jsonl \\
+    --json docs/reference/operator-mutants.json
 python -m tests.documentation
 ```
 
 The first command keeps every outcome in `outcomes.jsonl`. Stopped and started again, it goes on from there; after a
-change it asks again only where the program of the rules, or of a property that did not break, is another.
+change it asks again only where the program of the rules, or of a property that did not break, is another. Without
+`--sample` it judges all.
 `kraftcheck explain SYSTEM --scope SCOPE --operators --sample N` judges N mutants that are drawn. A test draws some by
 the date at each change, and fails where one survives that this page does not know. The nightly run judges all."""
 
 
 def page(scores: Sequence[SystemScore]) -> str:
     """The page."""
-    text = HEAD.format(score="\n".join(table(scores)), operators="\n".join(_operators()))
+    draws = dict.fromkeys((one.sample, one.seed) for one in scores if one.sample)
+    drawn = "".join(f" --sample {sample} --seed {seed}" for sample, seed in draws)
+    text = HEAD.format(score="\n".join(table(scores)), operators="\n".join(_operators()), drawn=drawn)
     return "\n".join([text, *_killers(scores), *_judged(scores), *_open(scores)]) + "\n"
 
 

@@ -13,6 +13,7 @@ from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.ci.verdicts.row import CheckedRows, ExploredRow
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
+from kraftcheck.properties.expected.nothing import word
 from kraftcheck.properties.expected.verdicts import Row
 from kraftcheck.solvers.program.verdict import PropertyVerdict, exit_code
 
@@ -52,7 +53,8 @@ def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Sequence[
     if not verdicts:
         return Text("-")
     ordered = sorted(verdicts, key=lambda pair: (-(exit_code(pair[1].verdict) or 0), pair[1].depth or 0))
-    words = report.word_of(ordered[0][1])
+    (system, _, rules), verdict = ordered[0]
+    words = word(system, rules, verdict.claim, report.word_of(verdict))
     if any(s.row == row and s.claim == verdict.claim for row, verdict in verdicts for s in unexpected):
         return Text(f"{words} UNEXPECTED", style="bold red")
     return Text(words, style=report.STYLES[words.split()[0]])

@@ -14,6 +14,7 @@ from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.verdicts.proofs import ProofRow, row_proofs
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
+from kraftcheck.properties.expected.nothing import OF_NOTHING
 from kraftcheck.properties.expected.verdicts import EVERY, Row, expected
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.program.pruning import Pruning
@@ -47,6 +48,7 @@ class ExploredRow:
         row: system, scope, rule set.
         verdicts, distinct, generated, depth, seconds, compile_seconds, prunings, cut, audit: as of an `Exploration`.
         document: the search as plain values; None where nobody asked.
+        nothing: properties that hold because no state or step is a case of them.
     """
 
     row: Row
@@ -60,6 +62,7 @@ class ExploredRow:
     cut: str | None
     audit: Audit
     document: dict[str, Any] | None = None
+    nothing: frozenset[str] = frozenset()
 
     @property
     def stopped(self) -> bool:
@@ -143,6 +146,7 @@ def row_parts(row: Row, proven: bool, options: RowOptions) -> Iterator[RowPart]:
     explored = ExploredRow(
         row, found.verdicts, found.distinct, found.generated, found.depth, found.seconds, found.compile_seconds,
         found.prunings, found.cut, found.audit, report.document(chosen, found) if options.documented else None,
+        frozenset(found.program.lenient) & frozenset(found.program.premises) - found.premises_shown,
     )  # fmt: skip
     yield explored
     if not explored.stopped:
@@ -166,5 +170,8 @@ def _unexpected(explored: ExploredRow) -> Iterator[UnexpectedVerdict]:
         if expected_word != actual_word:
             code = exit_code(verdict.verdict) or EXIT_VACUOUS
             yield UnexpectedVerdict(row, verdict.claim, expected_word, actual_word, code)
+    for claim in OF_NOTHING.get((row[0], row[2]), ()):
+        if claim in claims - explored.nothing:
+            yield UnexpectedVerdict(row, claim, "vacuous", "holds of some case", EXIT_VACUOUS)
     for claim in sorted(set(EVERY[row]) - claims):
         yield UnexpectedVerdict(row, claim, EVERY[row][claim], "not judged", EXIT_VACUOUS)

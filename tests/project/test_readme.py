@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.expected.liveness import EXPECTED_LIVENESS
+from kraftcheck.properties.expected.nothing import word
 from kraftcheck.properties.expected.verdicts import EVERY, EXPECTED, Row
 from tests.documentation.console import files_of
 from tests.shared.places import DOCS, ROOT
@@ -31,7 +32,7 @@ def worst(rows: Mapping[Row, Mapping[str, str]], system: str, claim: str, rules:
     """The worst expected verdict of a property over the scopes of some rows, shortest trace first."""
     found = [row.get(claim, "holds") for (of, _, name), row in rows.items() if (of, name) == (system, rules)]
     refuted = sorted((verdict for verdict in found if verdict != "holds"), key=lambda v: int(v.split()[1]))
-    return refuted[0] if refuted else "holds"
+    return refuted[0] if refuted else word(system, rules, claim, "holds")
 
 
 def test_results_at_a_glance_are_the_expected_data() -> None:

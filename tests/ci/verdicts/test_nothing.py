@@ -1,0 +1,26 @@
+"""Cells of the verdict table that hold of nothing: said from a run, and compared with the expected data."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraftcheck.properties.expected import nothing
+from tests.shared.commands import kraftcheck
+
+ROW = ("check", "elections", "--scope", "small", "--rules", "kafka-3.9", "--built-in", "--quiet", "-v")
+
+
+def test_a_claim_without_a_case_is_vacuous_in_its_cell() -> None:
+    """Below ELR no member of one can be lost: the cells say so, and the row is as expected."""
+    ran = kraftcheck(*ROW)
+    cells = {line.split()[0]: line.split()[1:] for line in ran.out.splitlines() if line and "  " in line}
+    assert cells["elr-within-replicas"] == cells["clean-restart-keeps-elr"] == ["vacuous"]
+    assert ran.code == 0
+
+
+def test_a_claim_that_has_a_case_is_not_taken_for_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the data says that a claim holds of nothing and a state is a case of it, the check fails."""
+    monkeypatch.setitem(nothing.OF_NOTHING, ("elections", "kafka-3.9"), ("leader-in-isr",))  # type: ignore[arg-type]
+    ran = kraftcheck(*ROW)
+    assert ran.code == 21
+    assert "UNEXPECTED elections small kafka-3.9 leader-in-isr: expected vacuous, got holds of some case" in ran.out

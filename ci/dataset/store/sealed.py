@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from kraftcheck.ci.dataset.documents.values import as_it_is
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentError
 from kraftcheck.ci.terminal.files import parse_json, read_json, replace
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -81,14 +82,15 @@ def _json(path: AnyPath) -> Any:
 
 
 def read_sealed(
-    path: AnyPath, mend: str, parse: Callable[[Any], T], check: Callable[[Any], None] = lambda document: None
+    path: AnyPath, mend: str, parse: Callable[[Any], T] = as_it_is, check: Callable[[Any], None] = lambda document: None
 ) -> tuple[T, str]:
     """What a document says, and its digest.
 
     Args:
         path: the file.
         mend: what to do when it is not what was written.
-        parse: makes of its content what it says, or raises ValueError: anybody can compute a digest.
+        parse: makes of its content what it says, or raises ValueError: anybody can compute a digest. Without one the
+            content is as it is, and the caller reads it.
         check: refuses what this version cannot read, before the digest is looked at.
 
     Raises:

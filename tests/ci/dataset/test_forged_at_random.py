@@ -57,7 +57,7 @@ def tried_for(seconds: float, first: int, kept: Path, place: Path) -> collection
 def test_no_forged_dataset_ends_in_a_fault(kept: Path, tmp_path: Path) -> None:
     """Some datasets from fixed seeds on: most are refused, none ends in 255, hangs, or takes a gigabyte."""
     codes = collections.Counter[int]()
-    for seed in range(12):
+    for seed in range(6):
         (tmp_path / str(seed)).mkdir()
         with bounded():
             codes += tried(kept, tmp_path / str(seed), seed)

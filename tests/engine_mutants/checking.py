@@ -139,8 +139,7 @@ WITNESSES = (
            "for name in names}", "for name in names[1:]}",
            Killer(test_confirm_edges.test_a_trace_document_holds_every_field)),
     Mutant("itf-member-lost", "A trace document lacks a member of each set.",
-           "solvers.traces.itf:_normal", 'inner["#set"] = sorted(inner["#set"], key=json.dumps)',
-           'inner["#set"] = sorted(inner["#set"], key=json.dumps)[1:]',
+           "solvers.traces.itf_values:_ordered", "for text in sorted(texts)]", "for text in sorted(texts)[1:]]",
            Killer(test_itf.test_equal_values_have_one_text)),
 )  # fmt: skip
 

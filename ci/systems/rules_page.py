@@ -10,12 +10,15 @@ from pathlib import Path
 import click
 
 from kraftcheck import model
+from kraftcheck.ci.mutants.witnesses.witness import read_witnesses
 from kraftcheck.ci.systems.rule_index import Entry, entries, names_in
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.sources.citations import Reference, references
+from kraftcheck.properties.sources.unshown import UNSHOWN
 
 PAGE = Path("docs/reference/rules.md")
+WITNESSES = Path(model.__path__[0]).resolve().parent / "docs" / "reference" / "witnesses.json"
 
 HEAD = """# Rules
 
@@ -33,6 +36,12 @@ these, with file and line.
 `python -m kraftcheck.ci.systems.rules_page` writes this page, and a test compares it.
 
 {count} rules, {checked} of them checked by a property; the [others](#rules-without-a-property) have a reason.
+
+A link from a rule to a property is a claim: some variant of the rule refutes the property, in a scope where the rules
+without it do not. The variant is a choice, or an operator mutant of the function that states the rule. {shown} of
+{links} links have such a witness, with the length of its trace: [witnesses.json](witnesses.json), which
+`python -m kraftcheck.ci.mutants.witnesses` writes. {unshown} are [not shown yet](#links-that-are-not-shown-yet). A test
+explores some of them at each change, and all in the profile nightly.
 """
 
 TABLE = """
@@ -44,6 +53,15 @@ REASONS = """
 ## Rules without a property
 
 | rule | why no property checks it |
+|---|---|
+"""
+
+NOT_SHOWN = """
+## Links that are not shown yet
+
+No variant tried so far refutes the property. Each is shown, or deleted, before it is believed.
+
+| rule | property |
 |---|---|
 """
 
@@ -60,10 +78,17 @@ The rows of `kraftcheck bugs`, with the rules that each breaks. Numbers are thos
 def page() -> str:
     """The page."""
     found = entries()
-    text = HEAD.format(count=len(found), checked=sum(bool(entry.checks) for entry in found))
+    shown, unshown = len(read_witnesses(WITNESSES)), sorted(UNSHOWN)
+    text = HEAD.format(
+        count=len(found), checked=sum(bool(entry.checks) for entry in found), shown=shown, links=shown + len(unshown),
+        unshown=len(unshown),
+    )  # fmt: skip
     for area in sorted({_area(entry) for entry in found}):
         text += f"\n## {area}\n" + TABLE + "".join(_row(entry) for entry in found if _area(entry) == area)
     text += REASONS + "".join(f"| {_link(entry)} | {entry.uncovered} |\n" for entry in found if entry.uncovered)
+    if unshown:
+        by_id = {entry.rule.id: entry for entry in found}
+        text += NOT_SHOWN + "".join(f"| {_link(by_id[rule])} | `{name}` `{claim}` |\n" for rule, name, claim in unshown)
     return text + DEFECTS + "".join(_defects(found))
 
 

@@ -26,7 +26,7 @@ def _elr_and_recovery() -> list[Property]:
                lambda s: any_of(s.isr.size() < needed_isr(s), s.elr.is_empty()),
                "KIP-966; KAFKA-16540", ("elr-kept-at-min-isr", "min-isr-change-keeps-elr", "elr-winner-keeps-elr",
                 "elr-downgrade+switched-off-elr-is-neglected"),
-               rules=("elr.empty-at-min-isr", "min-isr.change-clears-elr", "min-isr.at-most-replication",
+               rules=("elr.empty-at-min-isr", "min-isr.change-clears-elr",
                       "min-isr.change-clears-elr-while-off", "election.elr.others-leave-at-min-isr")),
         always("recovering-alone", "a RECOVERING partition has at most one ISR member",
                lambda s: any_of(negate(s.recovering), s.isr.size() <= 1),

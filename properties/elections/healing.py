@@ -40,8 +40,7 @@ def properties(setting: Setting) -> list[Property]:
     claims = [
         recovers("leader-returns", "a leaderless partition can get a leader while an ISR or ELR member is registered",
                  lambda s: s.leader >= 0, "invariant 41; KIP-966", ("every-restart-is-unclean",),
-                 rules=("restart.clean-keeps-elr", "directory.online-when-registered",
-                        "unfence.retries-leaderless", "timer.balance"),
+                 rules=("restart.clean-keeps-elr", "directory.online-when-registered", "timer.balance"),
                  when=_has_a_candidate, by={**returns, **TIMER}),
         recovers("unclean-leader-returns", "where unclean election is allowed, a live replica gives a live leader",
                  lambda s: working(s).has(s.leader), "invariant 42; KIP-631",

@@ -91,7 +91,7 @@ def properties(setting: Setting) -> list[Property]:
         only_when_allowed(
             lambda t: by_permission(change(t)),
             ("election.unclean.only-where-allowed", "election.last-known.isr-and-elr-empty",
-             "reassignment.never-unclean", "timer.unclean", "election.unclean.request-overrides-topic"),
+             "reassignment.never-unclean", "timer.unclean"),
         )
     ]  # fmt: skip
 

@@ -50,6 +50,19 @@ UNASKED = ("unclean-election-unasked",)
 CHECKED = ("election.unclean.only-where-allowed",)
 """The rule that this breaks."""
 
+RULES = {
+    "failure-recreates-log": "catchup.no-empty-log-for-a-hidden-one",
+    "hw-uses-committed-isr-only": "watermark.waits-for-maximal-isr",
+    "fenced-may-join-isr": "isr.join.unfenced",
+    "leader-change-keeps-epoch": "leader-epoch.rises-with-leader-field",
+    "offline-directory-leader-kept": "directory.failure-leads-away",
+    "one-directory-means-all-online": "directory.last-one-hides-none",
+    "failure-reported-once": "directory-failure.in-every-heartbeat",
+    "reported-while-in-flight": "directory-failure.in-flight-is-not-reported",
+    "assignment-unauthorized": "assignment.authorized",
+}
+"""The rule that each variant breaks: a claim of the composition checks those whose breaking it notices here."""
+
 
 def properties(setting: Setting) -> list[Property]:
     """Claims of both systems, and what takes both to say."""
@@ -85,7 +98,7 @@ def _records(setting: Setting) -> list[Property]:
     variants = ("failure-recreates-log", "hw-uses-committed-isr-only", *UNASKED)
     listed = []
     for name, holds in OF_RECORDS.items():
-        rules = (*data[name].rules, "catchup.no-empty-log-for-a-hidden-one", *CHECKED)
+        rules = ("watermark.waits-for-maximal-isr", "catchup.no-empty-log-for-a-hidden-one", *CHECKED)
         predicate = partial(_of_records, holds, setting)
         listed.append(evolve(data[name], predicate=predicate, refuted_by=variants, rules=rules))
     return listed
@@ -131,7 +144,7 @@ def _lifted(claim: Property, half: str, refuted_by: tuple[str, ...]) -> Property
         return claim.predicate(evolve(t, before=part(t.before), after=part(t.after)))
 
     predicate = of_step if claim.kind == "step" else lambda s: claim.predicate(part(s))
-    return evolve(claim, predicate=predicate, refuted_by=refuted_by)
+    return evolve(claim, predicate=predicate, refuted_by=refuted_by, rules=tuple(RULES[name] for name in refuted_by))
 
 
 def _survives(s: Kraft, setting: Setting) -> Truth:

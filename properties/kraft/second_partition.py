@@ -24,10 +24,11 @@ OF_SECOND = {
 """Claims of `directories` that are made of the second partition, and what refutes them."""
 
 RULES_OF_SECOND = {
+    "fenced-leader-acceptable": "leader.unfenced",
     "failure-moves-one-partition": "directory.failure-leads-every-partition-away",
     "unfence-awaits-one-partition": "unfence.every-partition-settled",
 }
-"""The rules of several partitions, by the variant that breaks them."""
+"""The rule that each variant breaks."""
 
 
 def properties(setting: Setting) -> list[Property]:
@@ -67,7 +68,7 @@ def _of_second(claim: Property, refuted_by: tuple[str, ...]) -> Property:
 
     predicate = of_step if claim.kind == "step" else lambda s: claim.predicate(_second(s))
     sentence = f"of the second partition: {claim.sentence}"
-    rules = (*claim.rules, *(RULES_OF_SECOND[variant] for variant in refuted_by if variant in RULES_OF_SECOND))
+    rules = tuple(RULES_OF_SECOND[variant] for variant in refuted_by)
     return evolve(
         claim, id=f"second-{claim.id}", sentence=sentence, predicate=predicate, refuted_by=refuted_by, rules=rules
     )

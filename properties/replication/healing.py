@@ -37,7 +37,7 @@ def properties(setting: Setting) -> list[Property]:
         recovers("watermark-reaches-end", "at min ISR, the high watermark can reach the log end though nobody returns",
                  _reached, "KAFKA-15021; KAFKA-13091", ("hw-waits-for-ineligible", "accepted-shrink-keeps-hw"),
                  rules=("watermark.ignores-ineligible", "proposal.acceptance-moves-watermark",
-                        "follower.truncation-drops-empty-epochs"),
+                        "follower.truncation-drops-empty-epochs", "min-isr.at-most-replication"),
                  when=_isr_runs, by={**WORKING, "fence": {}}),
         recovers("isr-refills", "while there is a leader, every replica can be in the ISR again", _full,
                  "KIP-497", ("refusal-keeps-proposal",),

@@ -1,0 +1,232 @@
+"""The search for witnesses: variants of a rule that a reader would recognise first, in small scopes."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+
+from kraftcheck.ci.mutants.witnesses.witness import Link, Witness
+from kraftcheck.ci.systems.rule_index import names_in
+from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.model.language.layout import LayoutError
+from kraftcheck.model.language.rule import Rule
+from kraftcheck.model.language.system import Setting, System
+from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.defects.defect import Bug, with_variant
+from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.mutants.tables import LEFT
+from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mutant
+from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Refuted
+from kraftcheck.solvers.search.explore import explore
+
+RULES = "fixed"
+MAX_STATES = 1_500_000
+PLACES_OF_MUTANTS = 2
+"""In so many of the smallest scopes a rule's operator mutants are tried."""
+
+MEMORY = 3 << 30
+
+FURTHER: Mapping[str, tuple[tuple[str, Mapping[str, int]], ...]] = {
+    "elections": (("small", {}),),
+    "replication": (
+        ("tiny", {"reassignments": 1, "unclean-stops": 0}), ("tiny", {"config-changes": 1, "unclean-stops": 0}),
+    ),
+    "kraft": (("tiny", {"failures": 0, "fences": 0}),),
+}  # fmt: skip
+"""Bounds to try besides the scopes of a system and those of its defects."""
+
+OF_DOCUMENT = {"broker-ids": "kip"}
+"""The rule set that is right where the system is about what a document proposes."""
+
+
+@frozen
+class Place:
+    """A scope with bounds, and the rule set that is right there."""
+
+    scope: str
+    bounds: tuple[tuple[str, int], ...] = ()
+    base: str = RULES
+
+
+def _place_of(bug: Bug) -> Place:
+    return Place(bug.scope, tuple(bug.bounds.items()), bug.base)
+
+
+def places(system: str) -> list[Place]:
+    """The smallest scopes of a system, then those in which its defects show."""
+    small = [name for name in SYSTEMS[system].scopes if name not in ("default", "small", "medium", "large")]
+    further = [Place(scope, tuple(bounds.items())) for scope, bounds in FURTHER.get(system, ())]
+    found = [Place("tiny"), *further, *(Place(name) for name in small)]
+    if system in OF_DOCUMENT:
+        found += [Place(name, base=OF_DOCUMENT[system]) for name in small]
+    return list(dict.fromkeys(found))
+
+
+def choices_of(link: Link, rule: Rule) -> Iterator[tuple[str, Place]]:
+    """Choices that switch the rule, each where a defect of the matrix or the property itself says that it shows."""
+    switches = set(rule.switches)
+    for bug in BUGS:
+        if bug.system == link.system and link.claim in bug.refutes:
+            yield from _split(bug.variant, switches, _place_of(bug))
+    for place in places(link.system):
+        for variant in (*_refuting(link), *rule.switches):
+            yield from _split(_spelled(variant), switches, place)
+
+
+def _split(variant: str, switches: set[str], place: Place) -> Iterator[tuple[str, Place]]:
+    """Each choice of a combination that switches the rule, the others being part of the rules that it is added to."""
+    if variant.startswith("-"):
+        if names_in(variant) & switches:
+            yield variant, place
+        return
+    names = variant.split("+")
+    for name in names:
+        if name in switches:
+            within = parse(place.base).value(name.replace("-", "_"))  # a document has its own errors
+            others = [f"-{name}"] * within + [f"+{other}" for other in names if other != name]
+            base = place.base + "".join(others)
+            yield name, evolve(place, base=base)
+
+
+def _spelled(variant: str) -> str:
+    """A choice as it is switched: off, where the right rules have it on."""
+    on = {*names_in(variant)} if "+" not in variant else set()
+    return "-" + variant if any(parse(RULES).value(name.replace("-", "_")) for name in on) else variant
+
+
+def _refuting(link: Link) -> tuple[str, ...]:
+    claims = _claims(link.system)
+    return claims.get(link.claim, ())
+
+
+@functools.cache
+def _claims(system: str) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for place in places(system):
+        for claim in SYSTEMS[system].properties(_setting(system, place, place.base)):
+            found[claim.id] = claim.refuted_by
+    return found
+
+
+def _setting(system: str, place: Place, rules: str) -> Setting:
+    return SYSTEMS[system].setting(place.scope, dict(place.bounds), parse(rules))
+
+
+def _only(system: System, wanted: frozenset[str]) -> System:
+    """The system with some of its properties; what deadlocks is no matter here."""
+    return evolve(
+        system, properties=lambda setting: [one for one in system.properties(setting) if one.id in wanted],
+        quiescent=lambda state: True,
+    )  # fmt: skip
+
+
+@functools.cache
+def refuted(system: str, place: Place, rules: str, wanted: frozenset[str], mutant: str = "") -> Mapping[str, int]:
+    """The properties that are refuted, with the lengths of their traces.
+
+    Args:
+        system, place: where.
+        rules: the rule set.
+        wanted: which properties are asked.
+        mutant: an operator mutant that is put into the rules.
+    """
+    around: Any = applied(source_mutant(mutant)) if mutant else contextlib.nullcontext()
+    with around:
+        program = trace(_only(SYSTEMS[system], wanted), _setting(system, place, rules))
+        found = explore(
+            program, clock=time.monotonic, memory=MEMORY, max_states=MAX_STATES, keep=False,
+            cache_dir=None if mutant else cache_folder(),
+        )  # fmt: skip
+    return {one.claim: one.depth or 0 for one in found.verdicts if isinstance(one.verdict, Refuted)}
+
+
+def by_matrix(link: Link, rule: Rule) -> Witness | None:
+    """The witness that the matrix of defects has, which `kraftcheck bugs` asks: a choice alone, or none."""
+    for bug in BUGS:
+        if bug.system == link.system and link.claim in bug.refutes and bug.variant.removeprefix("-") in rule.switches:
+            return _witness(link, bug.variant, _place_of(bug), bug.refutes[link.claim])
+    return None
+
+
+def by_choice(link: Link, rule: Rule, together: Mapping[str, frozenset[str]]) -> Witness | None:
+    """The first choice that refutes the property where the rules without it do not.
+
+    Args:
+        link, rule: what is to be shown.
+        together: by choice the properties that are asked of it at once.
+    """
+    for variant, place in dict.fromkeys(choices_of(link, rule)):
+        wanted = together[variant.removeprefix("-")] | {link.claim}
+        steps = refuted(link.system, place, with_variant(place.base, variant), wanted).get(link.claim)
+        if steps is not None and holds(link, place):
+            return _witness(link, variant, place, steps)
+    return None
+
+
+def by_mutant(link: Link) -> Witness | None:
+    """The first operator mutant of the rule's function that does, in the smallest scopes."""
+    for place in places(link.system)[:PLACES_OF_MUTANTS]:
+        if not holds(link, place):
+            continue
+        for mutant in of_rule(link.rule, LEFT):
+            steps = attempt(link, place, mutant.name)
+            if steps is not None:
+                return _witness(link, mutant.name, place, steps)
+    return None
+
+
+def holds(link: Link, place: Place) -> bool:
+    """Whether the rules of a place do not refute a property, as `check` and `bugs` have it; else that is explored."""
+    row = EXPECTED.get((link.system, place.scope, place.base))
+    if row is not None and not place.bounds:
+        return link.claim not in row
+    if any(_place_of(bug) == place for bug in BUGS if bug.system == link.system):
+        return True
+    return link.claim not in refuted(link.system, place, place.base, frozenset({link.claim}))
+
+
+def attempt(link: Link, place: Place, mutant: str) -> int | None:
+    """The length of the trace by which a mutant refutes a link's property; None where it does not, or breaks the model.
+
+    A mutant may make rules that give no state, or that no engine takes: then it shows nothing.
+    """
+    try:
+        return refuted(link.system, place, place.base, frozenset({link.claim}), mutant).get(link.claim)
+    except (SystemFault, UntraceableRule, LayoutError, LoweringError):
+        return None
+
+
+def _witness(link: Link, variant: str, place: Place, steps: int) -> Witness:
+    return Witness(
+        link.rule, link.system, link.claim, variant, place.scope, dict(place.bounds), place.base, steps
+    )
+
+
+def steps_again(witness: Witness) -> tuple[int | None, bool]:
+    """The length of the trace found anew, None for none, and whether the property holds without the variant."""
+    place = Place(witness.scope, tuple(witness.bounds.items()), witness.base)
+    wanted = frozenset({witness.claim})
+    rules = witness.base if witness.is_mutant else with_variant(witness.base, witness.variant)
+    mutant = witness.variant if witness.is_mutant else ""
+    steps = refuted(witness.system, place, rules, wanted, mutant).get(witness.claim)
+    return steps, witness.claim not in refuted(witness.system, place, witness.base, wanted)
+
+
+def together(missing: Mapping[Link, Rule], system: str) -> dict[str, frozenset[str]]:
+    """By choice the properties of a system that links to its rules name, to be asked at once."""
+    names: dict[str, set[str]] = {}
+    for link, rule in missing.items():
+        for choice in rule.switches if link.system == system else ():
+            names.setdefault(choice, set()).add(link.claim)
+    return {choice: frozenset(claims) for choice, claims in names.items()}

@@ -15,7 +15,7 @@ from kraftcheck.model.controller.records import LogRecord
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.words import Maybe
-from kraftcheck.model.partition.directories import DirectoryList
+from kraftcheck.model.partition.directories import LOST, DirectoryList
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, ids
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -203,21 +203,15 @@ def _assignment_candidates(observed: _ObservedChange, hidden: bool) -> Iterator[
     after = _value_or(change.replicas, p.replicas)
     told = dict(zip(after, directories.ids, strict=False)) if listed else {}  # type: ignore[attr-defined]
     for broker in replicas:
-        before = int(p.directories.of(broker))
+        before, registration = int(p.directories.of(broker)), observed.controller.registration(broker)
         directory = told.get(broker, before)
-        if (directory == before or change.replicas.present) != hidden:
-            continue
-        registration = observed.controller.registration(broker)
-        if registration is None:
+        if registration is None or (directory == before or change.replicas.present) != hidden:
             continue
         words = ("broker ", broker, f" reports a directory of {observed.name}")
-        yield Candidate(
-            words,
-            _assignment_records(observed, broker, registration.epoch, directory),
-            None,
-            "assign",
-            {"broker": broker},
-        )
+        # What a replica that is taken out was in does not show, but whether it is lost has consequences.
+        for one in (directory,) if broker in after else (directory, LOST):
+            records = _assignment_records(observed, broker, registration.epoch, one)
+            yield Candidate(words, records, None, "assign", {"broker": broker})
 
 
 def _assignment_records(

@@ -232,3 +232,16 @@ def test_an_assignment_that_ends_a_reassignment() -> None:
     found = explanation_of(controller, outcome.records)
     assert found.explained
     assert found.steps[0].candidate.action == "assign"
+
+
+def test_a_lost_directory_of_a_replica_that_is_taken_out() -> None:
+    """A lost directory is told of a replica that the same build takes out: of the two records neither names it."""
+    controller = reassigning((34, 17), (17,), (34,), (34, 17), 17)
+    (place,) = controller.places()
+    broker = controller.registration(17)
+    assert broker is not None
+    outcome = assign_replicas_to_dirs(controller, 17, broker.epoch, (Assignment(9999, place.topic_id, 0),), RULES)
+    assert len(outcome.records) == 2
+    base, state = controller.image.next_offset, State(controller, {METADATA_VERSION: 33, ELR_FEATURE: 1})
+    found = explain_model_records(state, Batch(base, base + 1, 0, (), ""), outcome.records, RULES)
+    assert [step.candidate.action for step in found.steps] == ["assign"]

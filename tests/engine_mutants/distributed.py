@@ -214,7 +214,7 @@ COMMITS = (
            "ci.dataset.store.levelfiles:verify",
            "if digest.hexdigest() != file.sha256:", "if False:", DAMAGED, slow=True),
     Mutant("checksum-unread", "The checksums of pages are not verified when states are read.",
-           "ci.dataset.store.levelfiles:read_states",
+           "ci.dataset.store.levelfiles:row_groups",
            "page_checksum_verification=True", "page_checksum_verification=False",
            DAMAGED, slow=True),
     Mutant("handed-over-mark", "Natively found states are noted with the action after theirs.",

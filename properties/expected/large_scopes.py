@@ -47,6 +47,9 @@ EXPECTED_LARGE: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "unclean-leader-returns": "refuted 2",
         "isr-refills": "refuted 8",
         "reassignment-completes": "refuted 9",
+        "recovering-after-unclean-election": "refuted 3",
+        "isr-leavers-stay-eligible": "refuted 6",
+        "unclean-only-when-allowed": "refuted 4",
     },
     ("elections", "default", "kip"): {
         "isr-within-replicas": "refuted 6",

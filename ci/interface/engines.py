@@ -192,8 +192,7 @@ def simulate(
     suspects = {one.trace.claim: one for one in walks.suspects}
     broken = confirm_findings(walks)
     traces = {one.trace.claim: one.trace for one in (*broken, *witnesses(walks))}
-    code = walk_report.exit_code(walks, broken)
-    notes = tuple(walk_report.lines(chosen, walks, broken, steps, schedule, 0))[1:]
+    code, notes = walk_report.exit_code(walks, broken), walk_report.lines(chosen, walks, broken, steps, schedule, 0)
     document = walk_report.document(chosen, walks, broken, steps, schedule, code)
     size = f"{walks.runs:,} random walks"
     judged, empty = [], checks_nothing(walks.program)
@@ -202,12 +201,12 @@ def simulate(
         verdict: Verdict = Vacuous(size, f"not reached in {size}") if goal else Incomplete(f"not refuted in {size}")
         if kind in LIVENESS:
             verdict = Unknown(unknown_text(suspects.get(claim), size))
-        if claim in empty:
-            verdict = Vacuous(claim, empty[claim])
         if trace is not None:
             verdict = Holds(size, trace) if goal else Refuted(trace)
+        elif claim in empty:
+            verdict = Vacuous(claim, empty[claim])
         judged.append(PropertyVerdict(claim, kind, verdict, None if trace is None else len(trace.steps)))
-    return Result(chosen, "simulate", tuple(judged), traced.claims, notes, code, document)
+    return Result(chosen, "simulate", tuple(judged), traced.claims, tuple(notes)[1:], code, document)
 
 
 def prove(

@@ -12,8 +12,7 @@ is enabled. Every `always` and `step` property is checked after every step, and
 a state in which nothing is enabled must be quiescent. Safety only is checked: of liveness no finite run says anything,
 so a system with liveness properties is refused. Nor does a run say anything of `recovers`, of which a warning says so.
 
-A failing run is shortened on ints (`kraftcheck.solvers.reference.shrink`), within a budget of steps. Hypothesis does
-not shrink it: it knows draws only, and would run the rules for minutes.
+A failing run is shortened on ints (`solvers.reference.shrink`); Hypothesis knows draws only, and does not shrink it.
 """
 
 from __future__ import annotations
@@ -209,8 +208,7 @@ def machine(
 
 def _shorten_in_tests(made: type[SystemMachine]) -> None:
     """Let the test case of a machine shorten its failing run as `run` does, whatever its settings."""
-    case = made.TestCase
-    as_made = case.runTest
+    case, as_made = made.TestCase, made.TestCase.runTest
 
     @functools.wraps(as_made)
     def run_test(self: Any) -> None:
@@ -262,8 +260,7 @@ def _fault_of(engine: Integers, start: Any, moves: Sequence[Move]) -> LeavesDoma
         if fault is not None:
             return LeavesDomainError(start, [*taken, transition], fault)
         if engine.field_outside(transition.step.after) is None:
-            taken.append(transition)
-            state = transition.step.after
+            taken, state = [*taken, transition], transition.step.after
     return None
 
 
@@ -294,8 +291,8 @@ def run(*machines: type[SystemMachine], chosen: settings | None = None, rounds: 
     """
     for number in range(rounds):
         for position, machine_class in enumerate(machines):
-            examples = other_examples(machine_class, f"{position}Round{number}")
             with shortened(machine_class):
+                examples = other_examples(machine_class, f"{position}Round{number}")
                 run_state_machine_as_test(examples, settings=unshrunk(chosen or settings()))
         if not any(machine_class.tally.missing() for machine_class in machines):
             break

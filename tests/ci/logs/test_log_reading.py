@@ -221,6 +221,8 @@ def test_a_batch_that_says_the_truth_is_read() -> None:
         (sealed(2, 1, gzip.compress(bytes(1 << 28)), attributes=1), "expands to more than 16 MB"),
         (sealed(2, 1, TWO, attributes=2), "compression 2 is not supported"),
     ],
+    ids=["none", "nothing", "negative", "fewer", "more bytes", "many", "repeated", "out of order", "after a record",
+         "negative headers", "backwards", "no stream", "cut stream", "after the stream", "bomb", "unsupported"],
 )
 def test_a_forged_batch_is_refused(tmp_path: Path, forged: bytes, message: str) -> None:
     """A batch under a right checksum whose count, offsets, lengths or stream do not fit is refused by every reader."""

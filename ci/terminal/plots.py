@@ -11,6 +11,7 @@ from attrs import frozen
 
 from kraftcheck.ci.terminal.files import check_writable
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.urls import check_local
 from kraftcheck.solvers.walks.walks import Walks
 
 if TYPE_CHECKING:  # matplotlib comes with an extra
@@ -27,6 +28,7 @@ def check_plot(path: Path) -> None:
     Raises:
         Refusal: for another kind of file, or without matplotlib.
     """
+    check_local(path)
     if path.suffix not in FORMATS:
         raise Refusal(f"--plot writes {' or '.join(FORMATS)}, not {path.name!r}")
     check_writable(str(path))

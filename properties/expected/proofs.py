@@ -13,7 +13,8 @@ NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
         # Refuted: the designated leader that the same record removes, and what rests on it.
         "isr-within-replicas", "leader-is-replica", "controller-stays",
         # True at this scope, but not inductive without the former.
-        "complete-when-in-sync", "unclean-stop-loses-eligibility",
+        "complete-when-in-sync", "unclean-stop-loses-eligibility", "completes-in-sync",
+        "recovering-after-unclean-election", "isr-leavers-stay-eligible",
     ),
     ("directories", "tiny", "fixed"): (),
     ("directories", "small", "fixed"): (),

@@ -23,7 +23,7 @@ BAD_WORDS = ("refuted", "incomplete", "unknown", "vacuous")
     [
         ("tests.toys:CLOCK", 0, "4 holds (exit 0)"),
         ("tests.toys:STUCK", 11, "1 refuted (exit 11)"),
-        ("tests.toys:RESTING", 0, "1 holds (exit 0)"),
+        ("tests.toys:RESTING", 0, "2 holds (exit 0)"),
         ("tests.toys:DIGRAPH", 12, "2 refuted, 1 vacuous, 2 holds (exit 12)"),
         ("tests.toys:DIGRAPH --property never-5", 12, "1 refuted, 1 holds (exit 12)"),
         ("tests.toys:DIGRAPH --property reach-5", 0, "2 holds (exit 0)"),

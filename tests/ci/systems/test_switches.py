@@ -13,6 +13,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.testing.judging import JudgementRequest
 from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.system import Action, Bound, System
+from kraftcheck.properties.kinds import sometimes
 from tests.shared.commands import kraftcheck
 
 UNREAD = "fixed+hw-uses-proposed-isr"
@@ -108,6 +109,7 @@ COUNTER = System(
     layout=lambda setting: Count(ints(0, setting["wide"])),
     actions=lambda setting: [Action("count", lambda s: Count(s.n + 1), lambda s: s.n < setting["top"])],
     quiescent=lambda s: s.n > 0,
+    properties=[sometimes("counted", "it counts", lambda s: s.n == 1)],
 )
 """A system with a bound that no part of it reads."""
 

@@ -117,7 +117,7 @@ def test_unusable_words_are_refused(words: str, told: str) -> None:
         ("EMPTY_INITIAL", "initial gave no state"),
         ("RAISING_INITIAL", "initial raised RuntimeError"),
         ("WRONG_INITIAL", "initial gave a state that does not fit the layout"),
-        ("OUTSIDE_INITIAL", "the layout: hand = 2 is outside its domain 0..1"),
+        ("OUTSIDE_INITIAL", "the layout: hand = 3 is outside its domain 0..2"),
         ("RAISING_LAYOUT", "layout raised RuntimeError"),
         ("WIDE", "the limit is 512"),
         ("FLAG_LAYOUT", "got a truth"),

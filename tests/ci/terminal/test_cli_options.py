@@ -129,7 +129,7 @@ PAIRS = [
     ("bugs --engine z3 --memory 1G", "--memory is of --engine native; leave it out"),
     ("simulate elections --scope tiny --weight fence=2 --weight fence=3", "fence has the weight 2 already; give"),
     ("simulate elections --scope tiny --json a.svg --plot a.svg", "--json and --plot cannot both write to a.svg"),
-    ("explore elections --memory 99999999G", "--memory 99999999G is more than this machine has, "),
+    ("explore elections --memory 99999999G", "--memory 99999999G is more than this process may take, "),
     ("explain tests.toys:CLOCK --json a --markdown ./a", "--json and --markdown cannot both write to ./a"),
     ("whatif {elr} --json - --prometheus -", "--json and --prometheus cannot both write to -"),
     ("replay {elr} --static min.insync.replicas=abc", "min.insync.replicas takes a whole number from 1"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -87,10 +89,14 @@ def test_writable_places_pass(tmp_path: Path) -> None:
 
 def test_a_protected_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder without permission to write is refused before work begins."""
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(Refusal, match="permission denied"):
+
+    def refuse(**_: object) -> str:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    with pytest.raises(Refusal, match="(?i)permission denied"):
         check_writable(str(tmp_path / "new"))
-    with pytest.raises(Refusal, match="permission denied"):
+    with pytest.raises(Refusal, match="(?i)permission denied"):
         folder(tmp_path)
 
 

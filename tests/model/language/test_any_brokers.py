@@ -227,7 +227,7 @@ def test_a_first_member_within_a_claim_of_every_broker_is_refused() -> None:
     world = World()
     some = world.set({1}).any
     assert world.value(some.within(BrokersOf(lambda broker: some.size() == broker)))
-    with pytest.raises(UntraceableRule, match=r"least_by\(\) within every\(\) or some\(\)"):
+    with pytest.raises(UntraceableRule, match=r"first or smallest member of any number within each\(\) or some\(\)"):
         some.within(BrokersOf(lambda broker: some.first() == broker))
 
 

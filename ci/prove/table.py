@@ -25,6 +25,10 @@ SIZES = ("brokers", "machines", "directories", "records", "epochs", "reassignmen
 """The bounds that head a column, where a system has them."""
 
 
+NOT_ASKED = "not asked"
+"""The verdict on a claim that is newer than the run."""
+
+
 @frozen
 class ProofRun:
     """One run of `kraftcheck prove`.
@@ -32,7 +36,7 @@ class ProofRun:
     Attributes:
         system, scope, rules, engine: what was proven, and what answered.
         bounds: every bound as it is spelled.
-        verdicts: by property; lemmas are left out.
+        verdicts: by property; lemmas are left out. `NOT_ASKED`: of a claim that this run has not judged as it is now.
         left_out: fields beyond whose cap steps are left out.
         queries: how many there were, those about domains aside.
     """
@@ -125,7 +129,8 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
     yield from (
         "# What is proven, for which numbers", "",
         "Which property is proven, for any number of steps, for how many brokers, records and epochs: made from runs.",
-        "", "`any` stands for every number. A nightly test proves every column again. To add one: `kraftcheck prove`",
+        "", "`any` stands for every number, and `not asked` for a claim that is new, or says something else, since the",
+        "column was made. A nightly test proves every column again. To add one: `kraftcheck prove`",
         "with `--json RUN.json`, then `python -m kraftcheck.ci.prove.table docs/reference/proofs.json RUN.json`, and",
         "`python -m tests.documentation`. [Proofs](../explanation/proofs.md) has the theorems, and what they assume.",
     )  # fmt: skip

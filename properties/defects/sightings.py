@@ -68,6 +68,8 @@ BESIDE: tuple[Bug, ...] = (
     _seen("unfence-ignores-controlled-shutdown", "elections", "small", {"leader-active": 4}),
     _seen("unfence-rejoins-isr", "elections", "small", {"isr-grows-by-leader": 2}),
     _seen("stale-reregistration-keeps-isr", "directories", "tiny", {"leader-active": 2}),
+    _seen("unclean-election-unasked", "directories", "small",
+          {"candidates-complete": 7, "loss-is-paid-for": 4, "unclean-only-when-allowed": 4}),
     _seen("unfence-ignores-assignments", "directories", "migration", {"fenced-until-settled": 3}),
     _seen("unfence-ignores-assignments", "kraft", "pair", {"second-fenced-until-settled": 5}),
     _seen("ambiguous-takes-first", "broker-ids", "tiny", {"ambiguity-stops": 8}, base=_STEPS),

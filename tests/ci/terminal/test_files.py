@@ -94,9 +94,9 @@ def test_a_protected_folder_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(tempfile, "mkdtemp", refuse)
-    with pytest.raises(Refusal, match="(?i)permission denied"):
+    with pytest.raises(Refusal, match=r"(?i)permission denied"):
         check_writable(str(tmp_path / "new"))
-    with pytest.raises(Refusal, match="(?i)permission denied"):
+    with pytest.raises(Refusal, match=r"(?i)permission denied"):
         folder(tmp_path)
 
 

@@ -52,7 +52,7 @@ def test_lost_is_never_online():
 @pytest.mark.parametrize("directory", [MIGRATING, UNASSIGNED])
 @pytest.mark.parametrize(("count", "online"), [(1, True), (2, False)])
 def test_an_unknown_directory_is_offline_by_the_letter_of_the_document(directory, count, online):
-    """Where several directories are registered UNASSIGNED and MIGRATING are none of them; by all presets but `kip` both count."""
+    """Where several directories are registered UNASSIGNED and MIGRATING are none of them; only `kip` reads it so."""
     letter = RIGHT.switched(unknown_directory_is_offline=True).partition
     assert replica_online(directory, True, count, False, False, letter) is online
     for name, rules in PRESETS.items():

@@ -17,7 +17,11 @@ from tests.shared.samples import few, one_in
 from tests.shared.successors import agree_with_ints
 
 REFUTES = {
-    "failure-recreates-log": {"leader-complete": 5, "candidates-complete": 5},
+    "failure-recreates-log": {"leader-complete": 5, "candidates-complete": 5, "no-survivor-passed-over": 8},
+    "unclean-election-unasked": {
+        "leader-complete": 6, "candidates-complete": 6, "no-survivor-passed-over": 6, "loss-is-paid-for": 4,
+        "unclean-only-when-allowed": 4,
+    },
     "hw-uses-committed-isr-only": {"leader-complete": 9, "candidates-complete": 7, "acknowledged-survives-disks": 12},
     "fenced-may-join-isr": {"isr-active": 5},
     "leader-change-keeps-epoch": {"epochs-monotone": 1, "one-leader-per-epoch": 1},

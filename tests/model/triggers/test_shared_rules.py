@@ -80,7 +80,7 @@ CHANGED = {
     "model.triggers.table:needs_preferred": "lambda p: False",
     "model.triggers.table:needs_leader": "lambda p: False",
     "model.triggers.table:elect_preferred": f"lambda p, permits: {NO_PASS}",
-    "model.triggers.table:elect_unclean": f"lambda p, permits: {NO_PASS}",
+    "model.triggers.table:elect_unclean": f"lambda p, permits, rules: {NO_PASS}",
     "model.triggers.table:elect_designated": f"lambda p, permits, broker: {NO_PASS}",
 }
 """Shared rules by module and function, each with a wrong one to put in its place."""

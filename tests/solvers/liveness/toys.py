@@ -12,7 +12,7 @@ from kraftcheck.model.language.layout import Flag, Range
 from kraftcheck.model.language.symmetry import Symmetry
 from kraftcheck.model.language.system import Action, Property, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.properties.kinds import (
     always,
     always_eventually,

@@ -14,7 +14,7 @@ from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.words import all_of, any_of, choose
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.program.verdict import Holds, Refuted
+from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous
 from kraftcheck.solvers.reference.confirm import successor
 from kraftcheck.solvers.search.explore import Exploration, explore
 
@@ -165,12 +165,12 @@ def test_many_instances_and_conjuncts_agree_with_ints() -> None:
 
 
 def test_a_program_without_actions_has_its_initial_states() -> None:
-    """No action: the initial states are all there is, and they deadlock unless they may rest."""
+    """No action: the initial states are all there is, they deadlock unless they may rest, which is no pass."""
     still = evolve(many_system(), actions=lambda setting: [])
     found = explored(still)
     assert (found.distinct, found.generated, found.depth) == (2, 2, 0)
     assert isinstance(found.verdict("deadlock").verdict, Refuted)
-    assert isinstance(explored(evolve(still, quiescent=lambda state: True)).verdict("deadlock").verdict, Holds)
+    assert isinstance(explored(evolve(still, quiescent=lambda state: True)).verdict("deadlock").verdict, Vacuous)
 
 
 def test_many_initial_states_are_all_entered() -> None:

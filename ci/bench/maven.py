@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import subprocess
 from pathlib import Path
 
-from kraftcheck.ci.conformance.kafka.jars import exclusive_cache
+from kraftcheck.ci.conformance.kafka.jars import digest_of, exclusive_cache
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 
@@ -22,8 +21,7 @@ def jar(artifact: str, digest: str) -> Path:
         digest: its SHA-256.
 
     Raises:
-        Refusal: when Maven is not installed, or cannot fetch it.
-        AssertionError: for a jar that is not the one that was tried.
+        Refusal: when Maven is not installed, or cannot fetch it, and for a jar that is not the one that was tried.
     """
     _, name, version = artifact.split(":")
     place = cache_folder() / "jars" / f"{name}-{version}.jar"
@@ -36,5 +34,6 @@ def jar(artifact: str, digest: str) -> Path:
             ran = subprocess.run(command, capture_output=True, text=True, check=False)
             if ran.returncode:
                 raise Refusal(f"Maven cannot fetch {artifact}: {ran.stdout[-200:].strip()}")
-    assert hashlib.sha256(place.read_bytes()).hexdigest() == digest, place
+    if digest_of(place) != digest:
+        raise Refusal(f"{place} differs from its digest; remove it, and it is fetched again")
     return place

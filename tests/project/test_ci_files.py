@@ -8,21 +8,29 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from kraftcheck.ci.terminal.commands import cli
 from tests.documentation.console import files_of
+from tests.project.pages import cells
 from tests.shared.places import DOCS, ROOT
 
 PAGE = (DOCS / "how-to" / "ci.md").read_text(encoding="utf-8")
-WORKFLOW = yaml.safe_load((DOCS / "examples" / "github-workflow.yml").read_text(encoding="utf-8"))
+PLATFORMS = (DOCS / "reference" / "platforms.md").read_text(encoding="utf-8")
+WORKFLOW_TEXT = (DOCS / "examples" / "github-workflow.yml").read_text(encoding="utf-8")
+WORKFLOW = yaml.safe_load(WORKFLOW_TEXT)
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-STEPS: list[dict[str, Any]] = WORKFLOW["jobs"]["check"]["steps"]
+JOBS: dict[str, dict[str, Any]] = WORKFLOW["jobs"]
+STEPS: list[dict[str, Any]] = JOBS["check"]["steps"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def kraftcheck_lines() -> list[str]:
@@ -48,12 +56,80 @@ def test_the_workflow_runs_what_the_page_shows() -> None:
 def test_the_workflow_uploads_what_the_command_writes() -> None:
     """The SARIF file and the folder of pages that are uploaded, also after a failure, are those of the command."""
     given = parse(kraftcheck_lines()[0]).params
-    uploads = {step["uses"].partition("@")[0]: step for step in STEPS if "upload" in step.get("uses", "")}
-    sarif, artefact = uploads["github/codeql-action/upload-sarif"], uploads["actions/upload-artifact"]
+    steps = {step["uses"].partition("@")[0]: step for job in JOBS.values() for step in job["steps"] if "uses" in step}
+    sarif, artefact = steps["github/codeql-action/upload-sarif"], steps["actions/upload-artifact"]
     assert sarif["with"]["sarif_file"] == str(given["sarif"])
-    assert artefact["with"]["path"].split() == [str(given["out"]), str(given["junit"])]
-    assert all("always()" in step["if"] for step in uploads.values())
-    assert WORKFLOW["permissions"]["security-events"] == "write"
+    assert artefact["with"]["path"].split() == [str(given["out"]), str(given["junit"]), str(given["sarif"])]
+    assert artefact["if"] == JOBS["scanning"]["if"] == "always()"
+    assert steps["actions/download-artifact"]["with"]["name"] == artefact["with"]["name"]
+    assert JOBS["scanning"]["needs"] == "check"
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    """Each action is named by a whole commit, with its release beside it, and one action by one commit."""
+    lines = [line for line in WORKFLOW_TEXT.splitlines() if "uses:" in line]
+    pins = [re.fullmatch(r" +- uses: ([\w/-]+)@([0-9a-f]{40})  # v\d+\.\d+\.\d+(; .*)?", line) for line in lines]
+    assert [line for line, pin in zip(lines, pins, strict=True) if pin is None] == []
+    assert len(lines) == sum("uses" in step for job in JOBS.values() for step in job["steps"])
+    assert len({(pin[1], pin[2]) for pin in pins if pin}) == len({pin[1] for pin in pins if pin})
+
+
+def test_code_of_a_change_may_only_read() -> None:
+    """Nothing is allowed to all jobs; a job that runs commands reads contents, and one that may write runs none."""
+    assert WORKFLOW["permissions"] == {}
+    for job in JOBS.values():
+        runs = any("run" in step for step in job["steps"])
+        checked_out = [step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@")]
+        assert all(step["with"]["persist-credentials"] is False for step in checked_out)
+        if runs or checked_out:
+            assert job["permissions"] == {"contents": "read"}
+    assert JOBS["scanning"]["permissions"]["security-events"] == "write"
+    assert not [right for right, level in JOBS["scanning"]["permissions"].items() if level == "write"][1:]
+
+
+def test_the_workflow_installs_by_digest_as_the_page_says() -> None:
+    """The line that installs asks for digests and takes no sources, is on the page, and its Python is a tested one."""
+    (line,) = [step["run"] for step in STEPS if "pip" in step.get("run", "")]
+    assert {"--require-hashes", "--only-binary", ":all:"} <= set(shlex.split(line))
+    assert f"\n{line}\n" in PAGE
+    (python,) = [step["with"]["python-version"] for step in STEPS if "setup-python" in step.get("uses", "")]
+    assert f"Programming Language :: Python :: {python}" in PROJECT["classifiers"]
+    assert f"vendor/{PROJECT['name']}-{PROJECT['version']}-py3-none-any.whl" in PAGE
+
+
+def requirements() -> dict[str, tuple[str, int]]:
+    """The example of requirements: version and number of digests by name."""
+    text = (DOCS / "examples" / "requirements.txt").read_text(encoding="utf-8")
+    blocks = [line for line in text.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
+    found = {}
+    for block in blocks:
+        pin, *digests = block.split()
+        name, _, version = pin.partition("==")
+        assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", digest) for digest in digests)
+        found[canonicalize_name(name)] = (version, len(digests))
+    return found
+
+
+def base_install() -> set[str]:
+    """What an installation without extras brings here, by the libraries' own words."""
+    names, left = set[str](), [Requirement(text) for text in PROJECT["dependencies"]]
+    while left:
+        needed = left.pop()
+        name = canonicalize_name(needed.name)
+        if name not in names and (needed.marker is None or needed.marker.evaluate({"extra": ""})):
+            names.add(name)
+            left += [Requirement(text) for text in metadata.requires(name) or []]
+    return names
+
+
+def test_the_base_install_is_listed_by_digest() -> None:
+    """The example lists the libraries of the base install, at the versions of the constraints, by their digests."""
+    constraints = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {canonicalize_name(line.partition("==")[0]): line.partition("==")[2] for line in constraints}
+    listed = requirements()
+    assert listed.keys() == base_install()
+    assert {name: version for name, (version, _) in listed.items()} == {name: pinned[name] for name in listed}
+    assert all(count for _, count in listed.values())
 
 
 def test_the_workflow_works_in_a_new_repository(tmp_path: Path) -> None:
@@ -81,7 +157,7 @@ def test_the_image_has_a_python_that_the_package_takes() -> None:
     """The Dockerfile names what is in a checkout, a Python of pyproject.toml, and installs by pip alone."""
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     (version,) = re.findall(r"^FROM python:([\d.]+)-slim$", text, re.MULTILINE)
-    least = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]
+    least = PROJECT["requires-python"]
     assert tuple(map(int, version.split("."))) >= tuple(map(int, least.removeprefix(">=").split(".")))
     (install,) = re.findall(r"^RUN (pip install .*) && rm", text, re.MULTILINE)
     assert shlex.split(install) == ["pip", "install", "--no-cache-dir", "-c", "/src/constraints.txt", "/src"]
@@ -107,10 +183,19 @@ def test_the_shell_completes(words: str, offered: set[str]) -> None:
     assert "_KRAFTCHECK_COMPLETE=bash_source kraftcheck" in PAGE
 
 
+def test_classifiers_are_what_is_tested() -> None:
+    """The classifiers name the Python that runs these tests in CI, and the systems of the page's tested rows."""
+    tested = [row for row in cells(PLATFORMS, "machine") if row[2] == "tested"]
+    kinds = [name.split(" :: ") for name in PROJECT["classifiers"]]
+    assert {kind[-1] for kind in kinds if kind[0] == "Operating System"} == {row[0].split()[0] for row in tested}
+    assert {kind[-1] for kind in kinds if kind[:2] == ["Programming Language", "Python"]} - {"3"} == {
+        row[1] for row in tested
+    }
+
+
 def test_no_address_is_invented() -> None:
     """The project has no public address yet, so that pyproject.toml names none; the classifiers are there."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert "urls" not in project
-    least = project["requires-python"].removeprefix(">=")
-    assert f"Programming Language :: Python :: {least}" in project["classifiers"]
-    assert f"## {project['version']} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "urls" not in PROJECT
+    least = PROJECT["requires-python"].removeprefix(">=")
+    assert f"Programming Language :: Python :: {least}" in PROJECT["classifiers"]
+    assert f"## {PROJECT['version']} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The jars of a Kafka release: fetched once by Maven, kept in a cache folder, checked by digest."""
+"""The jars of a Kafka release: fetched once by Maven, kept in a cache folder, all of them checked by digest."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 
 from kraftcheck.ci.terminal import cache
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.machine_code.regular import open_regular
 
 FOLDER = Path(__file__).parent
 POM = FOLDER / "pom.xml"
@@ -23,35 +28,47 @@ DIGESTS = FOLDER / "digests.txt"
 CONTROLLER, SERVER, JUNIT = "controller", "server", "junit"
 """The sets of jars, which are profiles of the pom: the controller's classes, the broker, a runner of tests."""
 
-DRIVEN = ("kafka-clients", "kafka-metadata", "kafka-server-common")
-"""The jars of a release whose digest must be known: what the answers come from."""
-
-RUNNER = "junit-platform-console-standalone-"
-"""What the name of the runner's jar starts with; its digest is the one listed."""
-
-MESSAGES = "slf4j-simple-1.7.36.jar"
-"""The jar by which a broker's messages are written; without it nobody sees why a controller resigns."""
-
 SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Options of a virtual machine that runs for a second or two: half the processor time."""
 
 
 def known_versions() -> tuple[str, ...]:
     """The releases whose digests are listed, oldest first."""
-    names = {name for name in digests() if name.startswith("kafka-metadata-")}
-    versions = (name.removeprefix("kafka-metadata-").removesuffix(".jar") for name in names)
+    versions = {name.partition("/")[0] for name in digests()} - {JUNIT}
     return tuple(sorted(versions, key=lambda version: [int(part) for part in version.split(".")]))
 
 
-def digests() -> dict[str, str]:
-    """SHA-256 by file name, of every jar that is checked."""
+@lru_cache(maxsize=1)
+def digests() -> Mapping[str, str]:
+    """SHA-256 of every jar by its place in the cache folder, as in `4.4.0/controller/kafka-clients-4.4.0.jar`."""
     pairs = (line.split() for line in DIGESTS.read_text(encoding="utf-8").splitlines())
-    return {name: digest for digest, name in pairs}
+    return MappingProxyType({name: digest for digest, name in pairs})
+
+
+def listed(version: str, kind: str) -> dict[str, str]:
+    """SHA-256 by file name of the jars that make up a class path: these, and no others."""
+    start = f"{_home(version, kind)}/"
+    return {name.removeprefix(start): digest for name, digest in digests().items() if name.startswith(start)}
+
+
+def _home(version: str, kind: str) -> str:
+    """Where a set of jars is in the cache folder."""
+    return JUNIT if kind == JUNIT else f"{version}/{kind}"
 
 
 def cache_folder() -> Path:
-    """Where jars and compiled drivers are kept: kraftcheck/kafka in the user's cache folder."""
-    return folder(cache.cache_folder() / "kafka")
+    """Where jars and compiled drivers are kept: kraftcheck/kafka in the user's cache folder, for this user alone.
+
+    Raises:
+        Refusal: where it belongs to another user, who could put classes there.
+    """
+    place = folder(cache.cache_folder() / "kafka")
+    status = place.stat()
+    if status.st_uid != os.geteuid():
+        raise Refusal(f"{place} belongs to another user ({status.st_uid}); set XDG_CACHE_HOME to a folder of your own")
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        place.chmod(0o700)
+    return place
 
 
 def program(name: str) -> str:
@@ -75,18 +92,18 @@ def jars(version: str, kind: str = CONTROLLER) -> str:
         kind: CONTROLLER, SERVER or JUNIT; of the last the version says nothing.
 
     Raises:
-        Refusal: for a version without digests, a jar that differs from its digest, a program that is
-            not installed, or jars that Maven cannot fetch.
+        Refusal: for a version without digests, a folder that holds other files than the listed ones, a
+            program that is not installed, or jars that Maven cannot fetch.
     """
     if version not in known_versions():
         raise Refusal(f"no digests of Kafka {version}; known: {', '.join(known_versions())}")
-    place = cache_folder() / (JUNIT if kind == JUNIT else f"{version}/{kind}")
+    place = cache_folder() / _home(version, kind)
     with exclusive_cache():
-        if not place.is_dir():
+        if not os.path.lexists(place):
             _fetch(version, kind, place)
-    paths = sorted(place.glob("*.jar"))
-    _check(_required_jars(version, kind), paths, place)
-    return os.pathsep.join(map(str, paths))
+    expected = listed(version, kind)
+    _check(expected, place)
+    return os.pathsep.join(str(place / name) for name in sorted(expected))
 
 
 @contextlib.contextmanager
@@ -117,20 +134,55 @@ def _maven(*arguments: str, title: str) -> None:
         raise Refusal(f"Maven cannot fetch the jars of {title}: {reason}")
 
 
-def _required_jars(version: str, kind: str) -> tuple[str, ...]:
-    """The jars that a folder must hold."""
-    if kind == JUNIT:
-        return tuple(name for name in digests() if name.startswith(RUNNER))
-    driven = tuple(f"{artifact}-{version}.jar" for artifact in DRIVEN)
-    return (*driven, f"kafka_2.13-{version}.jar", MESSAGES) if kind == SERVER else driven
+def _check(expected: Mapping[str, str], place: Path) -> None:
+    """Refuse a folder that holds anything but the listed jars.
 
-
-def _check(required: Iterable[str], paths: Iterable[Path], place: Path) -> None:
-    expected_digests, present = digests(), {path.name: path for path in paths}
-    for name in required:
-        if name not in present:
-            raise Refusal(f"{place}: no {name}; remove the folder, and it is fetched again")
+    Raises:
+        Refusal: for what is no folder, a name that is not listed, one that is missing, and a file with another digest.
+    """
+    again = f"remove the folder {place}, and it is fetched again"
+    if not place.is_dir():
+        raise Refusal(f"{place} is no folder; remove it, and the jars are fetched")
+    present = {path.name: path for path in sorted(place.iterdir())}
     for name, path in present.items():
-        expected = expected_digests.get(name)
-        if expected is not None and hashlib.sha256(path.read_bytes()).hexdigest() != expected:
-            raise Refusal(f"{path} differs from its digest; remove the folder {place}, and it is fetched again")
+        if name not in expected:
+            raise Refusal(f"{path} is no jar of this class path, and could take the place of one; remove it")
+    for name in expected:
+        if name not in present:
+            raise Refusal(f"{place}: no {name}; {again}")
+        if digest_of(present[name]) != expected[name]:
+            raise Refusal(f"{present[name]} differs from its digest; {again}")
+
+
+def digest_of(path: Path) -> str | None:
+    """The SHA-256 of a regular file; None for a link, a pipe or anything else, of which nothing is read."""
+    try:
+        handle = open_regular(path)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def new_lines(version: str, kind: str) -> list[str]:
+    """The lines of a set of jars for the list of digests, of what Maven fetches into a folder that is thrown away."""
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary) / kind
+        _fetch(version, kind, place)
+        return [f"{digest_of(path)}  {_home(version, kind)}/{path.name}" for path in sorted(place.iterdir())]
+
+
+def main(versions: Sequence[str]) -> int:
+    """Print the lines of releases, or of `junit`, for the list of digests; whoever puts them there trusts them."""
+    try:
+        for version in versions:
+            for kind in (JUNIT,) if version == JUNIT else (CONTROLLER, SERVER):
+                print(*new_lines(version, kind), sep="\n")
+    except Refusal as reason:
+        print(f"error: {reason}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

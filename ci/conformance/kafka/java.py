@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,12 +23,15 @@ from kraftcheck.ci.conformance.kafka.jars import (
     FOLDER,
     SHORT_RUN,
     cache_folder,
+    digest_of,
     exclusive_cache,
     jars,
+    listed,
     program,
 )
-from kraftcheck.ci.terminal.files import folder
+from kraftcheck.ci.terminal.files import folder, replace
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.machine_code.regular import open_regular
 
 PACKAGE = "org.apache.kafka.controller"
 """Where drivers live: the classes they drive are package-private."""
@@ -71,14 +76,62 @@ def compile_driver(version: str, name: str, kind: str = CONTROLLER) -> str:
     Raises:
         Refusal: where jars or a compiler are missing, or the version's classes are not those the driver knows.
     """
+    return compiled(version, sources(version, name), kind)
+
+
+def compiled(version: str, source_files: Sequence[Path], kind: str = CONTROLLER) -> str:
+    """The class path of files of Java on the jars of a version; the main class is that of the first file.
+
+    The cache keeps the classes under the digests of their sources and jars, and beside them a record of their own
+    digests. Classes that are not those of the record are compiled anew.
+
+    Raises:
+        Refusal: as of `compile_driver`.
+    """
     classes = jars(version, kind)
-    source_files = sources(version, name)
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in source_files)).hexdigest()[:16]
-    place = folder(cache_folder() / version) / f"driver-{digest}"
+    inputs = [[(file.name, digest_of(file)) for file in source_files], kind, sorted(listed(version, kind).items())]
+    key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
+    place = folder(cache_folder() / version) / f"{source_files[0].stem}-{key}"
+    record = place.with_name(f"{place.name}.json")
     with exclusive_cache():
-        if not place.is_dir():
+        if place.is_symlink() or not place.is_dir() or _recorded(record) != _digests_below(place):
+            _remove(place)
             compile_java(source_files, classes, place, f"the driver for Kafka {version}")
+            replace(record, json.dumps(_digests_below(place), indent=1))
     return os.pathsep.join((str(place), classes))
+
+
+def _recorded(record: Path) -> object:
+    """The digests that were written down when classes were compiled; None where this user has written none."""
+    try:
+        handle = open_regular(record)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        if os.fstat(handle).st_uid != os.geteuid():
+            return None
+        try:
+            return json.load(file)
+        except (ValueError, RecursionError):
+            return None
+
+
+def _digests_below(place: Path) -> dict[str, str | None]:
+    """SHA-256 by path of everything below a folder; None for what is no regular file, a link to a folder too."""
+    found: dict[str, str | None] = {}
+    for where, folders, files in os.walk(place):
+        here = Path(where)
+        links = [name for name in folders if (here / name).is_symlink()]
+        found.update({str((here / name).relative_to(place)): digest_of(here / name) for name in (*files, *links)})
+    return dict(sorted(found.items()))
+
+
+def _remove(place: Path) -> None:
+    """Remove what is in a place, be it a folder, a link or anything else."""
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
 
 
 def sources(version: str, name: str) -> tuple[Path, ...]:

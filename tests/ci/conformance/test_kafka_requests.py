@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import random
 import subprocess
 from collections.abc import Iterator
@@ -12,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, cache_folder, exclusive_cache, jars, program
-from kraftcheck.ci.conformance.kafka.java import PACKAGE, compile_java
-from kraftcheck.ci.terminal.files import folder
+from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, program
+from kraftcheck.ci.conformance.kafka.java import PACKAGE, compiled
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.contacts import Contacts, contact
 from kraftcheck.model.controller.errors import RequestError, Resignation
@@ -41,13 +38,7 @@ RELEASES = ("4.4.0", *(pytest.param(name, marks=pytest.mark.slow) for name in ("
 
 def asked(version: str, lines: list[str]) -> list[str]:
     """The answers of the released classes; the driver is compiled once for each version."""
-    classes = jars(version)
-    digest = hashlib.sha256(DRIVER.read_bytes()).hexdigest()[:16]
-    place = folder(cache_folder() / version) / f"requests-{digest}"
-    with exclusive_cache():
-        if not place.is_dir():
-            compile_java((DRIVER,), classes, place, f"the requests for Kafka {version}")
-    command = [program("java"), *SHORT_RUN, "-cp", os.pathsep.join((str(place), classes))]
+    command = [program("java"), *SHORT_RUN, "-cp", compiled(version, (DRIVER,))]
     command.append(f"{PACKAGE}.ReleasedRequests")
     text = "\n".join(lines) + "\n"
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout.splitlines()

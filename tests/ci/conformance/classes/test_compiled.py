@@ -1,0 +1,169 @@
+"""Classes of drivers are run only as they were compiled, of the sources and jars at hand. Needs no Java."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.ci.conformance.kafka import jars, java
+
+VERSION = "4.1.0"
+
+
+class Compiler:
+    """A compiler that writes what its sources say, and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    def __call__(self, sources: Sequence[Path], class_path: str, place: Path, title: str) -> None:
+        self.runs += 1
+        for source in sources:
+            file = place / "org" / f"{source.stem}.class"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(source.read_text())
+
+
+@pytest.fixture
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compiler:
+    """The compiler that is asked, in a cache of its own, with jars that are taken as they are listed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(java, "jars", lambda version, kind: f"/{version}/{kind}/a.jar")
+    made = Compiler()
+    monkeypatch.setattr(java, "compile_java", made)
+    return made
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> tuple[Path, ...]:
+    """Two files of a driver."""
+    files = tmp_path / "Driver.java", tmp_path / "Answers.java"
+    for file in files:
+        file.write_text(f"class {file.stem}")
+    return files
+
+
+def classes_of(path: str) -> dict[str, str]:
+    """What is in the first folder of a class path."""
+    place = Path(path.split(os.pathsep)[0])
+    return {str(file.relative_to(place)): file.read_text() for file in sorted(place.rglob("*.class"))}
+
+
+WHOLE = {"org/Answers.class": "class Answers", "org/Driver.class": "class Driver"}
+
+
+def test_classes_are_kept(compiler: Compiler, sources: tuple[Path, ...]) -> None:
+    """The second question of a driver finds its classes, before the jars, and compiles nothing."""
+    first, second = java.compiled(VERSION, sources), java.compiled(VERSION, sources)
+    assert first == second
+    assert first.endswith(f"{os.pathsep}/{VERSION}/{jars.CONTROLLER}/a.jar")
+    assert classes_of(second) == WHOLE
+    assert compiler.runs == 1
+
+
+def test_other_sources_and_other_jars_are_compiled_anew(
+    compiler: Compiler, sources: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A changed source, a set of other jars, and the same names with other digests each have classes of their own."""
+    java.compiled(VERSION, sources)
+    sources[1].write_text("class Other")
+    assert classes_of(java.compiled(VERSION, sources))["org/Answers.class"] == "class Other"
+    java.compiled(VERSION, sources, jars.SERVER)
+    changed = dict.fromkeys(jars.listed(VERSION, jars.CONTROLLER), "0" * 64)
+    monkeypatch.setattr(java, "listed", lambda version, kind: changed)
+    java.compiled(VERSION, sources)
+    assert compiler.runs == 4
+
+
+def _rewrite(place: Path, record: Path) -> None:
+    (place / "org" / "Driver.class").write_text("class Forged")
+
+
+def _shadow(place: Path, record: Path) -> None:
+    (place / "org" / "Shadow.class").write_text("class Shadow")
+
+
+def _lose(place: Path, record: Path) -> None:
+    (place / "org" / "Driver.class").unlink()
+
+
+def _link(place: Path, record: Path) -> None:
+    target = place / "org" / "Driver.class"
+    copy = place.parent / "copy.class"
+    target.rename(copy)
+    target.symlink_to(copy)
+
+
+def _link_folder(place: Path, record: Path) -> None:
+    (place.parent / "planted").mkdir()
+    (place / "more").symlink_to(place.parent / "planted")
+
+
+def _pipe(place: Path, record: Path) -> None:
+    os.mkfifo(place / "pipe")
+
+
+def _move(place: Path, record: Path) -> None:
+    moved = place.with_name("moved")
+    place.rename(moved)
+    place.symlink_to(moved)
+
+
+def _replace(place: Path, record: Path) -> None:
+    shutil.rmtree(place)
+    place.write_text("no folder")
+
+
+def _no_record(place: Path, record: Path) -> None:
+    record.unlink()
+
+
+def _no_json(place: Path, record: Path) -> None:
+    record.write_text("{")
+
+
+def _no_text(place: Path, record: Path) -> None:
+    record.write_bytes(b"\xff\xfe")
+
+
+def _empty(place: Path, record: Path) -> None:
+    shutil.rmtree(place)
+
+
+CHANGES = (
+    _rewrite, _shadow, _lose, _link, _link_folder, _pipe, _move, _replace, _no_record, _no_json, _no_text, _empty,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_classes_that_were_changed_are_compiled_anew(
+    compiler: Compiler, sources: tuple[Path, ...], change: Callable[[Path, Path], None]
+) -> None:
+    """Classes that are others, more or fewer than were written down are compiled anew, and the new ones are kept."""
+    place = Path(java.compiled(VERSION, sources).split(os.pathsep)[0])
+    record = place.with_name(f"{place.name}.json")
+    assert json.loads(record.read_text()).keys() == WHOLE.keys()
+    change(place, record)
+    assert classes_of(java.compiled(VERSION, sources)) == WHOLE
+    assert not place.is_symlink()
+    assert compiler.runs == 2
+    assert classes_of(java.compiled(VERSION, sources)) == WHOLE
+    assert compiler.runs == 2
+
+
+def test_a_record_of_another_user_is_none(
+    compiler: Compiler, sources: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Digests that another user wrote down beside classes say nothing: they are compiled anew."""
+    cache = jars.cache_folder()
+    java.compiled(VERSION, sources)
+    monkeypatch.setattr(java, "cache_folder", lambda: cache)
+    monkeypatch.setattr(jars, "cache_folder", lambda: cache)
+    monkeypatch.setattr(os, "geteuid", lambda: cache.stat().st_uid + 1)
+    java.compiled(VERSION, sources)
+    assert compiler.runs == 2

@@ -258,8 +258,7 @@ def test_bad_input_names_the_place(tmp_path: Path, name: str, content: bytes, me
     assert getattr(refused.value, "exit_code", 0) == 2
 
 
-@pytest.mark.parametrize("name", ["replicas", "isr", "addingReplicas", "removingReplicas", "eligibleLeaderReplicas",
-                                  "lastKnownElr"])  # fmt: skip
+@pytest.mark.parametrize("name", ["replicas", "isr", "addingReplicas", "removingReplicas", "eligibleLeaderReplicas"])
 @pytest.mark.parametrize("brokers", [[0, 0, 2], [0, -1, 2], [2, 1, 2]])
 @pytest.mark.parametrize("kind", ["PARTITION_RECORD", "PARTITION_CHANGE_RECORD"])
 def test_a_list_of_brokers_that_no_controller_writes_is_refused(

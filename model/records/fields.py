@@ -133,5 +133,17 @@ integers = each(integer)
 """A reader of lists of 32-bit ints."""
 
 
+def brokers(value: object, where: str) -> tuple[int, ...]:
+    """A list of brokers as Kafka's controllers take it: numbers from 0, none of them twice. Source: `Replicas`."""
+    listed, known = integers(value, where), set[int]()
+    for broker in listed:
+        if broker < 0:
+            raise FormError(f"{where}: {broker} is no broker")
+        if broker in known:
+            raise FormError(f"{where}: broker {broker} is named twice")
+        known.add(broker)
+    return listed
+
+
 def _kind(value: object) -> str:
     return "null" if value is None else f"{type(value).__name__} {value!r}"[:80]

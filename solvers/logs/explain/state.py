@@ -23,7 +23,7 @@ from kraftcheck.model.controller.records import (
 from kraftcheck.model.controller.sessions import taken_over
 from kraftcheck.model.controller.state import Controller, Features, Soft
 from kraftcheck.model.records.codecs import decode
-from kraftcheck.model.records.fields import Fields, FormError, each, integer, text
+from kraftcheck.model.records.fields import Fields, FormError, brokers, each, integer, text
 from kraftcheck.model.records.records import PartitionRecord, RegisterBrokerRecord
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
@@ -38,6 +38,8 @@ _MODELLED = (
     "TOPIC_RECORD", "REMOVE_TOPIC_RECORD", "PARTITION_RECORD", "PARTITION_CHANGE_RECORD", "REGISTER_BROKER_RECORD",
     "UNREGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD", "FENCE_BROKER_RECORD", "UNFENCE_BROKER_RECORD",
 )  # fmt: skip
+_BROKER_LISTS = ("replicas", "isr", "removingReplicas", "addingReplicas", "eligibleLeaderReplicas")
+"""Fields that name different brokers; the last known ones may hold that there was no leader, and are judged."""
 READ_KINDS = (
     *_MODELLED, "CONFIG_RECORD", "FEATURE_LEVEL_RECORD", "CLEAR_ELR_RECORD", "REGISTER_CONTROLLER_RECORD",
     "UNREGISTER_CONTROLLER_RECORD", "BEGIN_TRANSACTION_RECORD", "END_TRANSACTION_RECORD", "ABORT_TRANSACTION_RECORD",
@@ -118,9 +120,11 @@ def is_unread(entry: LogEntry) -> bool:
 def _model_record(entry: LogEntry) -> ModelRecord:
     if entry.data is None:
         return UnreadRecord(entry.type)
-    if entry.type in _MODELLED:
-        return decode({"type": entry.type, "version": entry.version, "data": dict(entry.data)})
     fields = Fields.of(dict(entry.data))
+    if entry.type in _MODELLED:
+        for name in _BROKER_LISTS:
+            fields.read_or(name, brokers, None)
+        return decode({"type": entry.type, "version": entry.version, "data": dict(entry.data)})
     if entry.type == "CONFIG_RECORD":
         return _config(entry, fields)
     if entry.type == "FEATURE_LEVEL_RECORD":

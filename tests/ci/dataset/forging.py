@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
-import random
-import resource
 import shutil
-import signal
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from kraftcheck.ci.dataset.store.sealed import SEAL, digest
+from tests.ci.fuzz.mutations import VALUES, Alter
 from tests.shared.commands import Ran, kraftcheck
 
 EXPLORE = ("explore", "broker-ids", "--scope", "tiny", "--engine", "disk", "--quiet", "--workers", "1")
 COUNTS = "SELECT count(*) AS n FROM states"
 STEPS = "SELECT count(*) AS n FROM transitions"
 DEEPEST = "SELECT depth, id FROM states ORDER BY depth DESC, id LIMIT 1"
-
-MOST_BYTES = 1 << 30
-SECONDS = 120
-
-Alter = Callable[[dict[str, Any]], object]
 
 
 def manifests(out: Path) -> list[Path]:
@@ -66,82 +58,26 @@ def bomb(size: int) -> str:
 
 
 def hostile(canary: Path) -> list[Any]:
-    """Values that somebody would put into a document; each would write `canary` if it were believed."""
+    """Values that somebody would put into a document; some would write `canary` if they were believed."""
     sql = f"0 AS a FROM packed; COPY (SELECT 1) TO '{canary}'; CREATE VIEW b AS SELECT 0"
     return [
-        None, True, False, -1, 0, 1, 7, 63, 64, 1 << 31, (1 << 63) - 1, 1 << 63, -(1 << 63) - 1, 10**30, 0.5, 1e308,
-        -0.0, "", "x", "'", '"', "`", "\\", "a\nb", "\x00", "\x1b]0;x\x07", "\ud800", "${env:HOME}", "$$", "..", "../x",
-        "/", str(canary), f"../../../../../../../../..{canary}", sql, f"'); {sql} --", f'"; {sql} --', "NaN", "é" * 500,
-        "y" * 100_000, [], {}, [[]], {"": 0}, {"a": {"b": []}}, [0] * 5000, bomb(1 << 28), "0" * 64,
-    ]  # fmt: skip
+        *VALUES, str(canary), f"../../../../../../../../..{canary}", sql, f"'); {sql} --", f'"; {sql} --',
+        bomb(1 << 28),
+    ]
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of all values in a document, from its root on."""
-    if path:
-        yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, one in inner:
-        yield from places(one, (*path, key))
-
-
-def mutation(draw: random.Random, canary: Path) -> Alter:
-    """A change of a document, drawn at random: of one to three values or keys."""
-    pool, count = hostile(canary), draw.choice((1, 1, 1, 2, 3))
-
-    def alter(document: dict[str, Any]) -> None:
-        for _ in range(count):
-            every = list(places(document))
-            path = draw.choice([draw.choice(every), draw.choice([one for one in every if len(one) == 1])])
-            holder: Any = document
-            for key in path[:-1]:
-                holder = holder[key]
-            _change(draw, holder, path[-1], pool)
-
-    return alter
-
-
-def _change(draw: random.Random, holder: Any, key: Any, pool: list[Any]) -> None:
-    value, kind = holder[key], draw.randrange(6)
-    if kind == 0 and isinstance(value, int):
-        holder[key] = value + draw.choice((-1, 1, 2, -value, 1 << 20, 1 << 40))
-    elif kind == 1:
-        del holder[key]
-    elif kind == 2 and isinstance(value, list) and value:
-        holder[key] = value + value[:1]
-    elif kind == 3 and isinstance(holder, dict):
-        holder[str(draw.choice(pool))[:50]] = holder.pop(key)
-    elif kind == 4 and isinstance(value, str) and value:
-        at = draw.randrange(len(value))
-        holder[key] = value[:at] + draw.choice("'\"\\/.$\n0Az") + value[at + 1 :]
-    else:
-        holder[key] = draw.choice(pool)
-
-
-@contextmanager
-def bounded() -> Iterator[None]:
-    """Within this many seconds and bytes, or the test fails."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-    def late(*_: object) -> None:
-        raise TimeoutError(f"it took more than {SECONDS} s")
-
-    kept = signal.signal(signal.SIGALRM, late)
-    signal.alarm(SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, kept)
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
-    assert grown < MOST_BYTES, f"{grown:,} bytes more"
+def opening(out: Path) -> dict[str, tuple[object, ...]]:
+    """Each command that opens a dataset; the last ones change it."""
+    return {
+        "count": ("query", out, COUNTS),
+        "transitions": ("query", out, STEPS),
+        "witness": ("query", out, DEEPEST, "--witness"),
+        "plot": ("query", out, "--plot", out.with_suffix(".svg")),
+        "resume": (*EXPLORE, "--out", out, "--resume"),
+        "repair": (*EXPLORE, "--out", out, "--resume", "--repair"),
+    }
 
 
 def opened(out: Path) -> Iterator[tuple[str, Ran]]:
-    """What each command that opens a dataset makes of this one; the last ones change it."""
-    yield "count", kraftcheck("query", out, COUNTS)
-    yield "transitions", kraftcheck("query", out, STEPS)
-    yield "witness", kraftcheck("query", out, DEEPEST, "--witness")
-    yield "plot", kraftcheck("query", out, "--plot", out.with_suffix(".svg"))
-    yield "resume", kraftcheck(*EXPLORE, "--out", out, "--resume")
-    yield "repair", kraftcheck(*EXPLORE, "--out", out, "--resume", "--repair")
+    """What each command that opens a dataset makes of this one."""
+    return ((name, kraftcheck(*words)) for name, words in opening(out).items())

@@ -21,7 +21,9 @@ from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.views import DUCKDB, SPARK, quoted
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
-from tests.ci.dataset.forging import COUNTS, EXPLORE, Alter, bomb, bounded, forged, opened
+from tests.ci.dataset.forging import COUNTS, EXPLORE, bomb, forged, opened
+from tests.ci.fuzz.bounds import bounded
+from tests.ci.fuzz.mutations import Alter
 from tests.ci.spark.levels import program_of
 from tests.shared.commands import kraftcheck
 

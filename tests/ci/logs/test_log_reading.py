@@ -8,19 +8,18 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import google_crc32c
 import numpy as np
 import pytest
 
 from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format import segments
-from kraftcheck.ci.logs.format.bodies import CRC_FROM, HEADER
 from kraftcheck.ci.logs.format.fields import WireError, decode
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
 from kraftcheck.ci.logs.format.schemas import RECORDS, fields_of
 from kraftcheck.solvers.logs.explain.entries import Batch
-from tests.shared.captures import ELR, EVERY, TROUBLE, batches, json_lines
+from tests.ci.fuzz.batches import record, sealed
+from tests.shared.captures import ELR, EVERY, TROUBLE, batches, json_lines, segment, with_data
 from tests.shared.commands import kraftcheck
 
 SEGMENT = ELR / "00000000000000000000.log"
@@ -170,22 +169,6 @@ def test_an_epoch_that_falls_is_refused(tmp_path: Path) -> None:
             list(reader(find((path,))[0], SkipCount(0)))
 
 
-NO_OP = b"\1\24\0\0"
-
-
-def sealed(count: int, last: int, records: bytes, attributes: int = 0) -> bytes:
-    """A batch at offset 0 that says what it is told to, under a right length and checksum."""
-    fields = [0, HEADER.size + len(records) - 12, 1, 2, 0, attributes, last, 0, 0, -1, -1, -1, count]
-    fields[4] = google_crc32c.value(HEADER.pack(*fields)[CRC_FROM:] + records)
-    return HEADER.pack(*fields) + records
-
-
-def record(delta: int, value: bytes = NO_OP, headers: bytes = b"\0", more: bytes = b"") -> bytes:
-    """A record without key and times."""
-    body = b"\0\0" + encoding.signed(delta) + b"\1" + encoding.signed(len(value)) + value + headers + more
-    return encoding.signed(len(body)) + body
-
-
 TWO = record(0) + record(1)
 
 
@@ -273,6 +256,23 @@ def test_bad_input_names_the_place(tmp_path: Path, name: str, content: bytes, me
         replay(find((path,))[0], None)
     assert name in str(refused.value)
     assert getattr(refused.value, "exit_code", 0) == 2
+
+
+@pytest.mark.parametrize("name", ["replicas", "isr", "addingReplicas", "removingReplicas", "eligibleLeaderReplicas"])
+@pytest.mark.parametrize("brokers", [[0, 0, 2], [0, -1, 2], [2, 1, 2]])
+@pytest.mark.parametrize("kind", ["PARTITION_RECORD", "PARTITION_CHANGE_RECORD"])
+def test_a_list_of_brokers_that_no_controller_writes_is_refused(
+    tmp_path: Path, kind: str, name: str, brokers: list[int]
+) -> None:
+    """A partition that names a broker twice, or one below 0, is refused with its offset and field, read in any form."""
+    batch, index = next((b, i) for b in batches() for i, e in enumerate(b.entries) if e.type == kind)
+    offset = batch.entries[index].offset
+    changed = with_data(batch, index, {**(batch.entries[index].data or {}), name: brokers})
+    text, binary = tmp_path / "log.jsonl", tmp_path / SEGMENT.name
+    text.write_text(json_lines(changed if b is batch else b for b in batches()), encoding="utf-8")
+    binary.write_bytes(segment(ELR, changed))
+    for words in (("replay", text), ("replay", binary), ("whatif", binary)):
+        assert f"offset {offset}: {kind}: {name}: " in kraftcheck(*words).refusal()
 
 
 def test_folders_hold_logs(tmp_path: Path) -> None:

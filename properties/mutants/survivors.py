@@ -35,13 +35,6 @@ _CONTROLLER = (
     *about(
         MISSING,
         ANY,
-        "no property asks that the last known leader is elected only once ISR and ELR are empty",
-        ("kraftcheck.model.partition.election:_last_known_electable", "c.elr.is_empty()", "dropped"),
-        ("kraftcheck.model.partition.election:_last_known_electable", "single", "dropped"),
-    ),
-    *about(
-        MISSING,
-        ANY,
         "no property asks that the last known leader is preferred to another outsider",
         ("kraftcheck.model.partition.election:elect", "by_last_known", "never"),
     ),

@@ -210,7 +210,7 @@ def proven(of: Theory, claim: str, action: str, assumed: Sequence[str]) -> bool:
 
 
 COMMITS = ("lemma-logs-sorted", "lemma-ends-within-log", "lemma-commits-reach-candidates", "lemma-shown-is-committed",
-           "watermark-within-log")  # fmt: skip
+           "watermark-within-log", "loss-is-paid-for")  # fmt: skip
 """What a commit is safe by."""
 
 HARD = [

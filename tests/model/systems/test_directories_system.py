@@ -18,7 +18,7 @@ from kraftcheck.model.rules.ruleset import parse, preset, variant_name
 from kraftcheck.properties.catalogue import DIRECTORIES, directories_properties
 from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.directories import DIRECTORY_BUGS
-from kraftcheck.properties.defects.sightings import SIGHTINGS
+from kraftcheck.properties.defects.sightings import BESIDE
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search.explore import explore
@@ -43,7 +43,7 @@ def claims() -> dict[str, Property]:
 @pytest.mark.parametrize("claim", claims().values(), ids=claims())
 def test_every_property_is_refuted_by_the_rows_it_names(claim: Property) -> None:
     """The row of each variant that a property names lists the property."""
-    rows = {bug.variant: bug for bug in (*SIGHTINGS, *DIRECTORY_BUGS) if bug.system == "directories"}
+    rows = {bug.variant: bug for bug in (*BESIDE, *DIRECTORY_BUGS) if bug.system == "directories"}
     for name in claim.refuted_by:
         assert claim.id in rows[name].refutes, f"{name} is not known to refute {claim.id}"
 

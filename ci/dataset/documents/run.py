@@ -80,7 +80,7 @@ class ClaimColumn:
     """A claim about states, as a column."""
 
     id: str = attribute(matching(), "id")
-    kind: str = attribute(matching(re.compile("[a-z]{1,20}")), "kind")
+    kind: str = attribute(matching(re.compile("[a-z_]{1,20}")), "kind")
     sentence: str = attribute(text(4096), "sentence")
 
 

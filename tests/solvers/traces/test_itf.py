@@ -211,7 +211,7 @@ def test_a_step_out_of_its_domain_is_refused(tmp_path: Path) -> None:
     kraftcheck("explore", "tests.toys:COUNTER", "--quiet", "--out", tmp_path)
     step = {"count": {"#bigint": "2"}, "armed": False, ACTION: "add", PICKS: {"n": {"#bigint": "2"}}}
     about = {"version": 1, "system": "tests.toys:COUNTER", "scope": "default", "bounds": {}, "rules": None,
-             "property": "below-six", "shortest": False}  # fmt: skip
+             "property": "armed-at-five", "shortest": False}  # fmt: skip
     first = {"count": {"#bigint": "0"}, "armed": False, ACTION: "", PICKS: {}}
     told = refusal({"#meta": {"kraftcheck": about}, "vars": [], "states": [first, step, step, step]}, tmp_path)
     assert told == "step 3, add(n=2): count = 6 is outside its domain 0..5"

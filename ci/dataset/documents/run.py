@@ -34,7 +34,7 @@ FORMAT = 5
 MOST_FIELDS, MOST_CLAIMS, MOST_ACTIONS = 1 << 13, 1 << 12, 1 << 16
 MOST_BUCKETS = 1 << 16
 _BOUND = "bound "
-_CLAIM = re.compile(rf"[a-z]{{1,20}} {NAME.pattern}")
+_CLAIM = re.compile(rf"[a-z_]{{1,20}} {NAME.pattern}")
 
 
 @frozen

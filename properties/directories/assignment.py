@@ -9,7 +9,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.directories.host import NOTHING, SERVING, Host
-from kraftcheck.model.systems.directories.state import UPGRADE, Placement
+from kraftcheck.model.systems.directories.state import Placement
 from kraftcheck.properties.directories.loss import forgiven
 from kraftcheck.properties.elections.stated import may_be_online, working
 from kraftcheck.properties.kinds import always, step
@@ -63,7 +63,7 @@ def _places(setting: Setting) -> list[Property]:
                       "heartbeat.directories-first", "event.later-pass-sees-earlier",
                       "directory.last-one-hides-none", "directory.online-when-registered")),
         always("failure-leads-away", "a broker with nothing left to tell leads no partition whose log it cannot read",
-               lambda s: _led_away(s, setting["start"] == UPGRADE), "invariant 45; KIP-858",
+               lambda s: _led_away(s, _once(setting)), "invariant 45; KIP-858",
                ("catch-up-as-coded+added-replica-unreported", "failure-reported-once", "lost-source-unreported"),
                rules=("catchup.one-table", "catchup.added-replica-reports",
                       "directory-failure.in-every-heartbeat", "move.failed-source-is-lost",
@@ -83,14 +83,14 @@ def _places(setting: Setting) -> list[Property]:
 
 
 
-def quiet(s: Placement, broker: Word, upgrade: bool) -> Truth:
+def quiet(s: Placement, broker: Word, once: bool) -> Truth:
     """Whether a running broker has applied all metadata, and has no failure to report and no assignment to send.
 
-    While no directory is on file, it has yet to register again. What failed before that is on file afterwards, and is
-    to be reported again.
+    While no directory is on file, it has yet to register again. What failed and is on file is reported again, unless
+    the broker reports a failure `once` only.
     """
     host, registered = s.host(broker), s.controller.dirs_of(broker)
-    on_file = host.ids(host.failed).keep(registered) if upgrade else registered.none()
+    on_file = registered.none() if once else host.ids(host.failed).keep(registered)
     return all_of(
         host.up,
         host.seen,
@@ -103,13 +103,19 @@ def quiet(s: Placement, broker: Word, upgrade: bool) -> Truth:
     )
 
 
+def _once(setting: Setting) -> bool:
+    """Whether brokers report a failure until it is acknowledged, and not in every heartbeat."""
+    rules = setting.rules.directories
+    return bool(rules.failure_reported_once or rules.reported_until_acknowledged)
+
+
 def _told(s: Placement, concerned: Claim) -> Conjuncts:
     return each_broker(s.hosts, lambda b: implies(concerned(b), may_be_online(s.controller, b)))
 
 
-def _led_away(s: Placement, upgrade: bool) -> Conjuncts:
+def _led_away(s: Placement, once: bool) -> Conjuncts:
     return each_record(
-        s.hosts, lambda b, h: implies(all_of(quiet(s, b, upgrade), s.controller.leader == b), h.replica == SERVING)
+        s.hosts, lambda b, h: implies(all_of(quiet(s, b, once), s.controller.leader == b), h.replica == SERVING)
     )
 
 
@@ -122,10 +128,10 @@ def _settled(s: Placement, setting: Setting) -> Conjuncts:
     """Not asked while a move runs, nor of single directories in the KIP, which need no assignment."""
     if setting["directories"] == 1 and setting.rules.directories.single_directory_silent:
         return {"nothing is claimed of single directories": True}
-    upgrade = setting["start"] == UPGRADE
+    once = _once(setting)
 
     def settled(broker: Word, host: Host) -> Truth:
-        still = all_of(quiet(s, broker, upgrade), host.replica == SERVING, negate(host.moving()))
+        still = all_of(quiet(s, broker, once), host.replica == SERVING, negate(host.moving()))
         return implies(still, s.assigned(broker) == host.actual())
 
     return each_record(s.hosts, settled)

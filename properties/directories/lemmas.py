@@ -11,6 +11,7 @@ from kraftcheck.model.partition.directories import LOST, UNASSIGNED
 from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, OFFLINE, SERVING, UNOPENED, Host
 from kraftcheck.model.systems.directories.state import Placement
 from kraftcheck.properties.directories.lemmas_failures import assignments, claim, of_failures, of_records, wanted
+from kraftcheck.properties.directories.loss import excused
 from kraftcheck.properties.elections.lemmas import of_controller
 from kraftcheck.properties.kinds import always
 
@@ -19,8 +20,15 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
     """The lemmas at a setting; each is true in every reachable state, and explored as such."""
     return (
         *of_brokers(setting), *of_moves(setting), *of_the_kip(setting), *of_failures(setting), *of_records(setting),
-        *of_controller(setting),
+        *of_controller(setting), *_of_one_broker(setting),
     )  # fmt: skip
+
+
+def _of_one_broker(setting: Setting) -> tuple[Property, ...]:
+    """With others, `loss-is-paid-for` says it."""
+    lemma = always("lemma-alone-is-no-outsider", "one broker alone leads from inside, until a disk is thrown away",
+                   lambda s: any_of(excused(s, setting), negate(s.lossy)))  # fmt: skip
+    return (lemma,) if setting["brokers"] == 1 else ()
 
 
 def of_brokers(setting: Setting) -> tuple[Property, ...]:

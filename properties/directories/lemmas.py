@@ -11,7 +11,7 @@ from kraftcheck.model.partition.directories import LOST, UNASSIGNED
 from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, OFFLINE, SERVING, UNOPENED, Host
 from kraftcheck.model.systems.directories.state import Placement
 from kraftcheck.properties.directories.lemmas_failures import assignments, claim, of_failures, of_records, wanted
-from kraftcheck.properties.directories.loss import excused
+from kraftcheck.properties.directories.loss import paid_for
 from kraftcheck.properties.elections.lemmas import of_controller
 from kraftcheck.properties.kinds import always
 
@@ -27,7 +27,7 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
 def _of_one_broker(setting: Setting) -> tuple[Property, ...]:
     """With others, `loss-is-paid-for` says it."""
     lemma = always("lemma-alone-is-no-outsider", "one broker alone leads from inside, until a disk is thrown away",
-                   lambda s: any_of(excused(s, setting), negate(s.lossy)))  # fmt: skip
+                   lambda s: paid_for(s, setting))  # fmt: skip
     return (lemma,) if setting["brokers"] == 1 else ()
 
 

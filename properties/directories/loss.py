@@ -27,7 +27,7 @@ def properties(setting: Setting) -> list[Property]:
         evolve(only_when_allowed(lambda t: by_permission(change(t)), CHECKED), refuted_by=UNASKED),
         always("loss-is-paid-for",
                "until a disk is thrown away, and before as many crashes and failures as min ISR, nobody from outside "
-               "ISR and ELR has led", lambda s: implies(negate(excused(s, setting)), negate(s.lossy)),
+               "ISR and ELR has led", lambda s: paid_for(s, setting),
                "KIP-966", UNASKED, rules=CHECKED),
     ]  # fmt: skip
 
@@ -39,6 +39,11 @@ def change(t: Step) -> Change:
         isr = t.before.controller.isr
         return evolve(found, proposed=isr.plus(isr.just(t.arguments["broker"])))
     return evolve(found, lost=found.lost.just(t.arguments["broker"])) if t.action == "start" else found
+
+
+def paid_for(s: Placement, setting: Setting) -> Truth:
+    """Whether nobody from outside has led, while nothing excuses it."""
+    return implies(negate(excused(s, setting)), negate(s.lossy))
 
 
 def excused(s: Placement, setting: Setting) -> Truth:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -23,6 +24,8 @@ MAX_JSON_BYTES = 256 << 20
 
 MAX_NESTING = 100
 """The deepest lists and objects of a document."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def write(path: Path, text: str) -> None:
@@ -214,19 +217,22 @@ def parse_json(path: object, data: bytes, pairs: Callable[[list[tuple[str, Any]]
     """
     try:
         document = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_constant=_no_number)
-        if b"\\u" in data:
-            json.dumps(document, ensure_ascii=False, default=str).encode()  # half of a character is no text
     except UnicodeDecodeError as error:
         raise Refusal(f"{path}: not UTF-8 text") from error
-    except UnicodeEncodeError as error:
-        raise Refusal(f"{path}: not usable JSON: a text holds a surrogate, which is no character") from error
     except json.JSONDecodeError as error:
         raise Refusal(f"{path}: line {error.lineno}: not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise Refusal(f"{path}: not usable JSON: {error}") from error
     if _deeper(document, MAX_NESTING):
         raise Refusal(f"{path}: not usable JSON: nested deeper than {MAX_NESTING} levels")
+    if b"\\u" in data and has_surrogate(document):
+        raise Refusal(f"{path}: not usable JSON: a text holds a surrogate, which is no character")
     return document
+
+
+def has_surrogate(document: Any) -> bool:
+    """Whether a text in a document holds half a character, which no encoding has."""
+    return _SURROGATE.search(json.dumps(document, ensure_ascii=False, default=str)) is not None
 
 
 def _no_number(text: str) -> NoReturn:

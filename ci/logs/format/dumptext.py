@@ -14,6 +14,7 @@ from attrs import evolve
 
 from kraftcheck.ci.logs.format.fields import WireError, unknown_kind
 from kraftcheck.ci.logs.format.segments import Problem
+from kraftcheck.ci.terminal.files import has_surrogate
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 
 _BATCH = re.compile(
@@ -30,9 +31,6 @@ _CONTROL_NAMES = {
     "KRaftVersion": "KRAFT_VERSION", "KRaftVoters": "KRAFT_VOTERS",
 }  # fmt: skip
 _OTHER_LINES = re.compile(r"Dumping |Log starting offset: |Snapshot end offset: |KRaft bootstrap snapshot|SLF4J: |\s*$")
-
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _no_number(text: str) -> NoReturn:
@@ -125,7 +123,7 @@ def entry_of(text: str, offset: int, place: str, problem: Problem) -> LogEntry |
     if not isinstance(name, str) or type(version) is not int or not isinstance(data, dict):
         problem(place, "a record's type is text, its version a number, its data an object")
         return None
-    if "\\u" in text and _SURROGATE.search(json.dumps([name, data], ensure_ascii=False)):
+    if "\\u" in text and has_surrogate([name, data]):
         problem(place, "a text holds a surrogate, which is no character")
         return None
     try:

@@ -185,3 +185,14 @@ def test_a_file_too_large_is_refused(tmp_path: Path) -> None:
     log.touch()
     os.truncate(log, 5 << 30)
     assert "it has 5,120 MB, and 4,096 MB are the most" in kraftcheck("replay", log).refusal()
+
+
+@pytest.mark.parametrize("text", [r'"\ud800"', r'{"a": ["\uDFFF"]}', r'{"\udc00": 1}'])
+def test_half_a_character_is_refused(tmp_path: Path, text: str) -> None:
+    """A lone surrogate in a value or a key is refused with the file; a pair of them is a character."""
+    path = tmp_path / "half.json"
+    path.write_text(text)
+    with pytest.raises(Refusal, match=r"half\.json: .*surrogate"):
+        read_json(path)
+    path.write_text(r'"\ud83d\ude00"')
+    assert read_json(path) == "\N{GRINNING FACE}"

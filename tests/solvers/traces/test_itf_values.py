@@ -76,7 +76,10 @@ def test_what_is_no_value_is_refused(document: Any) -> None:
 
 
 def test_many_records_make_no_classes() -> None:
-    """Reading a record makes no new type."""
-    before = len(SimpleNamespace.__base__.__subclasses__())
-    spelled(normal([{f"f{n}": n} for n in range(2_000)]))
-    assert len(SimpleNamespace.__base__.__subclasses__()) == before
+    """Reading a record makes no new type, as the other library does: a named tuple each."""
+    document = [{f"f{n}": n} for n in range(20)]
+    before = set(tuple.__subclasses__())
+    spelled(normal(document))
+    assert set(tuple.__subclasses__()) == before
+    kept = value_from_json(document)
+    assert len(set(tuple.__subclasses__()) - before) == len(kept)

@@ -23,7 +23,7 @@ from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Rec
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 from kraftcheck.solvers.logs.explain.explain import explain
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
-from kraftcheck.solvers.logs.explain.state import State
+from kraftcheck.solvers.logs.explain.state import EntryError, State
 from kraftcheck.solvers.logs.memo.compact import compact
 from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
@@ -159,7 +159,7 @@ def test_events_that_no_captured_log_has() -> None:
     assert explanation_counts(controller, amendment) == (1, 1, True)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("replicas", [(1, 9), (2, 1), (1, 2, 3), (1, 1), (-1, 1)])
+@pytest.mark.parametrize("replicas", [(1, 9), (2, 1), (1, 2, 3)])
 @pytest.mark.parametrize("directories", [None, (777, 778), (directory(1), 777), (directory(2), directory(1))])
 def test_a_fence_with_other_replicas_is_unexplained(
     replicas: tuple[int, ...], directories: tuple[int, ...] | None
@@ -172,6 +172,19 @@ def test_a_fence_with_other_replicas_is_unexplained(
     if directories is not None:
         change = evolve(change, directories=present(DirectoryList(replicas, directories)))
     assert explanation_counts(controller, [evolve(first, change=change), *rest])[:2] == (0, 0)  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "reason"), [((1, 1), "broker 1 is named twice"), ((-1, 1), "-1 is no broker")]
+)
+def test_a_change_whose_replicas_are_no_brokers_is_refused(replicas: tuple[int, ...], reason: str) -> None:
+    """No controller writes such a list: the record is refused with its offset, its field and the reason."""
+    controller = with_topic(cluster(4), "foo", (0, 1, 2), (1, 2, 0))
+    first, *rest = fenced(controller, 0, FIXED)
+    assert isinstance(first, PartitionChangeRecord)
+    record = evolve(first, change=evolve(first.change, replicas=present(IdList(replicas))))
+    with pytest.raises(EntryError, match=f"offset {controller.image.next_offset}: .*replicas: {reason}"):
+        explanation_counts(controller, [record, *rest])  # type: ignore[list-item]
 
 
 def test_a_registration_with_a_reserved_directory_is_unexplained() -> None:

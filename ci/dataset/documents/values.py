@@ -122,15 +122,15 @@ def mapped(key: Reader[K], of: Reader[T], most: int) -> Reader[dict[K, T]]:
     return read
 
 
-def read_fields(value: Any, readers: Mapping[str, Reader[Any]], *, more: bool = False) -> dict[str, Any]:
-    """The values of an object that has these keys, and no others unless `more`; those are not read."""
+def read_fields(value: Any, readers: Mapping[str, Reader[Any]]) -> dict[str, Any]:
+    """The values of an object that has these keys, and no others."""
     if not isinstance(value, dict):
         raise ValueError(f"takes an object, not {_size(value)}")
     for word in readers:
         if word not in value:
             raise ValueError(f"has no {shown(word)}")
     for word in value:
-        if word not in readers and not more:
+        if word not in readers:
             raise ValueError(f"has an unknown key {shown(word)}")
     return {word: _at(word, read, value[word]) for word, read in readers.items()}
 

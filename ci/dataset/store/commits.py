@@ -22,6 +22,7 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.ci.dataset.documents.run import FORMAT, DecodingTable, RunDocument
+from kraftcheck.ci.dataset.documents.values import shown
 from kraftcheck.ci.dataset.store.folders import GONE, durable, move, remove_folder, remove_unnamed
 from kraftcheck.ci.dataset.store.job import StoredLevel
 from kraftcheck.ci.dataset.store.lease import Lease
@@ -125,7 +126,7 @@ class CommitLog:
         version = version.get("format") if isinstance(version, dict) else None
         if version != FORMAT:
             raise Refusal(
-                f"{self.run_file} has format {version!r} and this version reads {FORMAT}; explore again into "
+                f"{self.run_file} has format {shown(version)} and this version reads {FORMAT}; explore again into "
                 "another --out"
             )
 

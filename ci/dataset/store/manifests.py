@@ -88,7 +88,7 @@ def parse(document: Any) -> tuple[Commit, str]:
     Raises:
         ValueError: naming the place of what is not as it is written, or whose parts do not fit.
     """
-    values = read_fields(document, _MANIFEST, more=True)
+    values = read_fields(document, _MANIFEST)
     files, depth = values["files"], values["depth"]
     names = [file.name for file in files]
     if len(set(names)) < len(names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -19,7 +20,14 @@ from kraftcheck.ci.terminal.interrupts import Interrupted, stop_requested
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import results
 from kraftcheck.ci.verdicts.configured.reading import RunTable
-from kraftcheck.ci.verdicts.configured.running import ExecutedRun, PreparedRun, execute, folder_name, prepare
+from kraftcheck.ci.verdicts.configured.running import (
+    ExecutedRun,
+    PreparedRun,
+    execute,
+    folder_name,
+    found_from_here,
+    prepare,
+)
 from kraftcheck.ci.verdicts.reports.files import ReportFiles
 from kraftcheck.ci.verdicts.reports.judged import JudgedProperty, JudgedRun, not_judged
 from kraftcheck.model.nearest import nearest
@@ -58,9 +66,11 @@ def check_table(table: RunTable, wanted: CheckOptions) -> int:
     Raises:
         Refusal: for a fault in the table, before anything is executed.
     """
-    prepared = [prepare(table, number) for number in _chosen(table, wanted)]
+    chosen = _chosen(table, wanted)
     screen = console(to_stderr=wanted.target == "-")
-    screen.plain(_first_line(table, prepared))
+    screen.plain(_first_line(table, chosen))
+    sys.stdout.flush()  # an imported module may end the process
+    prepared = [prepare(table, number) for number in chosen]
     with nullcontext() if wanted.out is None else results("--out", wanted.out) as place:
         executed = _execute_all(screen, prepared, wanted, place)
     rest = prepared[len(executed) :]
@@ -78,9 +88,10 @@ def check_table(table: RunTable, wanted: CheckOptions) -> int:
     return code
 
 
-def _first_line(table: RunTable, prepared: Sequence[PreparedRun]) -> str:
-    """The table that is executed, and the modules of users whose code is run for it."""
-    modules = dict.fromkeys(one.name.rpartition(":")[0] for one in prepared if ":" in one.name)
+def _first_line(table: RunTable, chosen: Sequence[int]) -> str:
+    """The table that is executed, and the modules of users whose code is run for it: none of them is imported yet."""
+    names = [found_from_here(table, table.runs[number].system)[0] for number in chosen]
+    modules = dict.fromkeys(name.rpartition(":")[0] for name in names if ":" in name)
     return f"runs of {table.path}" + (f", which run the code of {', '.join(modules)}" if modules else "")
 
 

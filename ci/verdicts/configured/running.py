@@ -100,7 +100,7 @@ def prepare(table: RunTable, number: int) -> PreparedRun:
         Refusal: with file, line, key and the nearest name.
     """
     one = table.runs[number]
-    name, folder = _found_from_here(table, one.system)
+    name, folder = found_from_here(table, one.system)
     for key in ("system", "scope", "rules", "bounds", "properties"):
         given = {word: getattr(one, word) if _upto(word, key) else None for word in ("scope", "rules")}
         bounds = one.bounds if _upto("bounds", key) else {}
@@ -145,7 +145,7 @@ def _ids(prepared: PreparedRun) -> list[str]:
     return [id_ for id_ in every_id(chosen) if kinds.get(id_, DEADLOCK) in WALKED]
 
 
-def _found_from_here(table: RunTable, system: str) -> tuple[str, str]:
+def found_from_here(table: RunTable, system: str) -> tuple[str, str]:
     """The system as it is found from the working folder, and the folder where a module of it is found."""
     home = table.path.absolute().parent
     module, colon, attribute = system.partition(":")

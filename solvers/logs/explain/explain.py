@@ -123,7 +123,7 @@ def explain_model_records(before: State, batch: Batch, records: tuple[ModelRecor
         last = paths[-1]
         if last is not None and not replay_error:
             return Explanation(batch, records, states, _steps_to(paths, len(records)), last.count)
-    end = max(place for place, last in enumerate(paths) if last is not None)
+    end = max(place for place, last in enumerate(paths[: len(states)]) if last is not None)
     steps = _steps_to(paths, end)
     nearest = _nearest_event(states[end], records[end:], plain_records[end:], rules) if end < len(records) else None
     return Explanation(batch, records, states, steps, 0, nearest, replay_error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -21,9 +22,10 @@ from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.views import DUCKDB, SPARK, quoted
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
-from tests.ci.dataset.forging import COUNTS, EXPLORE, bomb, forged, opened
+from tests.ci.dataset.forging import COUNTS, EXPLORE, bomb, forged, manifests, opened
 from tests.ci.fuzz.bounds import bounded
 from tests.ci.fuzz.mutations import Alter
+from tests.ci.fuzz.mutations import places as every_place
 from tests.ci.spark.levels import program_of
 from tests.shared.commands import kraftcheck
 
@@ -111,6 +113,25 @@ def test_a_name_that_sql_would_read_more_into_is_refused_when_it_is_written(name
     ])  # fmt: skip
     with pytest.raises(Refusal, match="a dataset does not take it: id: takes a name of the pattern"):
         decoding(program_of(named, "3"))
+
+
+@pytest.mark.parametrize("place", ["run", "level0", "level1"])
+def test_a_key_that_nobody_writes_is_refused(place: str, kept: Path, tmp_path: Path) -> None:
+    """In any object of a document, by a line that names the document: who wrote it meant more than is read."""
+    document = json.loads((kept / "run.json" if place == "run" else manifests(kept)[int(place[-1])]).read_bytes())
+    paths = [(), *(path for path in every_place(document) if isinstance(at(document, path), dict))]
+    assert len(paths) > 1
+    for number, path in enumerate(paths):
+        out = forged(kept, tmp_path / str(number), **{place: lambda content, path=path: at(content, path).update(x="")})
+        told = kraftcheck("query", out, COUNTS).refusal()
+        assert told.startswith(f"{out}/{'run' if place == 'run' else f'levels/0000{place[-1]}'}.json: "), path
+
+
+def at(document: Any, path: tuple[Any, ...]) -> Any:
+    """The value at a path of a document."""
+    for key in path:
+        document = document[key]
+    return document
 
 
 def test_a_table_of_other_fields_is_noticed_once_the_rules_are_read(kept: Path, tmp_path: Path) -> None:

@@ -151,8 +151,12 @@ def test_a_transaction_is_judged_at_its_end(tmp_path: Path) -> None:
         (((END,),), "offset 3: a transaction ends, but none has begun"),
         (((ABORT,),), "offset 3: a transaction is aborted, but none has begun"),
         (((BEGIN, *GHOSTS, ABORT, ABORT),), "offset 7: a transaction is aborted, but none has begun"),
+        (((END, BEGIN),), "offset 3: a transaction ends, but none has begun"),
+        (((START[0], ABORT, BEGIN),), "offset 4: a transaction is aborted, but none has begun"),
+        (((BEGIN, BEGIN, END),), "offset 4: a transaction begins within another one"),
     ],
-    ids=["begin begin", "begin begin in a batch", "end", "abort", "abort abort"],
+    ids=["begin begin", "begin begin in a batch", "end", "abort", "abort abort", "end begin", "a record before",
+         "begin begin end"],
 )
 def test_marks_that_do_not_fit_are_not_replayed(
     batches: tuple[Sequence[Record], ...], reason: str, tmp_path: Path
@@ -162,6 +166,8 @@ def test_marks_that_do_not_fit_are_not_replayed(
     document, text = replayed(path, 23)
     assert document["unexplained"] == 1
     assert reason in text
+    before = int(reason.split(":")[0].split()[1]) - len(START) - sum(map(len, batches[:-1]))
+    assert [int(found) <= before for found in re.findall(r"(\d+) of \d+ records explained", text)] == [True]
     assert kraftcheck("whatif", path).refusal() == f"{path}: {reason}"
 
 

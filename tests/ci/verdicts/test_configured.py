@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.ci.verdicts.reports.reading import cases, read_junit
-from tests.shared.commands import Ran, kraftcheck
+from tests.shared.commands import Ran, kraftcheck, start
 
 LAMP = '''
 import kraftcheck as kc
@@ -71,6 +71,15 @@ def check(*words: object) -> Ran:
     return kraftcheck("check", "--quiet", "--workers", "1", *words)
 
 
+def faulty(text: str) -> str:
+    """The refusal of a table; but for the line that says whose code is run, nothing else was written."""
+    Path("bad.toml").write_text(text, encoding="utf-8")
+    ran = check("--config", "bad.toml")
+    assert ran.out.count("\n") <= 1
+    assert ran.out.startswith("runs of bad.toml" if ran.out else "")
+    return Ran(ran.code, "", ran.err).refusal()
+
+
 def test_every_run_is_executed_and_compared() -> None:
     """Search, walks and proof are as the table expects: exit code 0, a line for each run."""
     ran = check()
@@ -124,6 +133,15 @@ def test_without_a_repository_nothing_above_is_looked_for(
     ran = check()
     assert (ran.code, ran.out.splitlines()[0]) == (0, f"runs of {name}, which run the code of mark.py")
     assert (hostile / "mark").exists()
+
+
+@pytest.mark.parametrize("fault", ["raise SystemExit(0)", "raise ValueError('no lamp')", "import os; os._exit(0)"])
+def test_whose_code_is_run_is_said_before_it_is(fault: str, repository: Path) -> None:
+    """The first line is out before a module is imported, however that ends."""
+    (repository / "lamps" / "lamp.py").write_text(f"print('imported', flush=True)\n{fault}\n", encoding="utf-8")
+    with start(["check", "--quiet"], repository) as process:
+        out, err = process.communicate(timeout=60)
+    assert (out, "imported" in err) == ("runs of kraftcheck.toml, which run the code of lamps/lamp.py\n", True)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -226,9 +244,9 @@ def test_the_reports_of_a_table(repository: Path) -> None:
 )
 def test_a_fault_is_one_line_with_its_place(line: str, told: str) -> None:
     """File, line, key and the nearest name, before anything is executed."""
-    Path("bad.toml").write_text(f'[[runs]]\nsystem = "lamps/lamp.py:LAMP"\n{line}\n', encoding="utf-8")
     number = 2 + len(line.splitlines())
-    assert check("--config", "bad.toml").refusal().startswith(f"bad.toml: line {number}: runs[1].{told}")
+    refused = faulty(f'[[runs]]\nsystem = "lamps/lamp.py:LAMP"\n{line}\n')
+    assert refused.startswith(f"bad.toml: line {number}: runs[1].{told}")
 
 
 @pytest.mark.parametrize(
@@ -247,8 +265,7 @@ def test_a_fault_is_one_line_with_its_place(line: str, told: str) -> None:
 )
 def test_a_table_that_cannot_be_read_is_refused(text: str, told: str) -> None:
     """What is no table of runs is refused with what it should be."""
-    Path("bad.toml").write_text(text, encoding="utf-8")
-    assert check("--config", "bad.toml").refusal().startswith(told)
+    assert faulty(text).startswith(told)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from kraftcheck.ci.explore.native import SearchBudget
 from kraftcheck.ci.verdicts import defects as bugs
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import parse, variants
-from kraftcheck.properties.catalogue import REPLICATION, find, replication_properties
+from kraftcheck.properties.catalogue import SYSTEMS, find
 from kraftcheck.properties.coverage.catalogue_head import CATALOGUE_HEAD
 from kraftcheck.properties.coverage.catalogue_tail import CATALOGUE_TAIL
 from kraftcheck.properties.defects.defect import Bug
@@ -25,6 +25,8 @@ from kraftcheck.solvers.search.explore import Exploration
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 from tests.shared.samples import one_in
+
+REPLICATION = SYSTEMS["replication"]
 
 SLOW = {
     "alter-partition-ignores-directories", "one-directory-means-all-online", "fenced-leader-acceptable",
@@ -68,7 +70,7 @@ def claims_of(bug: Bug) -> dict[str, Property]:
 
 def safety() -> dict[str, Property]:
     """The safety properties of `replication`, by id."""
-    claims = replication_properties(REPLICATION.setting("tiny", rules=parse("fixed")))
+    claims = REPLICATION.properties(REPLICATION.setting("tiny", rules=parse("fixed")))
     return {claim.id: claim for claim in claims if claim.kind in ("always", "step", "recovers")}
 
 

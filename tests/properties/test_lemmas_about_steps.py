@@ -10,12 +10,14 @@ from attrs import evolve
 
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import REPLICATION
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import STAYS
 from kraftcheck.properties.replication import lemmas_steps
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search.explore import explore
+
+REPLICATION = SYSTEMS["replication"]
 
 LEMMAS = {lemma.id for lemma in lemmas_steps.lemmas()}
 

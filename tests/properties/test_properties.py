@@ -12,7 +12,7 @@ from attrs import evolve
 from kraftcheck.model.language.layout import cap_of, leaves
 from kraftcheck.model.language.system import Property, Setting, System
 from kraftcheck.model.rules.ruleset import parse, variants
-from kraftcheck.properties.catalogue import ELECTIONS, SYSTEMS, elections_properties, find
+from kraftcheck.properties.catalogue import SYSTEMS, find
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.expected import verdicts as expected_verdicts
 from kraftcheck.properties.kinds import CatalogueError, always, happens, sometimes, step, validate
@@ -20,6 +20,8 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.samples import one_in
+
+ELECTIONS = SYSTEMS["elections"]
 
 SCOPES = ("tiny", "small", "directories")
 """Scopes in the order of their size; between them they have every action."""
@@ -32,7 +34,7 @@ def setting(scope: str, rules: str = "fixed") -> Setting:
 
 def all_claims() -> dict[str, Property]:
     """Every property of any scope, by id."""
-    return {claim.id: claim for scope in SCOPES for claim in elections_properties(setting(scope, "kip"))}
+    return {claim.id: claim for scope in SCOPES for claim in ELECTIONS.properties(setting(scope, "kip"))}
 
 
 CLAIMS = all_claims()
@@ -113,7 +115,7 @@ def test_every_property_can_fail(variant: str, code: Path) -> None:
     missing = {claim.id for claim in CLAIMS.values() if variant in claim.refuted_by}
     for scope in SCOPES:
         at = setting(scope, f"fixed+{variant}")
-        claims = [claim for claim in elections_properties(at) if claim.id in missing]
+        claims = [claim for claim in ELECTIONS.properties(at) if claim.id in missing]
         if not claims:
             continue
         found = explored(evolve(ELECTIONS, properties=lambda _, listed=tuple(claims): listed), at, code)

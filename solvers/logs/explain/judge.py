@@ -26,7 +26,7 @@ from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent
-from kraftcheck.properties.catalogue import ELECTIONS, elections_properties
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.logs.explain.as_elections import (
     ElectionsNumbering,
     as_elections,
@@ -36,6 +36,8 @@ from kraftcheck.solvers.logs.explain.as_elections import (
 )
 from kraftcheck.solvers.logs.explain.guess import Candidate
 from kraftcheck.solvers.logs.explain.state import ModelRecord
+
+ELECTIONS = SYSTEMS["elections"]
 
 UNLOGGED = ("controller-stays", "decided-on-latest", "reassignment-ends-at-target")
 """Steps that a log does not show: an exception writes nothing, and a record does not say what it was decided on, nor
@@ -63,7 +65,7 @@ class LogViolation:
 def log_properties(rules: RuleSet) -> tuple[Property, ...]:
     """The invariants and action properties that a log can violate."""
     setting = Setting("log", {bound.name: bound.hi for bound in ELECTIONS.bounds}, rules)
-    properties = elections_properties(setting)
+    properties = ELECTIONS.properties(setting)
     return tuple(claim for claim in properties if claim.kind in ("always", "step") and claim.id not in UNLOGGED)
 
 

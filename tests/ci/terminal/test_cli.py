@@ -13,8 +13,10 @@ from kraftcheck.ci.explore import native
 from kraftcheck.ci.systems import subject as settings
 from kraftcheck.ci.terminal.commands import COMMANDS
 from kraftcheck.model.rules.ruleset import PRESETS, variants
-from kraftcheck.properties.catalogue import ELECTIONS, FAIR_SYSTEMS, SYSTEMS
+from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from tests.shared.commands import kraftcheck
+
+ELECTIONS = SYSTEMS["elections"]
 
 
 def test_no_command_shows_the_help() -> None:

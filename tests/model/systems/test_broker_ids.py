@@ -29,12 +29,14 @@ from kraftcheck.model.systems.broker_ids.state import (
     TOPICS_READ,
     BrokerIds,
 )
-from kraftcheck.properties.catalogue import BROKER_IDS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.expected.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.search.explore import explore
 from tests.shared.places import DOCS
+
+BROKER_IDS = SYSTEMS["broker-ids"]
 
 PAGE = DOCS / "explanation" / "systems" / "broker-ids.md"
 

@@ -15,7 +15,7 @@ from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.directories import OF_KIP, OF_SNAPSHOT, DirectoryRules
 from kraftcheck.model.rules.ruleset import parse, preset, variant_name
-from kraftcheck.properties.catalogue import DIRECTORIES, directories_properties
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.directories import DIRECTORY_BUGS
 from kraftcheck.properties.defects.sightings import BESIDE
@@ -25,6 +25,8 @@ from kraftcheck.solvers.search.explore import explore
 from tests.shared.directories import setting
 from tests.shared.samples import few
 from tests.shared.successors import agree_with_ints
+
+DIRECTORIES = SYSTEMS["directories"]
 
 UNJUDGED = {"timeout-only-if-leading", "reports-wait-for-assignments"}
 """Choices that break no property: readings of the document, not mistakes."""
@@ -36,7 +38,7 @@ def claims() -> dict[str, Property]:
     for scope in DIRECTORIES.scopes:
         for bounds in ({}, {"copies": 1, "disk-changes": 1}):
             at = DIRECTORIES.setting(scope, bounds, parse("fixed"))
-            found.update({claim.id: claim for claim in directories_properties(at)})
+            found.update({claim.id: claim for claim in DIRECTORIES.properties(at)})
     return {name: claim for name, claim in found.items() if claim.kind in ("always", "step", "recovers")}
 
 

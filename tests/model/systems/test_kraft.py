@@ -8,13 +8,15 @@ import time
 import pytest
 
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import KRAFT, kraft_properties
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kraft.both import OF_DATA, OF_DISKS
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.samples import few, one_in
 from tests.shared.successors import agree_with_ints
+
+KRAFT = SYSTEMS["kraft"]
 
 REFUTES = {
     "failure-recreates-log": {"leader-complete": 5, "candidates-complete": 5, "no-survivor-passed-over": 8},
@@ -83,7 +85,7 @@ def test_mended_rules_hold() -> None:
 def test_every_claim_names_what_breaks_it() -> None:
     """The variants that a property names are known to refute it."""
     known = {**REFUTES, "assignment-unauthorized": {"assigned-by-its-broker": 1}, "passes-share-one-base": TWO_PASSES}
-    claims = {claim.id: claim for claim in kraft_properties(KRAFT.setting("tiny", rules=parse("fixed")))}
+    claims = {claim.id: claim for claim in KRAFT.properties(KRAFT.setting("tiny", rules=parse("fixed")))}
     assert {*OF_DATA, *OF_DISKS} <= set(claims)
     for claim in claims.values():
         for name in claim.refuted_by:

@@ -16,7 +16,7 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.kraft.pair import EITHER, SETTLED, SHARED
 from kraftcheck.model.systems.kraft.second import OF_PARTITION, OF_REPLICA
 from kraftcheck.model.systems.kraft.system import DISKS
-from kraftcheck.properties.catalogue import KRAFT, kraft_properties
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.kraft.second_partition import OF_SECOND
 from kraftcheck.solvers.program.trace import trace
@@ -24,6 +24,8 @@ from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.samples import few, one_in
 from tests.shared.successors import agree_with_ints
+
+KRAFT = SYSTEMS["kraft"]
 
 ONLY_WITH_TWO = (
     "unfence-awaits-one-partition", "failure-moves-one-partition", "min-isr-from-first-partition",
@@ -79,7 +81,7 @@ def test_every_claim_about_the_second_is_refuted_by_the_rows_it_names() -> None:
     """The row of each variant that a property names lists it, or the scope `pair` shows it here."""
     shown = {"fenced-leader-acceptable": {"second-leader-active": 4}}
     at = setting(elr=1, deletions=1)
-    claims = [c for c in kraft_properties(at) if c.id.startswith("second-") or c.id == "controller-stays"]
+    claims = [c for c in KRAFT.properties(at) if c.id.startswith("second-") or c.id == "controller-stays"]
     assert len(claims) > 5
     for claim in claims:
         for variant in claim.refuted_by:

@@ -17,12 +17,14 @@ from kraftcheck.model.language.system import System
 from kraftcheck.model.partition.directories import FIRST_LOCAL, DirectoryMap
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.state import Elections
-from kraftcheck.properties.catalogue import ELECTIONS, SYSTEMS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.hypothesis.strategies import moves, reachable, states
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
 from tests.shared.readers import values_of
+
+ELECTIONS = SYSTEMS["elections"]
 
 ANY = settings(phases=[Phase.generate], max_examples=2000)
 """For examples that need not be small."""

@@ -28,7 +28,7 @@ from kraftcheck.model.systems.unclean_recovery.state import (
 )
 from kraftcheck.model.systems.unclean_recovery.tool import LOST, REFUSED, SERVED
 from kraftcheck.model.unclean_recovery.choice import NOBODY
-from kraftcheck.properties.catalogue import UNCLEAN_RECOVERY
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.unclean_recovery import UNCLEAN_RECOVERY_BUGS
 from kraftcheck.properties.expected.verdicts import EXPECTED
 from kraftcheck.solvers.program.program import Program
@@ -38,6 +38,8 @@ from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.places import DOCS
 from tests.shared.samples import few, one_in
 from tests.shared.successors import agree_with_ints
+
+UNCLEAN_RECOVERY = SYSTEMS["unclean-recovery"]
 
 PAGE = DOCS / "explanation" / "systems" / "unclean-recovery.md"
 COMPLETE, STALE, LONG = LOGS[2], LOGS[1], LOGS[4]

@@ -24,7 +24,7 @@ from kraftcheck.model.systems.zk_controller.state import (
     Decision,
     ZkController,
 )
-from kraftcheck.properties.catalogue import ZK_CONTROLLER
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.zookeeper import ZK_BUGS
 from kraftcheck.properties.expected.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
@@ -33,6 +33,8 @@ from kraftcheck.solvers.search.explore import explore
 from tests.shared.places import DOCS
 from tests.shared.samples import few
 from tests.shared.successors import agree_with_ints
+
+ZK_CONTROLLER = SYSTEMS["zk-controller"]
 
 PAGE = DOCS / "explanation" / "systems" / "zk-controller.md"
 MULTI = "kip-decisions-one-by-one-decision-write-unconditional"

@@ -28,7 +28,7 @@ from kraftcheck.model.systems.zk_jbod.errors import (  # fmt: skip
     raised,
 )
 from kraftcheck.model.systems.zk_jbod.state import DETECTED, IDLE, REMOVED, Partition, ZkJbod
-from kraftcheck.properties.catalogue import ZK_JBOD
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.zookeeper import ZK_BUGS
 from kraftcheck.properties.expected.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
@@ -37,6 +37,8 @@ from kraftcheck.solvers.search.explore import explore
 from tests.shared.places import DOCS
 from tests.shared.samples import few
 from tests.shared.successors import agree_with_ints
+
+ZK_JBOD = SYSTEMS["zk-jbod"]
 
 PAGE = DOCS / "explanation" / "systems" / "zk-jbod.md"
 NOBODY, ZERO, ONE, BOTH = (BrokerSet(mask) for mask in range(4))

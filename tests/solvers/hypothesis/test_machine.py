@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from kraftcheck.model.language.layout import LayoutError, Range
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Action, ScopeError
-from kraftcheck.properties.catalogue import ELECTIONS, REPLICATION, SYSTEMS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.long_runs import Beyond, settings_of
 from kraftcheck.solvers.hypothesis.machine import (
     LeavesDomainError,
@@ -34,6 +34,9 @@ from kraftcheck.solvers.program.verdict import Vacuous
 from kraftcheck.solvers.reference.interpreter import Integers, permutation
 from tests.shared.places import DOCS
 from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, VALVE, Place
+
+ELECTIONS = SYSTEMS["elections"]
+REPLICATION = SYSTEMS["replication"]
 
 LONG = ("directories", "kraft", "replication", "unclean-recovery", "zk-controller")
 """Systems whose machines take ten seconds and more until every action is reached; they run by night."""

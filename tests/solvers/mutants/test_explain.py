@@ -16,7 +16,7 @@ from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.words import choose
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.mutants.tables import LEFT
 from kraftcheck.solvers.machine_code.frame import NO_ACTION
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
@@ -35,6 +35,8 @@ from tests.gates import GATE, LOCK
 from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in
 from tests.toys import STUCK, TWO_PHASE
+
+ELECTIONS = SYSTEMS["elections"]
 
 FREE = System(
     name="free",

@@ -14,10 +14,12 @@ from kraftcheck.model.language.layout import Flag, LayoutError, Range
 from kraftcheck.model.language.system import Action, Outcome, Property, Step, System
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
+
+ELECTIONS = SYSTEMS["elections"]
 
 
 @frozen

@@ -7,11 +7,13 @@ import time
 import pytest
 
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.explore import explore
 from tests.shared.samples import few
 from tests.shared.successors import agree_with_ints
+
+ELECTIONS = SYSTEMS["elections"]
 
 
 @pytest.mark.parametrize(

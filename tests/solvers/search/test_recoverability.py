@@ -15,7 +15,7 @@ from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.terms import Word
 from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.machine_code.compile import load_kernel
@@ -29,6 +29,8 @@ from kraftcheck.solvers.search.explore import Exploration, SearchProgress, concl
 from kraftcheck.solvers.search.levels import Limits, Search
 from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replay_trace
 from tests import toys
+
+ELECTIONS = SYSTEMS["elections"]
 
 Graph = Mapping[tuple[int, ...], list[tuple[int, tuple[int, ...]]]]
 

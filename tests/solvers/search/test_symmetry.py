@@ -16,7 +16,7 @@ from kraftcheck.model.language.symmetry import Symmetry, SymmetryError, Symmetry
 from kraftcheck.model.language.system import Action, Property, Setting, System
 from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.machine_code.compile import address, load_kernel
 from kraftcheck.solvers.program.program import Program
@@ -26,6 +26,8 @@ from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.search.symmetry import canonical, pack, reduced, values_of
 from tests import toys
 from tests.shared.commands import kraftcheck
+
+ELECTIONS = SYSTEMS["elections"]
 
 
 def explored(program: Program, **options: Any) -> Exploration:

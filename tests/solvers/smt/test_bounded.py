@@ -10,7 +10,7 @@ from attrs import evolve
 
 from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import ELECTIONS, SYSTEMS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.expected.verdicts import EXPECTED
@@ -23,6 +23,8 @@ from kraftcheck.solvers.smt.spacer import Horn, infer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from tests import toys
 from tests.shared.samples import one_in
+
+ELECTIONS = SYSTEMS["elections"]
 
 EFFORT = Effort(timeout=60)
 

@@ -12,7 +12,7 @@ from attrs import evolve
 from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.language.words import implies
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import ELECTIONS, SYSTEMS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.expected.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown
@@ -26,6 +26,8 @@ from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
 from kraftcheck.solvers.smt.worker import rests_on
 from tests import toys
 from tests.shared.samples import one_in
+
+ELECTIONS = SYSTEMS["elections"]
 
 QUICK = Effort(timeout=60)
 

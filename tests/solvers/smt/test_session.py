@@ -13,7 +13,7 @@ from kraftcheck.model.language.layout import counter
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.terms import Word
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.smt.bitwuzla import BitwuzlaEngine
 from kraftcheck.solvers.smt.induction import Proof, obligations, prove
@@ -23,6 +23,8 @@ from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
 from tests import toys
 from tests.shared.commands import kraftcheck
+
+ELECTIONS = SYSTEMS["elections"]
 
 EFFORT = Effort(timeout=60)
 TINY = ("prove", "elections", "--scope", "tiny", "--quiet", "--workers", "1")

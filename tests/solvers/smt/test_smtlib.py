@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.smt import smtlib
 from kraftcheck.solvers.smt.induction import Proof, prove
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, Effort
@@ -19,6 +19,8 @@ from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS, SolverMissing, scripts
 from kraftcheck.solvers.smt.theory import theory
 from tests import toys
 from tests.shared.commands import kraftcheck
+
+ELECTIONS = SYSTEMS["elections"]
 
 EFFORT = Effort(timeout=60)
 TINY = ("prove", "elections", "--scope", "tiny", "--quiet", "--workers", "1", "--property", "adding-removing-disjoint")

@@ -14,7 +14,7 @@ from attrs import evolve
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.model.language.system import System
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK, Refuted
@@ -25,6 +25,8 @@ from kraftcheck.solvers.walks.findings import confirm_findings, confirm_occurren
 from kraftcheck.solvers.walks.walker import SCHEDULES, FingerprintSet, Walker
 from kraftcheck.solvers.walks.walks import Walks, simulate
 from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, Place
+
+ELECTIONS = SYSTEMS["elections"]
 
 
 def program_of(system: System, scope: str | None = None, rules: str | None = None) -> Program:

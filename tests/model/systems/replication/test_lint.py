@@ -13,8 +13,10 @@ from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from kraftcheck.model.systems.elections.triggers import Triggers
-from kraftcheck.properties.catalogue import REPLICATION
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.program.trace import trace
+
+REPLICATION = SYSTEMS["replication"]
 
 ACTIONS = (
     "fence", "unfence", "controlled_shutdown", "new_incarnation", "elect_preferred", "elect_unclean",

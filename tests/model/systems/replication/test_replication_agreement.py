@@ -9,12 +9,14 @@ import pytest
 
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import REPLICATION
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.explore import explore
 from tests.shared.replication import BOUNDS
 from tests.shared.samples import few
 from tests.shared.successors import agree_with_ints
+
+REPLICATION = SYSTEMS["replication"]
 
 EVERYTHING = {
     **BOUNDS, "records": 2, "fences": 2, "shrinks": 2, "reassignments": 2, "unclean-stops": 1, "clean-stops": 1,

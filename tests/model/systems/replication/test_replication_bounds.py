@@ -12,10 +12,12 @@ from kraftcheck.model.language.system import ScopeError, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import REPLICATION
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import happens
 from kraftcheck.solvers.program.verdict import Holds, Vacuous
 from tests.model.systems.replication.test_replication_settled import explored, setting
+
+REPLICATION = SYSTEMS["replication"]
 
 
 def a_record_is_lost(t: Step) -> Truth:

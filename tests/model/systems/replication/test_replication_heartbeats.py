@@ -17,8 +17,10 @@ from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import Action
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.replication.state import STOPPED_CLEAN, Replication
-from kraftcheck.properties.catalogue import REPLICATION
+from kraftcheck.properties.catalogue import SYSTEMS
 from tests.model.controller.test_controller_agreement import controller_in, seen, told
+
+REPLICATION = SYSTEMS["replication"]
 
 FENCED, UNFENCED = BrokerState.FENCED, BrokerState.UNFENCED
 LEAVING, GONE = BrokerState.CONTROLLED_SHUTDOWN, BrokerState.SHUTDOWN_NOW

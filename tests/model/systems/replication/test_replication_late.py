@@ -11,11 +11,13 @@ from kraftcheck.model.language.system import Action, Conjuncts
 from kraftcheck.model.language.words import all_of, implies
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.replication.state import Replication
-from kraftcheck.properties.catalogue import REPLICATION
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import always
 from kraftcheck.solvers.program.verdict import Holds
 from tests.model.systems.replication.test_replication_settled import explored, setting
 from tests.shared.replication import BOUNDS, ends, log, with_broker, with_logs
+
+REPLICATION = SYSTEMS["replication"]
 
 
 def action(name: str, rules: str) -> Action:

@@ -11,11 +11,13 @@ from kraftcheck.model.controller.alter_partition import AlterPartitionRequest, P
 from kraftcheck.model.language.system import Conjuncts
 from kraftcheck.model.language.words import all_of, implies, negate
 from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, Replication
-from kraftcheck.properties.catalogue import REPLICATION
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import always
 from kraftcheck.solvers.program.verdict import Holds
 from tests.model.controller.controllers import changed, cluster, with_topic
 from tests.model.systems.replication.test_replication_settled import FEW, explored, setting
+
+REPLICATION = SYSTEMS["replication"]
 
 LEADER_EPOCH, PARTITION_EPOCH = 2, 3
 

@@ -16,7 +16,7 @@ from kraftcheck.model.systems.replication.history import of_each
 from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.model.systems.replication.system import unsettled_actions
-from kraftcheck.properties.catalogue import REPLICATION
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import always, sometimes
 from kraftcheck.properties.replication.leaders import each_led
 from kraftcheck.properties.replication.lemmas_commits import (
@@ -27,6 +27,8 @@ from kraftcheck.properties.replication.lemmas_commits import (
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.samples import one_in
+
+REPLICATION = SYSTEMS["replication"]
 
 
 def with_commit_epoch(at: Setting) -> Replication:

@@ -18,7 +18,7 @@ from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.system import System
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.catalogue import ELECTIONS
+from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.machine_code.compile import evaluate_rows, load_kernel
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program
@@ -29,6 +29,8 @@ from tests import toys
 from tests.shared.readers import int_reader
 from tests.shared.samples import one_in
 from tests.solvers.machine_code.test_lower import divisions, graphs, random_rows
+
+ELECTIONS = SYSTEMS["elections"]
 
 
 def z3_values(terms: Sequence[Term], variables: Sequence[Term], row: Sequence[int]) -> list[int]:

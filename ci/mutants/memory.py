@@ -8,6 +8,7 @@ properties.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,18 @@ from typing import Any
 
 from attrs import asdict, define, field
 
+from kraftcheck.ci.dataset.documents.values import (
+    Reader,
+    as_it_is,
+    boolean,
+    listed,
+    matching,
+    one_of,
+    optional,
+    read_fields,
+    whole,
+)
+from kraftcheck.ci.terminal.files import parse_json, read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.mutants.campaign import Memory
 from kraftcheck.solvers.mutants.operators import Meaning
@@ -30,9 +43,28 @@ from kraftcheck.solvers.mutants.outcome import (
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
 Row = Mapping[str, Any]
-_KINDS: Mapping[str, type] = {
-    kind.__name__: kind for kind in (Killed, LeavesDomain, GoalLost, Survived, Undecided, Refused)
-}
+MOST_BYTES = 1 << 28
+
+_TEXT = matching(re.compile(".{0,100000}", re.DOTALL))
+_TEXTS = listed(_TEXT, 1 << 12)
+
+
+def _some(value: Any) -> tuple[str, ...]:
+    if not (texts := _TEXTS(value)):
+        raise ValueError("takes one text at least")
+    return texts
+
+
+_BROKEN = {"by": _some, "steps": _TEXTS, "shortest": boolean}
+_KINDS: Mapping[str, tuple[type, Mapping[str, Reader[Any]]]] = {
+    "Killed": (Killed, _BROKEN), "LeavesDomain": (LeavesDomain, _BROKEN),
+    "GoalLost": (GoalLost, {"goals": _TEXTS, "idle": _TEXTS}), "Survived": (Survived, {"effect": _TEXT}),
+    "Undecided": (Undecided, {"cut": _TEXT}), "Refused": (Refused, {"why": _TEXT}),
+}  # fmt: skip
+_ROW: Mapping[str, Reader[Any]] = {
+    "right": _TEXT, "mutant": _TEXT, "whole": listed(_TEXT, 2), "says": listed(optional(_TEXT), 2),
+    "limit": whole(1, 1 << 62), "kind": one_of(*_KINDS), "of": as_it_is,  # read with its kind
+}  # fmt: skip
 
 
 @define
@@ -57,13 +89,15 @@ class Outcomes:
         """
         if self.path is None or not self.path.exists():
             return
-        for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), start=1):
+        for number, line in enumerate(read_bytes(self.path, MOST_BYTES).splitlines(), start=1):
+            place = f"{self.path}:{number}"
             try:
-                row = json.loads(line)
-                self._rows.setdefault((row["right"], row["mutant"]), []).append(row)
-                _outcome(row)
-            except (ValueError, KeyError, TypeError) as error:
-                raise Refusal(f"{self.path}:{number}: no outcome of a mutant ({error!r}); name another file") from error
+                row = read_fields(parse_json(place, line), _ROW)
+                kind, readers = _KINDS[row["kind"]]
+                row["of"] = kind(**read_fields(row["of"], readers))
+            except ValueError as error:
+                raise Refusal(f"{place}: no outcome of a mutant: {error}; name another file") from error
+            self._rows.setdefault((row["right"], row["mutant"]), []).append(row)
 
     def memory(self) -> Memory:
         """The outcomes as a campaign asks for them."""
@@ -71,31 +105,26 @@ class Outcomes:
 
     def _recall(self, right: Meaning, mutant: Meaning) -> MutantOutcome | None:
         for row in self._rows.get((right.behaviour, mutant.behaviour), ()):
-            same = row["whole"] == [right.whole, mutant.whole]
-            said = row["kind"] == Killed.__name__ and row["says"] == _says(right, mutant, row["of"]["by"][0])
-            if (same or said) and (row["kind"] != Undecided.__name__ or row["limit"] >= self.limit):
-                return _outcome(row)
+            outcome: MutantOutcome = row["of"]
+            same = row["whole"] == (right.whole, mutant.whole)
+            said = isinstance(outcome, Killed) and row["says"] == _says(right, mutant, outcome.by[0])
+            if (same or said) and (not isinstance(outcome, Undecided) or row["limit"] >= self.limit):
+                return outcome
         return None
 
     def _note(self, right: Meaning, mutant: Meaning, outcome: MutantOutcome) -> None:
-        says = _says(right, mutant, outcome.by[0]) if isinstance(outcome, Killed) else []
+        says = _says(right, mutant, outcome.by[0]) if isinstance(outcome, Killed) else ()
         row = {
-            "right": right.behaviour, "mutant": mutant.behaviour, "whole": [right.whole, mutant.whole], "says": says,
-            "limit": self.limit, "kind": type(outcome).__name__, "of": asdict(outcome),
+            "right": right.behaviour, "mutant": mutant.behaviour, "whole": (right.whole, mutant.whole), "says": says,
+            "limit": self.limit, "kind": type(outcome).__name__, "of": outcome,
         }  # fmt: skip
         with self._lock:
             self._rows.setdefault((right.behaviour, mutant.behaviour), []).append(row)
             if self.path is not None:
                 with self.path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
+                    file.write(json.dumps(row, default=asdict) + "\n")
 
 
-def _says(right: Meaning, mutant: Meaning, claim: str) -> list[str | None]:
+def _says(right: Meaning, mutant: Meaning, claim: str) -> tuple[str | None, ...]:
     """What a claim says of each; that there is no deadlock follows from the steps."""
-    return [DEADLOCK] if claim == DEADLOCK else [right.claims.get(claim), mutant.claims.get(claim)]
-
-
-def _outcome(row: Row) -> MutantOutcome:
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in row["of"].items()}
-    outcome: MutantOutcome = _KINDS[row["kind"]](**values)
-    return outcome
+    return (DEADLOCK,) if claim == DEADLOCK else (right.claims.get(claim), mutant.claims.get(claim))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -130,6 +131,20 @@ def test_the_base_install_is_listed_by_digest() -> None:
     assert listed.keys() == base_install()
     assert {name: version for name, (version, _) in listed.items()} == {name: pinned[name] for name in listed}
     assert all(count for _, count in listed.values())
+
+
+@pytest.mark.slow
+def test_the_bill_of_materials_is_of_the_base_install(tmp_path: Path) -> None:
+    """The lines of the page list what the example of requirements installs, with licences but for the one it names."""
+    page = (DOCS / "explanation" / "security.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^```text\n(python -m venv .*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "docs").symlink_to(DOCS)
+    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    subprocess.run(["bash", "-euc", lines], cwd=tmp_path, env=environment, check=True, capture_output=True)
+    parts = json.loads((tmp_path / "kraftcheck.cdx.json").read_text(encoding="utf-8"))["components"]
+    found = {canonicalize_name(part["name"]): (part["version"], bool(part.get("licenses"))) for part in parts}
+    assert found == {name: (version, name != "z3-solver") for name, (version, _) in requirements().items()}
 
 
 def test_the_workflow_works_in_a_new_repository(tmp_path: Path) -> None:

@@ -60,9 +60,11 @@ def cache_folder() -> Path:
     """Where jars and compiled drivers are kept: kraftcheck/kafka in the user's cache folder, for this user alone.
 
     Raises:
-        Refusal: where it belongs to another user, who could put classes there.
+        Refusal: where it is a link, or belongs to another user, who could put classes there.
     """
     place = folder(cache.cache_folder() / "kafka")
+    if place.is_symlink():
+        raise Refusal(f"{place} is a link, behind which others may put classes; remove it")
     status = place.stat()
     if status.st_uid != os.geteuid():
         raise Refusal(f"{place} belongs to another user ({status.st_uid}); set XDG_CACHE_HOME to a folder of your own")
@@ -108,8 +110,17 @@ def jars(version: str, kind: str = CONTROLLER) -> str:
 
 @contextlib.contextmanager
 def exclusive_cache() -> Iterator[None]:
-    """One process at a time fills the cache: Maven's own folder bears no two."""
-    with (cache_folder() / ".lock").open("w") as lock:
+    """One process at a time fills the cache: Maven's own folder bears no two.
+
+    Raises:
+        Refusal: for what is no file of this user's in the place of the lock.
+    """
+    place = cache_folder() / ".lock"
+    try:
+        handle = open_regular(place, os.O_WRONLY | os.O_CREAT)
+    except OSError as error:
+        raise Refusal(f"cannot lock {place}: {error.strerror}; remove it") from error
+    with os.fdopen(handle, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -7,9 +7,11 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.reports.escaping import command_data, command_property, fenced, markdown
 from kraftcheck.ci.verdicts.reports.judged import JudgedProperty, JudgedRun
 from kraftcheck.ci.verdicts.reports.places import REPOSITORY, place_of_property
+from kraftcheck.solvers.machine_code.regular import open_regular
 
 MOST_ANNOTATIONS = 10
 """Errors that GitHub shows of one step."""
@@ -52,22 +54,23 @@ def _error(properties: dict[str, str], text: str) -> str:
 def append_summary(runs: Sequence[JudgedRun], last_line: str) -> None:
     """Add the summary to the one of the step's earlier commands, within what GitHub takes of a step."""
     target = os.environ.get("GITHUB_STEP_SUMMARY")
-    if target is None:
+    if not target:
         return
-    path = Path(target)
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    room = MOST_BYTES - len(before.encode())
-    for traces in (MOST_TRACES, 0):
-        text = summary(runs, last_line, traces)
-        if len(text.encode()) <= room:
-            break
-    else:
-        remark = "The table is left out: it would be larger than GitHub takes."
-        text = f"## kraftcheck\n\n{markdown(last_line)}\n\n{remark}\n"
-        if len(text.encode()) > room:
-            return  # the earlier commands of the step have used what there is
-    with path.open("a", encoding="utf-8") as stream:
-        stream.write(text)
+    try:
+        handle = open_regular(Path(target), os.O_WRONLY | os.O_CREAT | os.O_APPEND, follow=True)
+    except OSError as error:
+        raise Refusal(f"cannot write {target}: {error.strerror}; GITHUB_STEP_SUMMARY names it") from error
+    with os.fdopen(handle, "a", encoding="utf-8") as stream:
+        room = MOST_BYTES - os.fstat(handle).st_size
+        for traces in (MOST_TRACES, 0):
+            text = summary(runs, last_line, traces)
+            if len(text.encode()) <= room:
+                break
+        else:
+            remark = "The table is left out: it would be larger than GitHub takes."
+            text = f"## kraftcheck\n\n{markdown(last_line)}\n\n{remark}\n"
+        if len(text.encode()) <= room:  # else the earlier commands of the step have used what there is
+            stream.write(text)
 
 
 def summary(runs: Sequence[JudgedRun], last_line: str, most_traces: int = MOST_TRACES) -> str:

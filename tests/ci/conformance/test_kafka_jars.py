@@ -14,6 +14,7 @@ import pytest
 from kraftcheck.ci.bench import maven
 from kraftcheck.ci.conformance.kafka import jars
 from kraftcheck.ci.terminal.refusal import Refusal
+from tests.ci.fuzz.bounds import bounded
 
 KINDS = (("4.1.0", jars.CONTROLLER), ("4.1.0", jars.SERVER), ("4.1.0", jars.JUNIT))
 FOREIGN = ("aaa-shadow.jar", "kafka-metadata-4.0.0.jar", "kafka", "readme.txt", ".hidden.jar", "KAFKA.JAR")
@@ -196,6 +197,27 @@ def test_the_cache_is_this_users_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: place.stat().st_uid + 1)
     with pytest.raises(Refusal, match=r"kafka belongs to another user \(\d+\); set XDG_CACHE_HOME"):
         jars.cache_folder()
+
+
+@pytest.mark.parametrize("kind", ["link", "hard link", "pipe", "folder"])
+def test_a_lock_that_is_no_file_is_refused(kind: str, tmp_path: Path) -> None:
+    """What a lock would overwrite elsewhere stays, and nobody waits for a pipe."""
+    precious, lock = tmp_path / "thesis.tex", jars.cache_folder() / ".lock"
+    precious.write_text("precious data")
+    {"link": lambda: lock.symlink_to(precious), "hard link": lambda: lock.hardlink_to(precious),
+     "pipe": lambda: os.mkfifo(lock), "folder": lock.mkdir}[kind]()  # fmt: skip
+    with bounded(10):
+        assert refusal_of("4.1.0", jars.CONTROLLER).startswith(f"cannot lock {lock}: ")
+    assert precious.read_text() == "precious data"
+
+
+def test_a_link_to_a_folder_of_jars_is_refused(tmp_path: Path) -> None:
+    """The folder of the cache is no link: permissions of a folder elsewhere stay, too."""
+    (tmp_path / "elsewhere").mkdir(mode=0o755)
+    (tmp_path / "kraftcheck").mkdir()
+    (tmp_path / "kraftcheck" / "kafka").symlink_to(tmp_path / "elsewhere")
+    assert "is a link" in refusal_of("4.1.0", jars.CONTROLLER)
+    assert (tmp_path / "elsewhere").stat().st_mode & 0o777 == 0o755
 
 
 def test_the_runner_of_tests_is_that_of_the_pom() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
 from kraftcheck.ci.mutants.command import explain_command
+from kraftcheck.ci.mutants.memory import Outcomes
 from kraftcheck.ci.mutants.score import Alive, SystemScore, judgement, read, score, text, with_others
 from kraftcheck.ci.mutants.score_page import counted, kind, page, percent
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -27,6 +30,7 @@ from kraftcheck.solvers.mutants.outcome import (
     Undecided,
 )
 from kraftcheck.solvers.mutants.source.names import source_mutants
+from tests.ci.fuzz.bounds import bounded
 
 MUTANTS = source_mutants(modules=["tests.gates"])
 OUTCOMES: tuple[MutantOutcome, ...] = (
@@ -129,6 +133,39 @@ def test_a_sample_is_judged_and_written(tmp_path: Path) -> None:
     assert invoke(*words, "--results", str(outcomes)) == (code, printed)
     assert outcomes.read_text(encoding="utf-8") == rows
     assert json.loads(rows.splitlines()[0])["kind"]
+
+
+KILLED: dict[str, Any] = {
+    "right": "a", "mutant": "b", "whole": ["c", "d"], "says": ["e", None], "limit": 9, "kind": "Killed",
+    "of": {"by": ["x"], "steps": [], "shortest": True},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{key: value} for key in KILLED for value in (None, 7, -1, True, "\ud800", [], [["a"]], {})
+     if (key, value) not in (("limit", 7), ("says", []), ("whole", []))]
+    + [{"of": {**KILLED["of"], key: value}} for key in KILLED["of"] for value in (None, 7, "x", [1], {})]
+    + [{"of": {**KILLED["of"], "by": []}}, {"more": 1}, {"kind": "Survived"}, {"limit": "9"}],
+)  # fmt: skip
+def test_an_outcome_that_nobody_writes_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    """A value of another kind in any place, a key too few or too many: a line that names file and line."""
+    place = tmp_path / "outcomes.jsonl"
+    place.write_text(f"{json.dumps(KILLED)}\n", encoding="utf-8")
+    Outcomes(place, 9)
+    place.write_text(f"{json.dumps(KILLED)}\n{json.dumps({**KILLED, **change})}\n", encoding="utf-8")
+    with pytest.raises(Refusal, match=r"^[^\n]*outcomes.jsonl:2: [^\n]*$"):
+        Outcomes(place, 9)
+
+
+@pytest.mark.parametrize("content", [b"\xff\n", b"[" * 100_000, b"NaN", None],
+                         ids=["encoding", "nested", "number", "pipe"])  # fmt: skip
+def test_a_file_of_outcomes_that_cannot_be_read_is_refused(content: bytes | None, tmp_path: Path) -> None:
+    """Letters of another encoding, JSON without an end, and a pipe, for which nobody waits."""
+    place = tmp_path / "outcomes.jsonl"
+    os.mkfifo(place) if content is None else place.write_bytes(content)
+    with bounded(10), pytest.raises(Refusal, match=r"^[^\n]*outcomes.jsonl[^\n]*$"):
+        Outcomes(place, 9)
 
 
 @pytest.mark.parametrize(

@@ -160,5 +160,5 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     """A line that is no outcome is named with its place."""
     place = tmp_path / "notes.txt"
     place.write_text("hello\n", encoding="utf-8")
-    with pytest.raises(Refusal, match=r"notes\.txt:1: no outcome of a mutant"):
+    with pytest.raises(Refusal, match=r"notes\.txt:1: line 1: not JSON"):
         Outcomes(place, 1)

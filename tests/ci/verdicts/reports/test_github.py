@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 from kraftcheck.ci.verdicts.reports.github import MOST_BYTES
+from tests.ci.fuzz.bounds import bounded
 from tests.shared.commands import kraftcheck
 
 SUMMARY = Path("summary.md")
@@ -97,6 +99,19 @@ def test_the_summary_of_earlier_commands_stays() -> None:
         assert len(SUMMARY.read_bytes()) <= MOST_BYTES
         assert told in rest
         assert bool(rest) == bool(told)
+
+
+def test_a_summary_that_is_no_text_or_no_file() -> None:
+    """Letters of another encoding stay as they are; a pipe in the place of the file is refused, and nobody waits."""
+    SUMMARY.write_bytes(b"\xff\xfe\n")
+    assert kraftcheck("explore", "tests.toys:CLOCK", "--quiet").code == 0
+    assert SUMMARY.read_bytes().startswith(b"\xff\xfe\n## kraftcheck\n")
+    SUMMARY.unlink()
+    os.mkfifo(SUMMARY)
+    with bounded(10):
+        ran = kraftcheck("explore", "tests.toys:CLOCK", "--quiet")
+    assert (ran.code, ran.err) == (2, f"kraftcheck: cannot write {SUMMARY.absolute()}: it is a pipe or a device; "
+                                      "GITHUB_STEP_SUMMARY names it\n")  # fmt: skip
 
 
 def test_what_passes_is_not_annotated() -> None:

@@ -1,0 +1,1 @@
+"""What commands print, write and end with, recorded: the oracle of every rewrite of the command line."""

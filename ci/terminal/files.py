@@ -223,7 +223,7 @@ def parse_json(path: object, data: bytes, pairs: Callable[[list[tuple[str, Any]]
         raise Refusal(f"{path}: line {error.lineno}: not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise Refusal(f"{path}: not usable JSON: {error}") from error
-    if _deeper(document, MAX_NESTING):
+    if deeper(document, MAX_NESTING):
         raise Refusal(f"{path}: not usable JSON: nested deeper than {MAX_NESTING} levels")
     if b"\\u" in data and has_surrogate(document):
         raise Refusal(f"{path}: not usable JSON: a text holds a surrogate, which is no character")
@@ -239,7 +239,7 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON number")
 
 
-def _deeper(value: Any, depth: int) -> bool:
+def deeper(value: Any, depth: int) -> bool:
     """Whether lists and objects are nested deeper than so many levels."""
     level = [value] if isinstance(value, list | dict) else []
     for _ in range(depth):

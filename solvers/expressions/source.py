@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 
 MAX_LENGTH = 1000
 """Characters of an expression."""
@@ -38,7 +39,9 @@ class Source:
         self.text = text.strip()
         self._check_text()
         try:
-            self.tree = ast.parse(self.text, mode="eval").body
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", SyntaxWarning)  # as of `2in isr`, which a later Python refuses
+                self.tree = ast.parse(self.text, mode="eval").body
         except SyntaxError as error:
             ends = not error.offset  # Python gives no column where there is nothing more to read
             column, message = (len(self.text) + 1, "something is missing") if ends else (error.offset, error.msg)

@@ -32,6 +32,8 @@ INT64 = (-(1 << 63), (1 << 63) - 1)
 
 def shown(value: Any) -> str:
     """A value of a stranger's in a message: short, and in ASCII."""
+    if isinstance(value, int) and value.bit_length() > 256:  # Python writes no number of thousands of digits
+        return f"a number of {value.bit_length():,} bits"
     text = ascii(value) if isinstance(value, str | int | float | bool | None) else type(value).__name__
     return text if len(text) <= 60 else f"{text[:57]}..."
 

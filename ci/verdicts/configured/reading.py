@@ -12,12 +12,16 @@ from typing import Any, NoReturn
 
 from attrs import field, fields_dict, frozen
 
-from kraftcheck.ci.terminal.files import read_bytes
+from kraftcheck.ci.dataset.documents.values import shown
+from kraftcheck.ci.terminal.files import MAX_NESTING, deeper, read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 
 FILE, PROJECT = "kraftcheck.toml", "pyproject.toml"
-MOST_BYTES = 1 << 20
+MOST_BYTES = 1 << 18
+MOST_DOTS = 1000
+"""Dots in a line, at most: Python's parser takes time by their square."""
+
 ENGINES = ("explore", "prove", "simulate")
 VERDICT = re.compile(r"holds|vacuous|refuted( (0|[1-9]\d{0,6}))?", re.ASCII)
 
@@ -130,7 +134,8 @@ def find_table(config: Path | None) -> RunTable | None:
             raise Refusal(f"{config}: it has no table [tool.kraftcheck]; add one, or name another file")
         return table
     for folder in _searched(Path()):
-        found = [table for name in (FILE, PROJECT) if (folder / name).is_file() and (table := _read(folder / name))]
+        present = [folder / name for name in (FILE, PROJECT) if os.path.lexists(folder / name)]
+        found = [table for path in present if (table := _read(path))]
         if len(found) > 1:
             raise Refusal(f"{found[0].path} and {found[1].path} both hold a table of runs; keep one of them")
         if found:
@@ -172,13 +177,14 @@ def _read(path: Path) -> RunTable | None:
     """The table of a file; None for a pyproject.toml that has none."""
     try:
         text = read_bytes(path, MOST_BYTES).decode("utf-8")
-        document: Any = tomllib.loads(text)
+        document = _toml(text)
     except UnicodeDecodeError as error:
         raise Refusal(f"{path}: not UTF-8 text") from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise Refusal(f"{path}: not TOML: {error}") from error
     if path.name == PROJECT:
-        document = document.get("tool", {}).get("kraftcheck")
+        tool = document.get("tool")
+        document = tool.get("kraftcheck") if isinstance(tool, dict) else None
         if document is None:
             return None
     table = RunTable(path, text)
@@ -198,20 +204,35 @@ def _read(path: Path) -> RunTable | None:
     return RunTable(path, text, runs)
 
 
+def _toml(text: str) -> Any:
+    """The document, once its nesting and the lengths of its keys are looked at.
+
+    Raises:
+        ValueError, RecursionError: for what is no TOML, or none that is read.
+    """
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.count(".") > MOST_DOTS:
+            raise ValueError(f"line {number} has more than {MOST_DOTS:,} dots")
+    document = tomllib.loads(text)
+    if deeper(document, MAX_NESTING):
+        raise ValueError(f"nested deeper than {MAX_NESTING} levels")
+    return document
+
+
 def _run(table: RunTable, number: int, row: Any) -> ConfiguredRun:
     if not isinstance(row, dict):
-        table.refuse(number, "", f"not a table, but {row!r}")
+        table.refuse(number, "", f"not a table, but {shown(row)}")
     for key, value in row.items():
         if key not in _TYPES:
             table.refuse(number, key, f"unknown key; {nearest(key, fields_dict(ConfiguredRun))}")
         kind, words = _TYPES[key]
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            table.refuse(number, key, f"it takes {words}, not {value!r}")
+            table.refuse(number, key, f"it takes {words}, not {shown(value)}")
         if kind is str and not value:
             table.refuse(number, key, "it is empty; give a value, or leave it out")
         least, most = _RANGES.get(key, (0, 0))
         if key in _RANGES and isinstance(value, int) and not least <= value <= most:
-            table.refuse(number, key, f"it takes a number of {least} to {most:,}, not {str(value)[:40]}")
+            table.refuse(number, key, f"it takes a number of {least} to {most:,}, not {shown(value)}")
     if "system" not in row:
         table.refuse(number, "", "the key system is missing")
     run = ConfiguredRun(**{**row, "properties": tuple(row.get("properties", ()))})
@@ -228,18 +249,18 @@ def _run(table: RunTable, number: int, row: Any) -> ConfiguredRun:
 
 def _check_values(table: RunTable, number: int, run: ConfiguredRun) -> None:
     for name, value in run.bounds.items():
-        if isinstance(value, bool) or not isinstance(value, int):
-            table.refuse(number, f"bounds.{name}", f"it takes a number, not {value!r}")
+        if type(value) is not int or value.bit_length() > 63:
+            table.refuse(number, f"bounds.{name}", f"it takes a number, not {shown(value)}")
     for property_ in run.properties:
         if not isinstance(property_, str):
-            table.refuse(number, "properties", f"it takes a list of texts, and {property_!r} is none")
+            table.refuse(number, "properties", f"it takes a list of texts, and {shown(property_)} is none")
     if run.properties != tuple(dict.fromkeys(run.properties)):
         table.refuse(number, "properties", "a property is named twice; name it once")
     for name, verdict in run.expect.items():
         if verdict in ("incomplete", "unknown"):
             table.refuse(number, f"expect.{name}", f"{verdict!r} is never a pass, and cannot be expected")
         if not isinstance(verdict, str) or not VERDICT.fullmatch(verdict):
-            near = nearest(str(verdict), ["holds", "refuted", "refuted 3", "vacuous"])
-            table.refuse(number, f"expect.{name}", f"no verdict {verdict!r}; {near}")
+            near = nearest(shown(verdict), ["holds", "refuted", "refuted 3", "vacuous"])
+            table.refuse(number, f"expect.{name}", f"no verdict {shown(verdict)}; {near}")
         if verdict == "holds" and run.engine == "simulate":
             table.refuse(number, f"expect.{name}", "random walks do not say that a property holds; leave it out")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ci.fuzz.bounds import bounded
 from tests.ci.verdicts.reports.reading import cases, read_junit
 from tests.shared.commands import Ran, kraftcheck, start
 
@@ -29,6 +30,8 @@ LAMP = kc.System(
     ],
 )
 '''
+
+KRAFT = '[[runs]]\nsystem = "kraft"\n'
 
 TABLE = """
 [[runs]]
@@ -260,12 +263,44 @@ def test_a_fault_is_one_line_with_its_place(line: str, told: str) -> None:
         ('[[runs]]\nsystem = "lamps/lamb.py:LAMP"\n', "bad.toml: line 2: runs[1].system: there is no file"),
         ('[[runs]]\nsystem = "lamps/lamp.py:LAMB"\n', "bad.toml: line 2: runs[1].system: module lamps/lamp.py has no"),
         ('[[runs]]\nsystem = "election"\n', "bad.toml: line 2: runs[1].system: "),
-        ('[[runs]]\nsystem = "kraft"\n[[runs]]\nsystem = "kraft"\n', "bad.toml: line 3: runs[2].name: an earlier run"),
+        (KRAFT * 2, "bad.toml: line 3: runs[2].name: an earlier run"),
+        (f"runs = {'[' * 5000}", "bad.toml: not TOML: "),
+        (f"runs = {'{a = ' * 5000}", "bad.toml: not TOML: "),
+        (f"runs.{'a.' * 900}a = 1", "bad.toml: not TOML: nested deeper than 100 levels"),
+        (f"{'a.' * 60000}a = 1", "bad.toml: not TOML: line 1 has more than 1,000 dots"),
+        (f"runs = {'9' * 5000}", "bad.toml: not TOML: "),
+        (f'{KRAFT}steps = 0x{"f" * 5000}\n', "bad.toml: line 3: runs[1].steps: it takes a number of"),
+        (f'{KRAFT}expect = {{a = 0x{"f" * 5000}}}\n', "bad.toml: line 3: runs[1].expect.a: no verdict"),
+        (f'{KRAFT}bounds = [{"1, " * 5000}]\n', "bad.toml: line 3: runs[1].bounds: it takes a table"),
+        (f'{KRAFT}bounds = {{brokers = 0x{"f" * 5000}}}\n', "bad.toml: line 3: runs[1].bounds"),
     ],
+    ids=lambda text: text[:40].strip(),
 )
 def test_a_table_that_cannot_be_read_is_refused(text: str, told: str) -> None:
     """What is no table of runs is refused with what it should be."""
-    assert faulty(text).startswith(told)
+    with bounded(20):
+        refused = faulty(text)
+    assert refused.startswith(told)
+    assert len(refused) < 300
+
+
+@pytest.mark.parametrize("name", ["kraftcheck.toml", "pyproject.toml"])
+@pytest.mark.parametrize("kind", ["folder", "nothing", "itself", "device", "pipe"])
+def test_a_table_that_is_no_file_is_not_passed_over(name: str, kind: str, repository: Path) -> None:
+    """A broken link in the place of a table is refused, as is all that is no file: built-in rows say nothing of it."""
+    (repository / "kraftcheck.toml").unlink()
+    place = repository / name
+    {"folder": place.mkdir, "nothing": lambda: place.symlink_to("nothing"), "itself": lambda: place.symlink_to(name),
+     "device": lambda: place.symlink_to("/dev/zero"), "pipe": lambda: os.mkfifo(place)}[kind]()  # fmt: skip
+    with bounded(20):
+        assert check("--scope", "none").refusal().startswith(f"cannot read {name}: ")
+
+
+@pytest.mark.parametrize("text", ["tool = 3", "tool = [1]", "tool.kraftchek = 1", ""])
+def test_a_project_without_a_table_is_passed_over(text: str, repository: Path) -> None:
+    """Whatever another tool has written there: the table beside it is executed."""
+    (repository / "pyproject.toml").write_text(text, encoding="utf-8")
+    assert check("proof").code == 0
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ def refusal(text: str) -> str:
     [
         ("", "column 1: the expression is empty"),
         ("leader ==", "column 10: something is missing"),
+        ("2in isr", "column 1: invalid decimal literal"),
+        ("leader == 0x7for isr", "column 14: invalid hexadecimal literal"),
         ("leader in (", "column 11: '(' was never closed"),
         ("leader in isrr", "column 11: no field isrr; did you mean isr"),
         (

@@ -7,7 +7,6 @@ from tests.engine_mutants.backward import BACKWARD
 from tests.engine_mutants.checking import CACHES, RECOVERY, ROWS, SYMMETRY, WALKS, WITNESSES
 from tests.engine_mutants.compiling import COLLECTIONS, LOWERING, TERMS, TRACING
 from tests.engine_mutants.distributed import BLOCKS, COMMITS, COMPACT, MANIFESTS, TASKS
-from tests.engine_mutants.equivalent import EQUIVALENT
 from tests.engine_mutants.liveness import LASSOS, SUSPECTS, SWEEPS
 from tests.engine_mutants.liveness import VERDICTS as LIVENESS
 from tests.engine_mutants.memo import HELD, MEMO
@@ -19,6 +18,7 @@ from tests.engine_mutants.proving import FEW_PARTICIPANTS, INDUCTION, READING, U
 from tests.engine_mutants.quantifying import BREAKING, CUTTING, FOLLOWING, OUTCOMES, QUANTIFIERS
 from tests.engine_mutants.runs import RUNS_OF_LEVELS
 from tests.engine_mutants.stores import STORES
+from tests.engine_mutants.strangers import STRANGERS
 from tests.shared.places import DOCS
 
 PAGE = DOCS / "reference" / "engine-mutants.md"
@@ -56,6 +56,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Manifests and the lease": MANIFESTS,
     "Old levels that are merged": RUNS_OF_LEVELS,
     "Objects of a store": STORES,
+    "Files of strangers": STRANGERS,
     "Compact sets and levels in files": COMPACT,
     "Terms in Z3": READING,
     "Proofs by induction": INDUCTION,
@@ -87,6 +88,19 @@ TAIL = """## Equivalent, with reason
 Faults that change nothing that anybody is told, and so are not in the table:
 
 """
+
+EQUIVALENT = (
+    ("A hash that ignores words of a state.",
+     "States are compared whole wherever hashes meet; the search is slower and finds the same."),
+    ("A filter of recent successors that drops nothing.",
+     "What it drops is in the visited set already: insertion drops it too. Only the time and the buffers differ."),
+    ("A digest without the layout.",
+     "Packing follows from the domains, and the variables of the term graph have their intervals."),
+    ("Claims of an earlier run left in the frame of a walk.",
+     "A thread walks runs in increasing order, and the first occasion of a claim, which they repeat, is noted before."),
+    ("A bound of the interval of a comparison taken strictly (`a.lo > b.hi` for `a.lo >= b.hi`).",
+     "Less is folded, and the comparison is computed instead."),
+)  # fmt: skip
 
 
 def page() -> str:

@@ -6,12 +6,16 @@ a run they are unbounded. A system that is not named runs at its first scope.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from attrs import field, frozen
 
-from kraftcheck.model.language.system import Setting, System
+from kraftcheck.model.language.system import Setting, Step, System
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.properties.elections.stated import needed_isr, working
 
 LENGTH = -1
 """In place of a bound: as large as a run is long."""
@@ -143,3 +147,52 @@ BEYOND: Mapping[str, tuple[Beyond, ...]] = {
 def settings_of(system: System) -> tuple[Beyond, ...]:
     """The settings of a system: its own, or its first scope as it is."""
     return BEYOND.get(system.name, (Beyond("first-scope"),))
+
+
+PREFERRED: Mapping[str, int] = {**_PROGRESS, **_SETTLING}
+"""How often a random run prefers an action of `replication` or `directories`."""
+
+Passes = Callable[[Step, Setting, int], Truth]
+"""Whether a step, at a setting, is one that no run makes while a bound is at most a number."""
+
+
+def _elects(of: Callable[[Any], Any], size: Callable[[Any], Word]) -> Passes:
+    """A step that elects a leader, while something that the controller knows is larger."""
+
+    def passes(t: Step, _: Setting, number: int) -> Truth:
+        before, after = of(t.before), of(t.after)
+        return all_of(negate(before.leader == after.leader), after.leader >= 0, size(after) > number)
+
+    return passes
+
+
+def _sizes(of: Callable[[Any], Any]) -> dict[str, Passes]:
+    return {
+        "brokers": _elects(of, lambda c: working(c).size()),
+        "replication": _elects(of, lambda c: c.isr.size()),
+    }
+
+
+def _spends(budget: str) -> Passes:
+    name = budget.replace("-", "_")
+    return lambda t, setting, number: setting[budget] - getattr(t.after.left, name) > number
+
+
+def _is_behind(t: Step, _: Setting, number: int) -> Truth:
+    return any_of(*(all_of(b.running(), t.after.leader_epoch - b.epoch > number) for b in t.after.brokers))
+
+
+PASSING: Mapping[str, Mapping[str, Passes]] = {
+    "elections": _sizes(lambda s: s),
+    "directories": _sizes(lambda s: s.controller),
+    "replication": {
+        **_sizes(lambda s: s.controller),
+        "min-isr": _elects(lambda s: s.controller, needed_isr),
+        "epochs": lambda t, _, number: t.after.leader_epoch > number,
+        "lag": _is_behind,
+        "loss": lambda t, _, number: t.action == "crash" and t.arguments["lost"] > number,
+        "records": lambda t, _, number: t.after.acknowledged > number,
+        **{name: _spends(name) for name in ("unclean-stops", "clean-stops", "fences", "shrinks")},
+    },
+}
+"""For each bound that proofs take as any number: what shows that a run goes beyond a number."""

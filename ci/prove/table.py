@@ -3,7 +3,8 @@
 python -m kraftcheck.ci.prove.table TABLE.json RUN.json...
 
 takes documents that `kraftcheck prove --json` wrote, and puts them into the table's data; a run of the same bounds
-replaces the one before. The page is made from the data.
+replaces the one before. A run whose scope keeps what it calls any below a number is refused. The page is made from the
+data.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from attrs import frozen
 
+from kraftcheck.ci.prove.reached import freed_by
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -130,7 +132,8 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
         "# What is proven, for which numbers", "",
         "Which property is proven, for any number of steps, for how many brokers, records and epochs: made from runs.",
         "", "`any` stands for every number, and `not asked` for a claim that is new, or says something else, since the",
-        "column was made. A nightly test proves every column again. To add one: `kraftcheck prove`",
+        "column was made. Of each bound that is `any` a run goes beyond what searches take, or it is refused.",
+        "A nightly test proves every column again. To add one: `kraftcheck prove`",
         "with `--json RUN.json`, then `python -m kraftcheck.ci.prove.table docs/reference/proofs.json RUN.json`, and",
         "`python -m tests.documentation`. [Proofs](../explanation/proofs.md) has the theorems, and what they assume.",
     )  # fmt: skip
@@ -154,10 +157,18 @@ def document(runs: Sequence[ProofRun]) -> list[dict[str, Any]]:
 
 
 def main(words: Sequence[str]) -> None:
-    """Put runs into a table's data."""
+    """Put runs into a table's data.
+
+    Raises:
+        Refusal: for a run that calls a bound any which no run in its scope was seen to exceed.
+    """
     table, *files = map(Path, words)
-    runs = read_runs(table) if table.exists() else []
-    write_json(str(table), document(merged(runs, [run_of(read_json(file)) for file in files])))
+    runs, more = read_runs(table) if table.exists() else [], [run_of(read_json(file)) for file in files]
+    for run in more:
+        if missing := freed_by(run.request()).unreached():
+            names = ", ".join(missing)
+            raise Refusal(f"{run.command()}: {names} any: no run goes beyond what searches take; free more bounds")
+    write_json(str(table), document(merged(runs, more)))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from kraftcheck.model.systems.replication.state import ACCEPTED, STOPPED_UNCLEAN
 from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.leaders import each_follower, each_leading, endless
-from kraftcheck.properties.replication.loss import untouched
+from kraftcheck.properties.replication.loss import died, untouched
 
 COMMITS_REST_ON = (
     ("lemma-commits-reach-candidates", "lemma-history-is-current", "lemma-controller-leader-is-replica"),
@@ -61,7 +61,7 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
         always("lemma-acknowledged-is-committed", "what is acknowledged is committed",
                lambda s: s.acknowledged <= s.committed.end()),
         always("lemma-deaths-are-counted", "who has stopped uncleanly has spent an unclean stop",
-               lambda s: dead(s).size() + s.left.unclean_stops <= setting["unclean-stops"]),
+               lambda s: dead(s).size() <= died(s, setting)),
         always("lemma-living-quorum", "min ISR candidates have not stopped uncleanly, less one for each unclean stop",
                lambda s: _living(s, setting),
                rests_on=(("lemma-living-candidates-stay", "lemma-epoch-rises-with-leader", "lemma-deaths-are-counted",
@@ -260,5 +260,4 @@ def _living(s: Replication, setting: Setting) -> Truth:
     living = s.controller.isr.plus(s.controller.elr).minus(dead(s))
     configured = s.left.config_changes < setting["config-changes"]
     minimum = choose(configured, 0, choose(untouched(s, setting), needed_isr(s.controller), 1))
-    died = setting["unclean-stops"] - s.left.unclean_stops
-    return implies(all_of(s.controller.elr_enabled, negate(s.lossy)), living.size() + died >= minimum)
+    return implies(all_of(s.controller.elr_enabled, negate(s.lossy)), living.size() + died(s, setting) >= minimum)

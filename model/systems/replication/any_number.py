@@ -5,6 +5,7 @@ What a broker knows of each other one is a function of two brokers. Logs, leader
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import evolve
@@ -16,7 +17,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
 from kraftcheck.model.systems.elections import any_number as elections
 from kraftcheck.model.systems.elections.state import layout as registration
-from kraftcheck.model.systems.replication.endless import EndlessLog, unbounded
+from kraftcheck.model.systems.replication.endless import EndlessLog, allows, unbounded
 from kraftcheck.model.systems.replication.history import first_kept, of_each
 from kraftcheck.model.systems.replication.log import VACANT, Log
 from kraftcheck.model.systems.replication.settle import limits_lag
@@ -54,7 +55,6 @@ def layout(setting: Setting, left: ReplicationBudgets, reply: Reply) -> Replicat
     if unbounded(setting):
         epoch, offset, known = counter(), counter(), counter(UNKNOWN)
         log = EndlessLog(endless(VACANT, UNBOUNDED), counter())
-        left = evolve(left, records=counter())
         history = [for_any_number(domain) if domain is some else endless(domain.lo, UNBOUNDED) for domain in kept]
     never: Any = Flag(0, 0)
     broker = Broker(
@@ -70,18 +70,21 @@ def layout(setting: Setting, left: ReplicationBudgets, reply: Reply) -> Replicat
     return Replication(
         controller=evolve(
             controller, unclean_election=never, **fixed,
-            shutting_down=controller.shutting_down if setting["clean-stops"] else none,
+            shutting_down=controller.shutting_down if allows(setting, "clean-stops") else none,
         ),
         leader_epoch=epoch,
         leaders=history[0], isrs=history[1], minimums=history[2],
         brokers=for_any_number(broker), request=Request(some, some, truth()),
         committed=log, acknowledged=offset, commit_epoch=epoch if unbounded(setting) else ints(0, 0), lossy=truth(),
-        lag=ints(0, 0), left=left, reply=reply,
+        lag=ints(0, 0), left=left, deaths=counter() if unbounded(setting) else ints(0, 0), reply=reply,
     )  # fmt: skip
 
 
-def new_topic(setting: Setting, state: Replication, left: ReplicationBudgets) -> Conjuncts:
-    """What holds of a topic that is new on any of the brokers that have registered; the others do not run."""
+def new_topic(setting: Setting, state: Replication, left: Mapping[str, int]) -> Conjuncts:
+    """What holds of a topic that is new on any of the brokers that have registered; the others do not run.
+
+    `left` are the budgets that have a bound: of the others there is any number.
+    """
     controller = state.controller
     elr = bool(setting["elr"]) and setting.rules.partition.elr_available
     none = controller.isr.none()
@@ -97,8 +100,6 @@ def new_topic(setting: Setting, state: Replication, left: ReplicationBudgets) ->
         unknown = all_records(b.ends, lambda _, end: end == UNKNOWN)
         return all_of(sets, unknown, b.log.end() == 0, same_words(b, led))
 
-    # Of records any number is left where they have no bound.
-    spent = evolve(left, records=state.left.records) if unbounded(setting) else left
     return {
         **elections.new_topic(controller, 1, elr),
         "the first epoch is the leader's": first_kept(state.leaders) == controller.leader,
@@ -112,7 +113,8 @@ def new_topic(setting: Setting, state: Replication, left: ReplicationBudgets) ->
         ),
         "nothing has happened": all_of(
             state.leader_epoch == 0, state.acknowledged == 0, state.commit_epoch == 0, negate(state.lossy),
-            state.committed.end() == 0, same_leaves(state.left, spent),
+            state.committed.end() == 0, state.deaths == 0,
+            *(getattr(state.left, name) == number for name, number in left.items()),
         ),
         **{f"state of {name}": truth_ for name, truth_ in each_record(state.brokers, begins).items()},
     }  # fmt: skip

@@ -102,7 +102,8 @@ class Control:
         b = state.broker(broker)
         log = b.log.truncate(b.log.end() - lost)
         mark = smaller(b.high_watermark, log.end())
-        spent = evolve(state, left=evolve(state.left, unclean_stops=state.left.unclean_stops - 1))
+        left = evolve(state.left, unclean_stops=state.left.unclean_stops - 1)
+        spent = evolve(state, left=left, deaths=state.deaths + 1)
         return spent.with_broker(broker, evolve(b, status=STOPPED_UNCLEAN, log=log, high_watermark=mark))
 
     def may_end_recovering(self, state: Replication, broker: Word) -> dict[str, Truth]:

@@ -18,6 +18,11 @@ def unbounded(setting: Setting) -> bool:
     return setting["unbounded"] > 0
 
 
+def allows(setting: Setting, budget: str) -> bool:
+    """Whether a budget, by the name of its bound, lets anything happen: it has no bound, or is not 0."""
+    return budget in setting.freed or setting[budget] > 0
+
+
 @frozen
 class EndlessLog(Log):
     """A log as its end and what is at each offset; from the end on that says nothing.

@@ -50,6 +50,7 @@ def settle(state: Replication, setting: Setting) -> Replication:
         brokers=brokers,
         request=evolve(request, stated=choose(request.stale, request.stated.none(), request.stated)),
         commit_epoch=state.commit_epoch if unbounded(setting) else 0,
+        deaths=state.deaths if unbounded(setting) else 0,
         lag=_lag(state) if limits_lag(setting) else 0,
         reply=_reply(state, setting) if late_replies(setting) else state.reply,
     )

@@ -17,7 +17,7 @@ from kraftcheck.model.systems.elections import state as elections
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.replication import any_number
 from kraftcheck.model.systems.replication.any_number import LAST_EPOCH
-from kraftcheck.model.systems.replication.endless import EndlessLog, unbounded
+from kraftcheck.model.systems.replication.endless import EndlessLog, allows, unbounded
 from kraftcheck.model.systems.replication.log import VACANT, Log
 from kraftcheck.model.systems.replication.settle import (
     fixes_min_isr,
@@ -57,8 +57,7 @@ FURTHEST_BEHIND = "the bound lag is how many leader epochs a running broker may 
 def layout(setting: Setting) -> Replication:
     """The domain of each field; what a scope cannot change has one value and costs no bits."""
     if setting["brokers"] == ANY:
-        left = ReplicationBudgets(**{name: ints(0, number) for name, number in _budgets(setting).items()})
-        return any_number.layout(setting, left, _reply(setting))
+        return any_number.layout(setting, _left(setting), _reply(setting))
     brokers, records, epochs = setting["brokers"], setting["records"], setting["epochs"]
     some, epoch = BrokerSet(subset_of(brokers)), counter() if unbounded(setting) else ints(0, epochs, cap=LAST_EPOCH)
     offset, known = (counter(), counter(UNKNOWN)) if unbounded(setting) else (ints(0, records), ints(UNKNOWN, records))
@@ -68,7 +67,6 @@ def layout(setting: Setting) -> Replication:
         log = EndlessLog(endless(VACANT, UNBOUNDED), counter())
     low = smallest_min_isr(setting)
     minimum = ints(low, low if fixes_min_isr(setting) else brokers)
-    budgets = ReplicationBudgets(**{name: ints(0, number) for name, number in _budgets(setting).items()})
 
     def broker(number: int) -> Broker:
         ends = tuple(never if b == number else known for b in range(brokers))
@@ -91,7 +89,7 @@ def layout(setting: Setting) -> Replication:
         request=Request(some, some, truth()),
         committed=log, acknowledged=offset, commit_epoch=epoch if unbounded(setting) else ints(0, 0), lossy=truth(),
         lag=ints(0, setting["lag"], cap=FURTHEST_BEHIND) if limits_lag(setting) else ints(0, 0),
-        left=evolve(budgets, records=counter()) if unbounded(setting) else budgets,
+        left=_left(setting), deaths=counter() if unbounded(setting) else ints(0, 0),
         reply=_reply(setting),
     )  # fmt: skip
 
@@ -109,8 +107,16 @@ def _reply(setting: Setting) -> Reply:
     )  # fmt: skip
 
 
+def _left(setting: Setting) -> ReplicationBudgets:
+    """The domain of each budget."""
+    bounded = {name: ints(0, number) for name, number in _budgets(setting).items()}
+    return ReplicationBudgets(**(dict.fromkeys(BUDGETS, counter()) | bounded))
+
+
 def _budgets(setting: Setting) -> dict[str, int]:
-    return {name: setting[name.replace("_", "-")] for name in BUDGETS}
+    """The budgets that have a bound."""
+    bounds = {name: name.replace("_", "-") for name in BUDGETS}
+    return {name: setting[bound] for name, bound in bounds.items() if bound not in setting.freed}
 
 
 def _registration(setting: Setting) -> Elections:
@@ -125,7 +131,7 @@ def _registration(setting: Setting) -> Elections:
         adding=shape.adding if moves else none,
         removing=shape.removing if moves else none,
         registered=BrokerSet(ints(everyone, everyone)),
-        shutting_down=shape.shutting_down if setting["clean-stops"] else none,
+        shutting_down=shape.shutting_down if allows(setting, "clean-stops") else none,
         online_dirs=(BrokerSet(ints(1, 1)),) * brokers,
         min_insync_replicas=shape.min_insync_replicas if setting["config-changes"] else ints(minimum, minimum),
         unclean_election=NEVER,
@@ -159,13 +165,12 @@ def _start(setting: Setting) -> Elections:
 def initial(setting: Setting) -> list[Replication]:
     """An empty partition on live brokers, everything applied everywhere."""
     if setting["brokers"] == ANY:
-        spent = ReplicationBudgets(**_budgets(setting))
-        return [all_where(lambda state: any_number.new_topic(setting, state, spent))]
+        return [all_where(lambda state: any_number.new_topic(setting, state, _budgets(setting)))]
     brokers, epochs, low = setting["brokers"], setting["epochs"], smallest_min_isr(setting)
     empty, controller = Log((VACANT,) * setting["records"]), _start(setting)
-    left = ReplicationBudgets(**_budgets(setting))
+    left = ReplicationBudgets(**(dict.fromkeys(BUDGETS, anything()) | _budgets(setting)))
     if unbounded(setting):
-        empty, left = EndlessLog(anything(), 0), evolve(left, records=anything())
+        empty = EndlessLog(anything(), 0)
     broker = Broker(
         RUNNING, empty, 0, 0, True, False, controller.isr, controller.effective_min_isr(), BrokerSet(), NONE,
         (UNKNOWN,) * brokers, BrokerSet(),

@@ -205,6 +205,7 @@ class Replication:
         lossy: ghost: a broker from outside ISR and ELR was elected, by the registrations before and after.
         lag: how many leader epochs a running broker is behind; counted where the scope limits it.
         left: budgets.
+        deaths: ghost: how many processes have died; counted where they have no bound, as else the budget tells.
         reply: a late reply to a follower's fetch.
     """
 
@@ -221,6 +222,7 @@ class Replication:
     lossy: Truth
     lag: Word
     left: ReplicationBudgets
+    deaths: Word = 0
     reply: Reply = field(factory=no_reply)
 
     def leader_at(self, epoch: Word) -> Word:

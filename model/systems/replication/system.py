@@ -19,7 +19,7 @@ from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.systems.elections.system import replica_lists
 from kraftcheck.model.systems.replication.control import Control
 from kraftcheck.model.systems.replication.dataplane import DataPlane
-from kraftcheck.model.systems.replication.endless import unbounded
+from kraftcheck.model.systems.replication.endless import allows, unbounded
 from kraftcheck.model.systems.replication.late import LateReplies
 from kraftcheck.model.systems.replication.legend import LEGEND
 from kraftcheck.model.systems.replication.metadata import Metadata
@@ -39,17 +39,18 @@ BOUNDS = (
           freed_by="unbounded"),
     Bound("loss", 0, 4, "records that an unclean stop may lose", freed_by="unbounded"),
     Bound("records", 1, 4, "budget: records produced", freed_by="unbounded"),
-    Bound("unclean-stops", 0, 3, "budget: processes that die"),
-    Bound("clean-stops", 0, 3, "budget: controlled shutdowns"),
-    Bound("fences", 0, 4, "budget: live brokers that are fenced"),
-    Bound("shrinks", 0, 4, "budget: ISR shrinks that leaders propose"),
+    Bound("unclean-stops", 0, 3, "budget: processes that die", freed_by="unbounded"),
+    Bound("clean-stops", 0, 3, "budget: controlled shutdowns", freed_by="unbounded"),
+    Bound("fences", 0, 4, "budget: live brokers that are fenced", freed_by="unbounded"),
+    Bound("shrinks", 0, 4, "budget: ISR shrinks that leaders propose", freed_by="unbounded"),
     Bound("reassignments", 0, 4, "budget: reassignments and cancellations"),
     Bound("unclean-elections", 0, 2, "budget: unclean elections on request"),
     Bound("config-changes", 0, 2, "budget: changes of min.insync.replicas"),
     Bound("initial-isr", 0, 5, "members of the ISR at the start, the first replicas; 0: every replica",
           freed_by="brokers"),
     Bound("late-replies", 0, 1, "budget: replies to fetches that arrive late", proven_to=0),
-    Bound("unbounded", 0, 0, "`prove` only: 1 for any number of leader epochs, of records, and of records lost",
+    Bound("unbounded", 0, 0, "`prove` only: 1 for any number of leader epochs, records, records lost, stops, fences "
+          "and shrinks",
           proven_to=1),
     # These give `elections`, which serves as the controller, its own bounds.
     Bound("directories", 1, 1, "log directories of each broker"),
@@ -122,7 +123,7 @@ def unsettled_actions(setting: Setting) -> list[Action]:
 def _failures(setting: Setting, control: Control, data: DataPlane, each: Parameters) -> list[Action]:
     """What breaks, as far as there is budget for it."""
     listed = []
-    if setting["unclean-stops"]:
+    if allows(setting, "unclean-stops"):
         amounts = numbers() if unbounded(setting) else tuple(range(setting["loss"] + 1))
         lost = {**each, "lost": amounts}
         listed.append(Action("crash", control.crash, control.may_crash, lost, "power failure"))
@@ -130,12 +131,12 @@ def _failures(setting: Setting, control: Control, data: DataPlane, each: Paramet
             listed.append(
                 Action("end_recovering", control.end_recovering, control.may_end_recovering, each, "KAFKA-15375")
             )
-    if setting["clean-stops"]:
+    if allows(setting, "clean-stops"):
         listed += [
             Action("shut_down", control.shut_down, control.may_shut_down, each, "handleBrokerInControlledShutdown"),
             Action("stop", control.stop, control.may_stop, each, "BrokerLifecycleManager"),
         ]
-    if setting["shrinks"]:
+    if allows(setting, "shrinks"):
         pair = {**each, "follower": each["broker"]}
         listed.append(Action("propose_shrink", data.shrink, data.may_shrink, pair, "Partition.maybeShrinkIsr"))
     if setting.rules.data_plane.unknown_outcome_is_failure:

@@ -9,6 +9,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.system import Conjuncts, Setting, System
 from kraftcheck.model.language.words import all_of, implies, negate
 from kraftcheck.model.rules.ruleset import parse
@@ -32,9 +33,9 @@ REPLICATION = SYSTEMS["replication"]
 
 
 def with_commit_epoch(at: Setting) -> Replication:
-    """The domain of each field, where the newest epoch with a commit is kept though epochs have a bound."""
+    """The domain of each field, where the newest epoch with a commit and deaths are kept though they have a bound."""
     whole: Replication = REPLICATION.layout(at)
-    return evolve(whole, commit_epoch=whole.leader_epoch)
+    return evolve(whole, commit_epoch=whole.leader_epoch, deaths=ints(0, at["unclean-stops"]))
 
 
 UNSETTLED = evolve(REPLICATION, actions=unsettled_actions, layout=with_commit_epoch)

@@ -31,7 +31,7 @@ from tests.solvers.smt.reading.worlds import lowest_setting, meaning, places_of
 BROKERS, EPOCHS, COUNT = 3, 2, 4
 """Of the explored states, and places of each sequence: one broker never registers, one epoch is yet to come."""
 
-BOUNDS = {"brokers": BROKERS, "replication": BROKERS, "epochs": EPOCHS, "records": 2}
+BOUNDS = {"brokers": BROKERS, "replication": BROKERS, "epochs": EPOCHS, "records": 2, "clean-stops": 1}
 
 STEPS = 25
 """How long a run is."""
@@ -132,7 +132,7 @@ def endless(*more: Property) -> Theory:
 
 ACTIONS = (
     "produce", "produce_acks_1", "fetch", "apply_metadata", "propose_expand", "propose_shrink", "receive_answer",
-    "alter_partition", "fence", "unfence", "register", "elect_preferred", "crash",
+    "alter_partition", "fence", "unfence", "register", "elect_preferred", "crash", "shut_down", "stop",
 )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ PURE = frozenset({
 """What `model` and `properties` may import besides each other: nothing that has effects."""
 
 BESIDES = {"model/language/untraceable.py": {"sys"}, "properties/catalogue.py": {"importlib"}}
-"""The error of a rule names the rule's line, from the call stack; the catalogue imports a system when it is asked for."""
+"""The error of a rule names its line, from the call stack; the catalogue imports a system when it is asked for."""
 
 EXPORTS = frozenset({"ci/conformance/vectors/__init__.py"})
 """Packages whose `__init__` exports names."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
+
+_INTEGER = re.compile(r"-?[0-9]+")
 
 
 def encoded(value: Any) -> Any:
@@ -53,8 +56,8 @@ def normal(document: Any) -> Any:
 
 
 def _integer(content: Any) -> str:
-    if not isinstance(content, str):
-        raise ValueError(f"#bigint {_short(content)} is no text")
+    if not isinstance(content, str) or not _INTEGER.fullmatch(content):
+        raise ValueError(f"#bigint {_short(content)} is no text of a whole number")
     return str(int(content))
 
 
@@ -73,6 +76,8 @@ def _pairs(content: Any) -> list[Any]:
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:
             raise ValueError(f"{_short(pair)} in a #map is no pair")
+    if len({json.dumps(key) for key, _ in pairs}) < len(pairs):
+        raise ValueError(f"{_short(pairs)}: a #map has a key twice")
     return pairs
 
 

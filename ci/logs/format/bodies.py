@@ -21,6 +21,7 @@ HEADER = struct.Struct(">qiibIhiqqqhii")
 
 CRC_FROM = 21
 MAGIC = 2
+MAX_OFFSET = (1 << 63) - 1
 NOT_PLAIN = 0x27
 """Attributes of what is compressed or the quorum's own."""
 
@@ -29,7 +30,7 @@ REST_FROM = 23
 """A change of a partition: frame and kind, its version, index and topic, and from here on the rest."""
 
 _NULL_KEY, _NO_HEADERS = 1, 0
-_MANY_BITS = 0x80
+_MANY_BITS, _MOST_SHIFT = 0x80, 63
 
 Decode = Callable[[bytes, str], Batch]
 
@@ -58,6 +59,8 @@ class Bodies:
         """
         base, _, epoch, magic, crc, attributes, last_delta, _, _, _, _, _, count = HEADER.unpack_from(data)
         if magic != MAGIC or attributes & NOT_PLAIN or count != last_delta + 1 or count < 1:
+            return None
+        if not 0 <= base <= MAX_OFFSET - last_delta:
             return None
         if google_crc32c.value(data[CRC_FROM:]) != crc:
             return None
@@ -118,9 +121,10 @@ def _value(data: bytes, at: int, number: int) -> tuple[int, int, int]:
         length, at = _varint(data, at - 1)
     end = at + (length >> 1)
     at += 1
-    while data[at] >= _MANY_BITS:
+    if data[at] >= _MANY_BITS:
+        _, at = _varint(data, at)
+    else:
         at += 1
-    at += 1
     delta = data[at]
     at += 1
     if delta >= _MANY_BITS:
@@ -147,3 +151,5 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < _MANY_BITS:
             return value, at
         shift += 7
+        if shift > _MOST_SHIFT:
+            raise _UnsupportedShapeError

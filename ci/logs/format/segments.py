@@ -1,6 +1,7 @@
 """Log segments and snapshots read directly: record batches (magic 2) and the records in them.
 
-Source: `DefaultRecordBatch`, `DefaultRecord`, `ControlRecordType`.
+What Kafka's own reader of the metadata log refuses is refused. Source: `DefaultRecordBatch`, `DefaultRecord`,
+`ControlRecordType`, `RecordsIterator`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import google_crc32c
 
-from kraftcheck.ci.logs.format.bodies import CRC_FROM, HEADER, MAGIC, Bodies
+from kraftcheck.ci.logs.format.bodies import CRC_FROM, HEADER, MAGIC, MAX_OFFSET, Bodies
 from kraftcheck.ci.logs.format.fields import Bytes, WireError, decode
 from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch, LogEntry
 
@@ -84,6 +85,8 @@ def _batch(data: bytes, place: str) -> Batch:
         raise WireError(f"batch at offset {base}: the checksum does not match")
     if count < 1 or count != last_delta + 1:
         raise WireError(f"batch at offset {base}: it counts {count} records, and its offsets are of {last_delta + 1}")
+    if not 0 <= base <= MAX_OFFSET - last_delta:
+        raise WireError(f"batch at offset {base}: no log has such an offset")
     rest = Bytes(_expanded(attributes & _COMPRESSION, data[HEADER.size :], base))
     control = bool(attributes & _CONTROL)
     entries = tuple(_entry(rest, base, number, control) for number in range(count))
@@ -118,18 +121,20 @@ def _entry(batch: Bytes, base: int, number: int, control: bool) -> LogEntry:
     if (delta := rest.signed()) != number:
         raise WireError(f"offset {offset}: the record says {base + delta}")
     key, value = _sized_bytes(rest), _sized_bytes(rest)
-    headers = rest.signed()
-    if headers < 0:
+    if headers := rest.signed():
         raise WireError(f"offset {offset}: {headers} headers")
-    for _ in range(headers):
-        rest.take(rest.signed())
-        _sized_bytes(rest)
     if over := rest.left():
         raise WireError(f"offset {offset}: {over} bytes after the record")
     try:
         if control:
             kind = struct.unpack(">hh", (key or b"")[:4])[1]
-            return LogEntry(offset, _CONTROLS.get(kind, f"CONTROL_{kind}"), 0, _leader(kind, value or b""))
+            if kind not in _CONTROLS:
+                raise WireError(f"a control record of an unknown kind, {kind}")
+            if not value:
+                raise WireError("a control record without a value")
+            return LogEntry(offset, _CONTROLS[kind], 0, _leader(kind, value))
+        if key is not None:
+            raise WireError("a record with a key")
         name, version, fields = decode(value or b"")
     except (WireError, struct.error) as reason:
         raise WireError(f"offset {offset}: {reason}") from None

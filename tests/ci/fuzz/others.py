@@ -15,8 +15,9 @@ from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.solvers.expressions.expression import expression
 from kraftcheck.solvers.expressions.source import ExpressionError
+from kraftcheck.solvers.traces.itf_values import normal, spelled
 from tests.ci.fuzz.bounds import spoken
-from tests.ci.fuzz.mutations import NUMBERS, SIGNS, list_changed, mutation, text_changed
+from tests.ci.fuzz.mutations import MILD, NUMBERS, SIGNS, VALUES, list_changed, mutation, text_changed
 from tests.shared.places import TESTS
 
 LIMIT = ("--time-limit", "2s", "--workers", "1", "--quiet")
@@ -37,15 +38,38 @@ def traces(draw: random.Random, place: Path) -> Iterator[Sequence[object]]:
     if draw.randrange(8) == 0:
         document["states"] = list_changed(draw, document["states"])
     if draw.randrange(5) and document["states"]:
-        mutation(draw)(draw.choice((document, document, document["#meta"], draw.choice(document["states"]))))
+        values = draw.choice((MILD, SIGNS, VALUES, [_itf_value(draw, 4) for _ in range(20)]))
+        mutation(draw, values)(draw.choice((document, document["#meta"], *draw.choices(document["states"], k=2))))
     if draw.randrange(8) == 0:
         document["loop"] = draw.choice((0, 1, -1, *NUMBERS))
     text = json.dumps(document, ensure_ascii=bool(draw.randrange(2)))
     if draw.randrange(6) == 0:
         text = text_changed(draw, text, (*SIGNS, "NaN", "1e400", "[" * 5000, "{", "}", '"#set":'))
+    with suppress(ValueError):
+        assert (same := normal(document.get("states"))) == normal(same)
+        assert spelled(same)
     file = place / "trace.itf.json"
     file.write_text(text, encoding="utf-8", errors="surrogatepass")
     yield from _trace_commands(draw, file, foreign, place)
+
+
+_MARKS = ("#bigint", "#set", "#tup", "#map", "#unserializable", "#", "tag", "value", "", "a b")
+
+
+def _itf_value(draw: random.Random, depth: int) -> Any:
+    """A value in ITF's encoding, of any form and depth; some are none of ITF's."""
+    if depth == 0 or draw.randrange(4) == 0:
+        number = {"#bigint": draw.choice(("0", "-7", "+1", " 1_0", "\uff19", "9" * 4301, 1))}
+        return draw.choice((number, *MILD, *SIGNS))
+    inner = [_itf_value(draw, depth - 1) for _ in range(draw.choice((0, 1, 2, 2, 5)))]
+    kind = draw.randrange(6)
+    if kind == 0:
+        return {"#map": draw.choice(([[one, one] for one in inner], inner))}
+    if kind == 1:
+        return {"tag": draw.choice(("Some", *SIGNS)), "value": inner}
+    if kind == 2:
+        return {draw.choice((*_MARKS, *SIGNS)): one for one in inner}
+    return inner if kind == 3 else {draw.choice(_MARKS): inner}
 
 
 def _trace_commands(draw: random.Random, file: Path, foreign: bool, place: Path) -> Iterator[Sequence[object]]:

@@ -18,7 +18,7 @@ from kraftcheck.ci.logs.format.fields import WireError, decode
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
 from kraftcheck.ci.logs.format.schemas import RECORDS, fields_of
 from kraftcheck.solvers.logs.explain.entries import Batch
-from tests.ci.fuzz.batches import record, sealed
+from tests.ci.fuzz.batches import RawBatch, record, sealed
 from tests.shared.captures import ELR, EVERY, TROUBLE, batches, json_lines, segment, with_data
 from tests.shared.commands import kraftcheck
 
@@ -173,15 +173,25 @@ TWO = record(0) + record(1)
 
 
 def test_a_batch_that_says_the_truth_is_read() -> None:
-    """Plain and in gzip, with headers of any kind: a batch whose numbers fit its records has them all."""
-    headers = encoding.signed(2) + encoding.signed(1) + b"a" + encoding.signed(-1) + encoding.signed(0) + b"\2b"
-    for made in (
-        sealed(2, 1, TWO),
-        sealed(2, 1, gzip.compress(TWO), attributes=1),
-        sealed(2, 1, record(0, headers=headers) + record(1)),
-    ):
+    """Plain and in gzip: a batch whose numbers fit its records has them all."""
+    for made in (sealed(2, 1, TWO), sealed(2, 1, gzip.compress(TWO), attributes=1)):
         (batch,) = segments.batches(made, "a.log", pytest.fail)
         assert [entry.offset for entry in batch.entries] == [0, 1]
+
+
+def numbered(base: int) -> bytes:
+    """A batch of two records from an offset on."""
+    return RawBatch([base, 0, 1, 2, 0, 0, 1, 0, 0, -1, -1, -1, 2], TWO).mended()
+
+
+def keyed(key: bytes, value: bytes = b"\0\0\0\0\0\1") -> bytes:
+    """A record with a key."""
+    body = b"\0\0\0" + encoding.signed(len(key)) + key + encoding.signed(len(value)) + value + b"\0"
+    return encoding.signed(len(body)) + body
+
+
+LONG = b"\0" + b"\x80" * 11 + b"\0" + record(0)[3:]
+"""A record whose time takes twelve bytes."""
 
 
 @pytest.mark.parametrize(
@@ -203,9 +213,21 @@ def test_a_batch_that_says_the_truth_is_read() -> None:
         (sealed(2, 1, gzip.compress(TWO) + b"x", attributes=1), "not one whole member"),
         (sealed(2, 1, gzip.compress(bytes(1 << 28)), attributes=1), "expands to more than 16 MB"),
         (sealed(2, 1, TWO, attributes=2), "compression 2 is not supported"),
+        (numbered(-1), "batch at offset -1: no log has such an offset"),
+        (numbered((1 << 63) - 1), "no log has such an offset"),
+        (sealed(1, 0, record(0, headers=encoding.signed(1) + encoding.signed(1) + b"a\1")), "offset 0: 1 headers"),
+        (sealed(1, 0, keyed(b"a", b"\1\24\0\0")), "offset 0: a record with a key"),
+        (sealed(1, 0, encoding.signed(len(LONG)) + LONG), "is too long"),
+        (sealed(1, 0, record(0), attributes=0x20), "offset 0: unpack requires"),
+        (sealed(1, 0, keyed(b"\0\0\0\1"), attributes=0x20), "offset 0: a control record of an unknown kind, 1"),
+        (sealed(1, 0, keyed(b"\0\0\0\x63"), attributes=0x20), "offset 0: a control record of an unknown kind, 99"),
+        (sealed(1, 0, keyed(b"\0\0\xff\xff"), attributes=0x20), "offset 0: a control record of an unknown kind, -1"),
+        (sealed(1, 0, keyed(b"\0\0\0\6", b""), attributes=0x20), "offset 0: a control record without a value"),
     ],
     ids=["none", "nothing", "negative", "fewer", "more bytes", "many", "repeated", "out of order", "after a record",
-         "negative headers", "backwards", "no stream", "cut stream", "after the stream", "bomb", "unsupported"],
+         "negative headers", "backwards", "no stream", "cut stream", "after the stream", "bomb", "unsupported",
+         "below zero", "beyond all", "headers", "key", "long time", "no control", "commit", "unknown", "minus one",
+         "no value"],
 )
 def test_a_forged_batch_is_refused(tmp_path: Path, forged: bytes, message: str) -> None:
     """A batch under a right checksum whose count, offsets, lengths or stream do not fit is refused by every reader."""

@@ -67,6 +67,8 @@ def test_values_of_other_checkers_are_spelled_as_in_tla(document: Any, text: str
     [
         None, 1.5, {"#bigint": 1}, {"#bigint": "one"}, {"#set": 1}, {"#map": [[1]]}, {"#map": {"a": 1}},
         {"#set": [], "more": 1}, {"#other": 1}, {"#unserializable": 1}, {"deep": [{"#tup": "ab"}]},
+        {"#bigint": " 1"}, {"#bigint": "1\n"}, {"#bigint": "1_0"}, {"#bigint": "+1"}, {"#bigint": "\uff19"},
+        {"#bigint": ""}, {"#bigint": "9" * 5000}, {"#map": [[1, 2], [{"#bigint": "1"}, 3]]},
     ],
 )  # fmt: skip
 def test_what_is_no_value_is_refused(document: Any) -> None:

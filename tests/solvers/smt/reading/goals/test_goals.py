@@ -53,7 +53,7 @@ def worlds(at: Places, dice: random.Random) -> Iterator[Places]:
         yield Places(at.count, words)
 
 
-LONG = ("alter_partition", "fence", "unfence", "register", "elect_preferred", "fetch", "apply_metadata")
+LONG = ("alter_partition", "fence", "shut_down", "unfence", "register", "elect_preferred", "fetch", "apply_metadata")
 """What takes long to evaluate; events of the controller take minutes."""
 
 

@@ -44,15 +44,17 @@ VARYING = (
     (r" *[\d.]+ s \(\+[\d.]+ s compile\)", " in TIME"),
     (r"(?<=\d) +\d+\.\d\d  \w+ +", " TIME "),
     (r"seconds  slowest +says", "seconds  slowest  says"),
+    (r"\d+ (sweeps|rounds), (?:TIME|[\d.]+ s)(, with at most \d+ bytes a state)?", r"N \1, TIME"),
     (r"\b\d+\.\d+ s\b", "TIME"),
 )
 """What differs between runs, machines and places of the sources, beside what pages of the documentation leave out."""
 
 MEASURED = frozenset({
     "seconds", "rates", "audit", "versions", "bytes_per_state", "bytes", "sha256", "digest", "run", "model", "cores",
-    "line", "startLine", "startTimeUtc", "endTimeUtc", "semanticVersion", "informationUri",
+    "line", "sweeps", "rounds", "startLine", "used", "rests_on", "startTimeUtc", "endTimeUtc", "semanticVersion",
+    "informationUri",
 })  # fmt: skip
-"""Keys of documents whose values are measured, or say what is installed and where."""
+"""Keys of documents whose values are measured, say what is installed and where, or hang on what Z3 was asked before."""
 
 SHOWN = re.compile(r"\.(xml|mmd|dot|tla|cfg)$|Test\.java$")
 DOCUMENT = re.compile(r"\.(json|sarif)$")

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.solvers.hypothesis import profiles
 from tests.browser import chromium
 from tests.project import leftovers
+from tests.solvers.hypothesis import profiles
 from tests.solvers.machine_code.objects import compiled_once
 
 PROFILE = os.environ.get("KRAFTCHECK_PROFILE", "ci")
-"""Which profile of `kraftcheck.solvers.hypothesis.profiles` counts for tests that name no settings."""
+"""Which profile of `tests.solvers.hypothesis.profiles` counts for tests that name no settings."""
 
 ORDER = os.environ.get("KRAFTCHECK_ORDER", "")
 """In which order tests run: as written, `reverse`, or shuffled by any other text as a seed."""

@@ -102,15 +102,13 @@ HEADER = (
 
 
 def spark(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    """Measure the Spark engine, or simulate it on clusters; its packages are there only with the extra."""
+    """Measure the Spark engine; its packages are there only with the extra."""
     from kraftcheck.ci.bench import spark as bench_spark
-    from kraftcheck.ci.bench.clusters import simulate as bench_simulate
 
-    names = sorted(bench_simulate.CASES) if options.simulate else sorted(case.name for case in bench_spark.CASES)
-    if unknown := [one for one in options.cases if one not in names and not (options.simulate and Path(one).is_dir())]:
-        flag = "--simulate" if options.simulate else "--spark"
-        parser.error(f"unknown case: {', '.join(unknown)}; {flag} has {', '.join(names)}")
-    rows: Sequence[Any] = (bench_simulate if options.simulate else bench_spark).measure(options.cases)
+    names = sorted(case.name for case in bench_spark.CASES)
+    if unknown := [one for one in options.cases if one not in names]:
+        parser.error(f"unknown case: {', '.join(unknown)}; --spark has {', '.join(names)}")
+    rows = bench_spark.measure(options.cases)
     if options.json is not None:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     return 0
@@ -156,7 +154,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
     parser.add_argument("--spark", action="store_true", help="measure the Spark engine beside the native one")
-    parser.add_argument("--simulate", action="store_true", help="predict Spark's times on clusters; CASE may be an OUT")
     parser.add_argument("--compilers", action="store_true", help="measure quick compiling beside thorough")
     for name, (_, _, text) in BENCHMARKS.items():
         parser.add_argument(f"--{name}", action="store_true", help=f"measure {text}")
@@ -164,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in BENCHMARKS:
         if getattr(options, name):
             return run_benchmark(parser, options, name)
-    if options.spark or options.simulate:
+    if options.spark:
         return spark(parser, options)
     if (unknown := set(options.cases) - {case.name for case in CASES}) or options.runs < 1:
         parser.error(f"unknown case: {', '.join(sorted(unknown))}" if unknown else "--runs must be at least 1")

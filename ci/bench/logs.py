@@ -1,6 +1,6 @@
 """The benchmark of metadata logs: `python -m kraftcheck.ci.bench --logs [--runs N] [--json FILE] [CASE ...]`.
 
-The cases `million` and `ten-millions` replay a synthetic log of one cluster, `kraftcheck.ci.logs.synthetic`;
+The cases `million` and `ten-millions` replay a synthetic log of one cluster, `kraftcheck.ci.bench.synthetic`;
 with `-spark` behind the name in one task of Spark, which writes the datasets.
 """
 
@@ -16,10 +16,10 @@ from pathlib import Path
 
 from attrs import frozen
 
+from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format.read import LogFiles, SkipCount, find, read
 from kraftcheck.ci.logs.replaying import ReplayOptions
-from kraftcheck.ci.logs.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.logs.explain.entries import CompactBatch
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch

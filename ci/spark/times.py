@@ -1,4 +1,4 @@
-"""Times of the tasks of a job, as Spark measured them: a run keeps them in `OUT/stages.jsonl`, for simulations."""
+"""Times of the tasks of a job, as Spark measured them: a run keeps them in `OUT/stages.jsonl`."""
 
 from __future__ import annotations
 
@@ -57,20 +57,6 @@ class JobTimes:
         handle = open_regular(folder / NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         with os.fdopen(handle, "a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(self)) + "\n")
-
-
-def read_times(folder: Path) -> list[JobTimes]:
-    """The jobs of a run, in their order; of a level that was made again the last.
-
-    Raises:
-        OSError, ValueError, TypeError, KeyError: when they cannot be read.
-    """
-    jobs: dict[str, JobTimes] = {}
-    for line in (folder / NAME).read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        stages = tuple(StageTimes(**{**stage, "seconds": tuple(stage["seconds"])}) for stage in row.pop("stages"))
-        jobs[row["label"]] = JobTimes(**row, stages=stages)
-    return list(jobs.values())
 
 
 def stage_times(context: Any, stages: Sequence[int]) -> tuple[StageTimes, ...]:

@@ -77,7 +77,7 @@ BROKER_IDS: tuple[Statement, ...] = (
               rules=("broker-id.missing-ids-are-nodes",),
               properties=("broker-ids search-reads-few",),
               variants=("search-reads-every-topic",),
-              places=("model/systems/broker_ids/cost.py: search_milliseconds",)),
+              places=("tests/model/systems/test_broker_ids.py: test_costs_are_those_of_the_document",)),
     Statement("broker-id KIP 94", "Nodes of hostnames that are gone are swept away.",
               rules=("broker-id.sweep-is-conditional", "broker-id.garbage-is-as-it-was-read"),
               properties=("broker-ids live-host-recorded",),

@@ -10,7 +10,7 @@ EARLY_CONTROLLER: tuple[Statement, ...] = (
               rules=("zk-controller.decision.one-transaction",),
               properties=("zk-controller few-operations",),
               variants=("decisions-one-by-one",),
-              places=("model/systems/zk_controller/cost.py: change_milliseconds",)),
+              places=("tests/model/systems/test_zk_controller.py: test_costs_are_those_of_the_document",)),
     Statement("early controller design 10, 102", "A broker shuts down part by part: sockets, request handlers, log.",
               reason="A broker ends in one step: the order of its socket server, request handlers and log is inside "
                      "of the process, and nobody else acts in between."),

@@ -1,4 +1,4 @@
-"""Property-based tests of systems: strategies from layouts, stateful machines, profiles.
+"""Property-based tests of systems: strategies from layouts, and stateful machines.
 
 Nothing else in the sources imports Hypothesis, which is an extra.
 """

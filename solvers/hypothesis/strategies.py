@@ -2,7 +2,7 @@
 
 Each comes in three sorts: *legal* values are anywhere in their domains,
 *boundary* values at the ends of them, *illegal* values have exactly one leaf
-outside. Records and their documents are in `record_strategies`.
+outside.
 
     @given(state=states(system.layout(setting)))
     @given(arguments=arguments(action))

@@ -13,7 +13,6 @@ from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
 from kraftcheck.model.rules.broker_ids import BrokerIdRules
-from kraftcheck.model.systems.broker_ids.cost import HOST_READS, LIST_READS, missing_id_reads
 from kraftcheck.model.systems.broker_ids.state import (
     BY_ELIMINATION,
     BY_HOSTNAME,
@@ -31,6 +30,26 @@ from kraftcheck.model.systems.broker_ids.state import (
     Machine,
     replaced,
 )
+
+HOST_READS = 1
+"""Reads of step a): the node of the hostname."""
+
+LIST_READS = 1
+"""Reads that tell what is registered: the children of /brokers/ids."""
+
+
+def missing_id_reads(topics: int, every_topic: bool) -> int:
+    """ZooKeeper reads until the missing ids are known, but for the list of what is registered.
+
+    Args:
+        topics: how many topics the cluster has.
+        every_topic: each topic's node is read, after their list; otherwise the
+            controller keeps the children of /brokers/missing_ids, one read.
+
+    >>> missing_id_reads(1000, every_topic=True), missing_id_reads(1000, every_topic=False)
+    (1001, 1)
+    """
+    return topics + 1 if every_topic else 1
 
 
 @frozen

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.bench.clusters.standalone import HOST
 from kraftcheck.ci.spark import jobs, tasks
 from kraftcheck.ci.spark.session import start_session
 from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from tests.ci.spark.faults.cluster import HOST
 from tests.ci.spark.losses import Dying, executors, kill_executor, kill_host, two_executors
 
 HOST_KILLED, EXECUTOR_KILLED = "host-killed", "executor-killed"

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.bench.clusters.standalone import standalone
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.jobs import SparkCluster
@@ -23,6 +22,7 @@ from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.trace import trace
 from tests import toys
+from tests.ci.spark.faults.cluster import standalone
 from tests.ci.spark.levels import BUCKET_BITS, begun, facts, finished, native_facts, program_of
 from tests.ci.spark.losses import KILLED, Dying, kill_worker
 from tests.ci.spark.standalone import EXECUTOR_KILLED, HOST_KILLED

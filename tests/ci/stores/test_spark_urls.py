@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.bench.clusters.standalone import HOST, standalone
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.objects import ObjectPath
 from tests.ci.spark.faults import space
+from tests.ci.spark.faults.cluster import HOST, standalone
 from tests.shared.commands import kraftcheck, start
 from tests.shared.places import ROOT
 

@@ -25,8 +25,8 @@ from kraftcheck.model.records.records import PartitionRecord
 from kraftcheck.model.records.replay import ClusterImage, ReplayError, replay
 from kraftcheck.model.rules.partition import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT, RuleSet, parse
-from kraftcheck.solvers.hypothesis.record_strategies import batches, records
 from tests.shared.partitions import Case, as_lists, cases
+from tests.solvers.hypothesis.record_strategies import batches, records
 
 ANY = settings(phases=[Phase.generate], max_examples=2000)
 """For examples that need not be small."""

@@ -1,1 +1,1 @@
-"""Tests of `solvers/hypothesis`."""
+"""Tests of `solvers/hypothesis`, and what property-based tests share: profiles, and strategies of records."""

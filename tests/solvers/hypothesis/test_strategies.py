@@ -17,9 +17,9 @@ from kraftcheck.model.records.records import PartitionRecord
 from kraftcheck.model.records.replay import ClusterImage, ReplayError, replay
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.hypothesis.record_strategies import KINDS, batches, illegal_documents, records, records_of
 from kraftcheck.solvers.hypothesis.strategies import SORTS, arguments, moves, reachable, states, values
 from kraftcheck.solvers.reference.interpreter import Integers
+from tests.solvers.hypothesis.record_strategies import KINDS, batches, illegal_documents, records, records_of
 from tests.toys import CLOCK, COUNTER
 
 ANY = settings(phases=[Phase.generate], max_examples=2000)

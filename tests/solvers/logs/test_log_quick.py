@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.fields import decode
 from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
 from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.ci.logs.spark import rows
-from kraftcheck.ci.logs.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, ids
 from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch

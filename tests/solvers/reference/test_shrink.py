@@ -12,7 +12,6 @@ from kraftcheck.model.language.system import System
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.defects.matrix import BUGS, Bug
-from kraftcheck.solvers.hypothesis.profiles import WALKS
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.reference.interpreter import Integers, Move
@@ -21,6 +20,7 @@ from kraftcheck.solvers.walks.findings import moves_of
 from kraftcheck.solvers.walks.walks import simulate
 from tests.conftest import PROFILE
 from tests.shared.samples import one_in
+from tests.solvers.hypothesis.profiles import WALKS
 from tests.toys import DIGRAPH, STUCK
 
 NEAR = 2

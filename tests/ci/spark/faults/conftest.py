@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kraftcheck.ci.bench.clusters.standalone import Standalone, standalone
+from tests.ci.spark.faults.cluster import Standalone, standalone
 from tests.ci.spark.faults.driver import QUICK
 from tests.shared.places import ROOT
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from attrs import define, field, frozen
 
-from kraftcheck.ci.bench.clusters.standalone import Standalone
+from tests.ci.spark.faults.cluster import Standalone
 from tests.ci.spark.faults.driver import Driver, awaited, below, driven, send, words_of
 from tests.ci.spark.faults.space import MEDIUM, SMALL, assert_whole, said
 

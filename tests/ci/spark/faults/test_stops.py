@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.bench.clusters.standalone import Standalone
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.lease import NAME
 from tests import toys
+from tests.ci.spark.faults.cluster import Standalone
 from tests.ci.spark.faults.driver import LONG, QUICK, Driver, awaited, below, driven, send
 from tests.ci.spark.faults.slow import SCOPE
 from tests.ci.spark.faults.space import MEDIUM, assert_whole, said

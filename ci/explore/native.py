@@ -1,9 +1,10 @@
-"""The native search as commands run it: with progress, and stopped by signals."""
+"""The native search, as every door asks for it, and as commands run it: with progress, and stopped by signals."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import click
 from attrs import frozen
@@ -16,9 +17,10 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import is_stop
-from kraftcheck.solvers.search.explore import Exploration, SearchProgress, explore
+from kraftcheck.solvers.search.explore import DEFAULT_MEMORY, Exploration, SearchProgress, explore
 
 
 @frozen
@@ -35,8 +37,8 @@ class SearchBudget:
         sampling: how much is audited.
     """
 
-    workers: int
-    memory: int
+    workers: int = 1
+    memory: int = DEFAULT_MEMORY
     max_depth: int | None = None
     max_states: int | None = None
     stop_at_first: bool = False
@@ -51,13 +53,42 @@ class SearchBudget:
         return self.stop_at_first or self.max_depth is not None or self.max_states is not None
 
 
+def search(
+    traced: Program, budget: SearchBudget, stop: threading.Event | None = None,
+    progress: Callable[[SearchProgress], None] | None = None, on_compile: Callable[[], None] | None = None,
+    symmetry: str = "--symmetry on",
+) -> Exploration:  # fmt: skip
+    """The search of a program within a budget.
+
+    Args:
+        traced, budget: what is explored, and how far.
+        stop, progress, on_compile: as `explore` takes them.
+        symmetry: how a symmetry was asked for.
+
+    Raises:
+        Refusal: when a term of the system is too wide for the engine, no state is initial, or a symmetry is none.
+        EngineDisagreement: when ints do not confirm what compiled code says.
+    """
+    try:
+        return explore(
+            traced, clock=time.monotonic, threads=budget.workers, memory=budget.memory, max_depth=budget.max_depth,
+            max_states=budget.max_states, stop_at_first=budget.stop_at_first,
+            cache_dir=cache_folder() if budget.cache else None, progress=progress, stop=stop, keep=budget.keep,
+            strict=budget.strict, sampling=budget.sampling, on_compile=on_compile,
+        )  # fmt: skip
+    except (LoweringError, SystemFault) as error:
+        raise Refusal(f"{traced.system.name}: {error}") from error
+    except SymmetryError as error:
+        raise Refusal(f"{symmetry}: {error}") from error
+
+
 def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
     """Explore with progress on standard error; Ctrl-C and SIGTERM cut it.
 
     Where an earlier run explored the same space whole, progress says how much time is left.
 
     Raises:
-        Refusal: when a term of the system is too wide for the engine, or a symmetry is none.
+        Refusal: as `search` does.
         Interrupted: when it was cut before the search began.
     """
     begin_event = threading.Event()
@@ -69,20 +100,8 @@ def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
             if meter is not None:
                 meter(progress)
 
-        def search() -> Exploration:
-            return explore(
-                traced, clock=time.monotonic, threads=budget.workers, memory=budget.memory, progress=note, stop=stop,
-                cache_dir=cache_folder() if budget.cache else None, keep=budget.keep, max_depth=budget.max_depth,
-                max_states=budget.max_states, stop_at_first=budget.stop_at_first, strict=budget.strict,
-                sampling=budget.sampling, on_compile=None if meter is None else meter.compiling,
-            )  # fmt: skip
-
-        try:
-            result = run_interruptibly(search, stop, begin_event)
-        except LoweringError as error:
-            raise Refusal(f"{traced.system.name}: {error}") from error
-        except SymmetryError as error:
-            raise Refusal(f"--symmetry on: {error}") from error
+        compiling = None if meter is None else meter.compiling
+        result = run_interruptibly(lambda: search(traced, budget, stop, note, compiling), stop, begin_event)
     warning = keep_size(traced, result) if budget.cache and not budget.limited else None
     if warning is not None:
         click.echo(f"warning: {warning}", err=True)

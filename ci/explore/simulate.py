@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import click
-from attrs import frozen
+from attrs import field, frozen
 
 from kraftcheck.ci.explore import walk_report as walkreport
 from kraftcheck.ci.explore.command import trace_name
@@ -33,6 +33,7 @@ from kraftcheck.ci.verdicts.reports.judged import JudgedRun, judged_by_walks
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.path import PackedRun
@@ -69,12 +70,12 @@ class WalkPlan:
     runs: int
     steps: int
     seed: int
-    schedule: str
-    weights: Mapping[str, int]
-    runs_to_starts: tuple[PackedRun, ...]
-    workers: int
-    cache: bool
-    strict: bool
+    schedule: str = "both"
+    weights: Mapping[str, int] = field(factory=dict)
+    runs_to_starts: tuple[PackedRun, ...] = ()
+    workers: int = 1
+    cache: bool = True
+    strict: bool = False
 
     def flags(self, files: Sequence[Path] = ()) -> tuple[str, ...]:
         """The options of the command line that draw the same walks; `files` are the traces at whose ends they start."""
@@ -83,11 +84,31 @@ class WalkPlan:
         return (*drawn, *weights, *(f"--from={path}" for path in files), *["--strict"] * self.strict)
 
 
+def walks_of(
+    traced: Program, plan: WalkPlan, stop: threading.Event | None = None,
+    progress: Callable[[WalkProgress], None] | None = None, on_compile: Callable[[], None] | None = None,
+) -> Walks:  # fmt: skip
+    """The walks of a plan, as every door asks for them: commands, Python, items of pytest.
+
+    Raises:
+        Refusal: when a term of the system is too wide for the engine, or no state is initial.
+    """
+    try:
+        return simulate(
+            traced, plan.runs, plan.steps, plan.seed, clock=time.monotonic, threads=plan.workers,
+            schedule=plan.schedule, starts=[start.end for start in plan.runs_to_starts], weights=plan.weights,
+            cache_dir=cache_folder() if plan.cache else None, progress=progress, stop=stop,
+            strict=plan.strict, on_compile=on_compile,
+        )  # fmt: skip
+    except (LoweringError, SystemFault) as error:
+        raise Refusal(f"{traced.system.name}: {error}") from error
+
+
 def walk(traced: Program, plan: WalkPlan, quiet: bool) -> Walks:
     """Walk with progress on standard error; Ctrl-C and SIGTERM cut it.
 
     Raises:
-        Refusal: when a term of the system is too wide for the engine.
+        Refusal: as `walks_of` does.
         Interrupted: when it was cut before the walks began.
     """
     begin_event = threading.Event()
@@ -101,18 +122,8 @@ def walk(traced: Program, plan: WalkPlan, quiet: bool) -> Walks:
                     f"{point.goals} goals reached"
                 )
 
-        def simulate_plan() -> Walks:
-            return simulate(
-                traced, plan.runs, plan.steps, plan.seed, clock=time.monotonic, threads=plan.workers,
-                schedule=plan.schedule, starts=[start.end for start in plan.runs_to_starts], weights=plan.weights,
-                cache_dir=cache_folder() if plan.cache else None, progress=note, stop=stop,
-                strict=plan.strict, on_compile=None if meter is None else meter.compiling,
-            )  # fmt: skip
-
-        try:
-            return run_interruptibly(simulate_plan, stop, begin_event)
-        except LoweringError as error:
-            raise Refusal(f"{traced.system.name}: {error}") from error
+        compiling = None if meter is None else meter.compiling
+        return run_interruptibly(lambda: walks_of(traced, plan, stop, note, compiling), stop, begin_event)
 
 
 def write_findings(

@@ -6,16 +6,15 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import partial
 from typing import TypeVar
 
 from kraftcheck.ci.explore import walk_report
+from kraftcheck.ci.explore.native import SearchBudget, search
 from kraftcheck.ci.explore.reductions import NONE, argument, reduced_program, symmetry_of
+from kraftcheck.ci.explore.simulate import WalkPlan, walks_of
 from kraftcheck.ci.interface.arguments import (
     Invariants,
     bounds_of,
-    cache_of,
     check_choice,
     check_numbers,
     expressions_of,
@@ -29,18 +28,16 @@ from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.prove.second_solver import check_endless, check_solver
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.liveness import refuse_liveness
-from kraftcheck.ci.systems.subject import Subject, program, subject
+from kraftcheck.ci.systems.subject import Subject, faults_refused, program, subject
 from kraftcheck.ci.systems.switches import check_switches
+from kraftcheck.ci.terminal.interrupts import Stop
 from kraftcheck.ci.terminal.machine import default_memory
+from kraftcheck.ci.terminal.progress import run_interruptibly
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.fairness import LIVENESS
-from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
-from kraftcheck.solvers.machine_code.lower import LoweringError
-from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.premises.cases import checks_nothing
-from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import (
     DEADLOCK,
     Holds,
@@ -52,7 +49,7 @@ from kraftcheck.solvers.program.verdict import (
     Verdict,
     worst_exit_code,
 )
-from kraftcheck.solvers.search import explore as search
+from kraftcheck.solvers.search.explore import Exploration, SearchProgress
 from kraftcheck.solvers.smt import induction
 from kraftcheck.solvers.smt.queries import SOLVERS, Effort
 from kraftcheck.solvers.smt.theory import theory
@@ -60,43 +57,14 @@ from kraftcheck.solvers.smt.verdicts import judge
 from kraftcheck.solvers.walks.findings import confirm_findings, witnesses
 from kraftcheck.solvers.walks.suspects import unknown_text, with_suspects
 from kraftcheck.solvers.walks.walker import SCHEDULES
-from kraftcheck.solvers.walks.walks import Walks
-from kraftcheck.solvers.walks.walks import simulate as walk
 
 Answer = TypeVar("Answer")
 
-POLL_SECONDS = 0.2
-"""How long a Ctrl-C may go unnoticed."""
-
-
-def _interruptible(name: str, work: Callable[[threading.Event], Answer]) -> Answer:
-    """The result of work on a thread of its own; Ctrl-C in the caller's stops it, and is raised there.
-
-    Raises:
-        Refusal: when a term of the system is too wide for the engine, or no state is initial.
-    """
-    stop = threading.Event()
-    with ThreadPoolExecutor(1, thread_name_prefix="kraftcheck") as pool:
-        future = pool.submit(work, stop)
-        try:
-            # Python may miss a signal that arrives just before it begins to wait, so no wait is long.
-            while not wait((future,), timeout=POLL_SECONDS).done:
-                pass
-            return future.result()
-        except (LoweringError, SystemFault) as error:
-            raise Refusal(f"{name}: {error}") from error
-        finally:
-            stop.set()
-
-
-def _explored(
-    traced: Program, threads: int, memory: int, cache: bool, sampling: Sampling, **limits: object
-) -> search.Exploration:
-    ask = partial(
-        search.explore, traced, clock=time.monotonic, threads=threads, memory=memory,
-        cache_dir=cache_of(cache), sampling=sampling,
-    )  # fmt: skip
-    return _interruptible(traced.system.name, lambda stop: ask(stop=stop, **limits))  # type: ignore[arg-type]
+def _interruptible(work: Callable[[Stop], Answer]) -> Answer:
+    """The result of work on a thread of its own; Ctrl-C in the caller's stops it, and is raised there."""
+    stop, begun = Stop(awaits_report=False), threading.Event()
+    begun.set()
+    return run_interruptibly(lambda: work(stop), stop, begun)
 
 
 def explore(
@@ -104,7 +72,7 @@ def explore(
     threads: int | None = None, memory: int | None = None, max_depth: int | None = None,
     max_states: int | None = None, stop_at_first: bool = False, strict: bool = False, symmetry: bool | str = False,
     reduce: str = NONE, sampling: Sampling = DEFAULT, keep: bool = True, cache: bool = True,
-    progress: Callable[[search.SearchProgress], None] | None = None, invariants: Invariants = (), when: str = "",
+    progress: Callable[[SearchProgress], None] | None = None, invariants: Invariants = (), when: str = "",
     **bounds: int,
 ) -> Result:  # fmt: skip
     """Explore every reachable state.
@@ -140,18 +108,16 @@ def explore(
     check_numbers(0, max_depth=max_depth)
     chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=expressions_of(invariants, when))
     check_switches(chosen)
-    try:
-        found = _explored(
-            reduced_program(chosen, symmetry_of(symmetry), reduce, argument), threads_of(threads),
-            memory or default_memory(), cache, sampling, max_depth=max_depth, max_states=max_states,
-            stop_at_first=stop_at_first, strict=strict, keep=keep, progress=progress,
-        )  # fmt: skip
-    except SymmetryError as error:
-        raise Refusal(f"{argument('symmetry', symmetry_of(symmetry))}: {error}") from error
-    return _result(chosen, found)
+    asked = symmetry_of(symmetry)
+    traced = reduced_program(chosen, asked, reduce, argument)
+    budget = SearchBudget(threads_of(threads), memory or default_memory(), max_depth, max_states, stop_at_first, cache,
+                          keep, strict, sampling)  # fmt: skip
+    return _result(chosen, _interruptible(
+        lambda stop: search(traced, budget, stop, progress, symmetry=argument("symmetry", asked))
+    ))  # fmt: skip
 
 
-def _result(chosen: Subject, found: search.Exploration) -> Result:
+def _result(chosen: Subject, found: Exploration) -> Result:
     notes = (*(f"warning: {warning}" for warning in found.warnings), *report.summary(found))
     code, document = worst_exit_code(one.verdict for one in found.verdicts), report.document(chosen, found)
     return Result(chosen, "explore", found.verdicts, found.program.claims, notes, code, document, found)
@@ -182,13 +148,8 @@ def simulate(
     check_switches(chosen)
     traced = program(chosen)
 
-    def walked(stop: threading.Event) -> Walks:
-        return walk(
-            traced, runs, steps, seed, clock=time.monotonic, threads=threads_of(threads), schedule=schedule,
-            cache_dir=cache_of(cache), stop=stop, strict=strict,
-        )  # fmt: skip
-
-    walks = with_suspects(_interruptible(chosen.name, walked))
+    plan = WalkPlan(runs, steps, seed, schedule, workers=threads_of(threads), cache=cache, strict=strict)
+    walks = with_suspects(_interruptible(lambda stop: walks_of(traced, plan, stop)))
     suspects = {one.trace.claim: one for one in walks.suspects}
     broken = confirm_findings(walks)
     traces = {one.trace.claim: one.trace for one in (*broken, *witnesses(walks))}
@@ -244,16 +205,16 @@ def prove(
     check_endless(subject_, (solver, None), False)
     effort, begun = Effort(timeout, seed, False, solver), time.monotonic()
 
-    def proven(stop: threading.Event) -> induction.Proof:
+    def proven(stop: Stop) -> induction.Proof:
         return induction.prove(request.build, effort=effort, clock=time.monotonic, only=only, stop=stop, few=few)
 
-    proof = _interruptible(chosen.name, proven)
-
-    def explored(traced: Program) -> search.Exploration:
-        threads = threads_of(None)
-        return _explored(traced, threads, default_memory(), cache, DEFAULT, max_states=search_states, keep=True)
-
-    judged = judge(proof, search_evidence(request, proof, search_states, explored))
+    with faults_refused(chosen.name):
+        proof = _interruptible(proven)
+    budget = SearchBudget(threads_of(None), default_memory(), max_states=search_states, cache=cache, keep=True)
+    evidence = search_evidence(
+        request, proof, search_states, lambda traced: _interruptible(lambda stop: search(traced, budget, stop))
+    )
+    judged = judge(proof, evidence)
     verdicts, seconds = tuple(one.verdict for one in judged), time.monotonic() - begun
     code = worst_exit_code(one.verdict for one in verdicts)
     document = proof_report.document(chosen, proof, judged, seconds, effort, code, only)

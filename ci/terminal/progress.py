@@ -218,7 +218,7 @@ def run_interruptibly(work: Callable[[], Result], stop: Stop, begin_event: threa
 
     Raises:
         Interrupted: when the work was abandoned on SIGTERM.
-        KeyboardInterrupt: when it was abandoned on Ctrl-C.
+        KeyboardInterrupt: when it was abandoned on Ctrl-C, or where nothing else listens to that, which sets `stop`.
     """
     outcome: Future[Result] = Future()
 
@@ -230,7 +230,12 @@ def run_interruptibly(work: Callable[[], Result], stop: Stop, begin_event: threa
 
     threading.Thread(target=run_work, name="work", daemon=True).start()
     while not outcome.done():
-        wait([outcome], timeout=0.1)
+        try:
+            wait([outcome], timeout=0.1)  # Python may miss a signal just before it begins to wait, so no wait is long
+        except KeyboardInterrupt:
+            stop.set()
+            wait([outcome], timeout=GRACE_SECONDS)
+            raise
         if stop.is_set() and not begin_event.is_set():
             wait([outcome], timeout=GRACE_SECONDS)
             if not outcome.done() and not begin_event.is_set():

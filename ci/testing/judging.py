@@ -5,18 +5,18 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from attrs import asdict, evolve, field, frozen
 
+from kraftcheck.ci.explore.native import SearchBudget, search
 from kraftcheck.ci.explore.reductions import NONE, OFF, argument, reduced_program, symmetry_of
+from kraftcheck.ci.explore.simulate import WalkPlan, walks_of
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
-from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.testing.artefacts import write_artefacts
@@ -32,9 +32,7 @@ from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.walks.findings import confirm_findings
-from kraftcheck.solvers.walks.walks import simulate
 
 ENGINES = ("explore", "simulate")
 
@@ -186,10 +184,7 @@ def _with_expected(judgement: PropertyJudgement, expected: str | None) -> Proper
 
 def _judge_exploration(request: JudgementRequest, worker: str, place: Path) -> list[PropertyJudgement]:
     traced = reduced_program(request.chosen, request.symmetry, request.reduce, argument)
-    result = explore(
-        traced, clock=time.monotonic, threads=request.threads, cache_dir=cache_folder(), keep=False,
-        strict=request.strict,
-    )
+    result = search(traced, SearchBudget(request.threads, strict=request.strict))
     options = ["--strict"] * request.strict
     options += [f"--symmetry={request.symmetry}"] * (request.symmetry != OFF)
     options += [f"--reduce={request.reduce}"] * (request.reduce != NONE)
@@ -222,13 +217,9 @@ def _judgement(
 
 def _judge_walks(request: JudgementRequest, worker: str, place: Path) -> list[PropertyJudgement]:
     traced: Program = program(request.chosen)
-    walks = simulate(
-        traced, request.runs, request.steps, request.seed, clock=time.monotonic, threads=request.threads,
-        cache_dir=cache_folder(), strict=request.strict,
-    )  # fmt: skip
+    plan = WalkPlan(request.runs, request.steps, request.seed, workers=request.threads, strict=request.strict)
+    walks = walks_of(traced, plan)
     bound = f"{walks.runs:,} runs, {walks.steps:,} steps of {request.chosen.title()}"
-    options: tuple[str, ...] = (f"--runs={request.runs}", f"--steps={request.steps}", f"--seed={request.seed}")
     properties_ = judged_by_walks(request.chosen, walks, confirm_findings(walks))
-    options += ("--strict",) if request.strict else ()
-    run = JudgedRun(request.chosen, "simulate", properties_, 0.0, options, request.folder)
+    run = JudgedRun(request.chosen, "simulate", properties_, 0.0, plan.flags(), request.folder)
     return [_judgement(request, run, one, bound, walks.distinct, worker, place, traced) for one in run.properties]

@@ -10,7 +10,6 @@ from attrs import define, field
 
 from kraftcheck.ci.explore.serve.questions import QuestionRefused
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 
 MOST_RUNNING, MOST_KEPT = 2, 20
@@ -50,7 +49,7 @@ class Job:
         """Do the work; what it is refused with becomes its note."""
         try:
             result = work(self.stop, self._say)
-        except (Refusal, QuestionRefused, LoweringError) as error:
+        except (Refusal, QuestionRefused) as error:
             self.note, state = " ".join(str(error).split()), "failed"
         except EngineDisagreement as error:
             self.note, state = f"the engine disagrees with the rules, no verdict: {error}", "failed"

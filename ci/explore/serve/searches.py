@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from kraftcheck.ci.explore.command import traces
+from kraftcheck.ci.explore.native import SearchBudget, search
 from kraftcheck.ci.explore.serve.jobs import Note, Work
 from kraftcheck.ci.explore.serve.numbering import path_of_trace
-from kraftcheck.ci.explore.serve.subjects import Subjects, clock
+from kraftcheck.ci.explore.serve.subjects import Subjects
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.machine import default_memory
-from kraftcheck.solvers.search.explore import SearchProgress, explore
+from kraftcheck.solvers.search.explore import SearchProgress
 
 MOST_STATES = 50_000_000
 """The largest budget of a search, in states."""
@@ -23,10 +24,8 @@ def exploration(subjects: Subjects, budget: int) -> Work:
 
     def work(stop: threading.Event, note: Note) -> Mapping[str, Any]:
         note("compiling")
-        result = explore(
-            subjects.traced, clock=clock, memory=default_memory(), max_states=budget, stop=stop, keep=False,
-            cache_dir=subjects.cache, progress=lambda progress: note(progress_text(progress)),
-        )  # fmt: skip
+        whole = SearchBudget(memory=default_memory(), max_states=budget)
+        result = search(subjects.traced, whole, stop, lambda progress: note(progress_text(progress)))
         examples = {trace.claim: path_of_trace(subjects.traced, trace) for trace in traces(result)}
         return {**report.document(subjects.chosen, result), "counterexamples": examples}
 

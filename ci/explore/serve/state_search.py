@@ -8,17 +8,18 @@ from typing import Any
 
 from attrs import evolve
 
+from kraftcheck.ci.explore.native import SearchBudget, search
 from kraftcheck.ci.explore.serve.jobs import Note, Work
 from kraftcheck.ci.explore.serve.numbering import path_of_trace, step_of
 from kraftcheck.ci.explore.serve.questions import QuestionRefused
 from kraftcheck.ci.explore.serve.searches import progress_text
-from kraftcheck.ci.explore.serve.subjects import Subjects, clock
+from kraftcheck.ci.explore.serve.subjects import Subjects
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.solvers.expressions.expression import excluded, expression
 from kraftcheck.solvers.expressions.source import ExpressionError
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous
-from kraftcheck.solvers.search.explore import Exploration, explore
+from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.stepping.session import Session
 
 
@@ -41,11 +42,8 @@ def state_search(subjects: Subjects, session: Session, text: str, budget: int) -
 
     def work(stop: threading.Event, note: Note) -> Mapping[str, Any]:
         note("compiling")
-        result = explore(
-            trace(system, chosen.setting), clock=clock, memory=default_memory(), max_states=budget, stop=stop,
-            stop_at_first=True, keep=False, cache_dir=subjects.cache,
-            progress=lambda progress: note(progress_text(progress)),
-        )  # fmt: skip
+        first = SearchBudget(memory=default_memory(), max_states=budget, stop_at_first=True)
+        result = search(trace(system, chosen.setting), first, stop, lambda progress: note(progress_text(progress)))
         return _search_document(subjects, session, result)
 
     return work

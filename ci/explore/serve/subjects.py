@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -68,8 +67,3 @@ class Subjects:
             if self._engine is None:
                 self._engine = NativeEngine(load_kernel(self.traced, self.cache, quick=True))
             return neighbourhood(self.traced, self._engine, packed, limit)
-
-
-def clock() -> float:
-    """Seconds, for engines."""
-    return time.monotonic()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,12 +9,11 @@ import numpy.typing as npt
 
 from kraftcheck.ci.conformance.kafka.tour.model import CHUNK, States, TourModel
 from kraftcheck.ci.conformance.kafka.tour.requests import REFUSED_EARLIER
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.explore.native import SearchBudget, search
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.search.visited import NO_PARENT
 
 Places = npt.NDArray[np.int64]
@@ -36,7 +34,7 @@ class TourSpace:
 
     def __init__(self, system: System, setting: Setting) -> None:
         program = trace(system, setting)
-        exploration = explore(program, clock=time.monotonic, cache_dir=cache_folder())
+        exploration = search(program, SearchBudget(keep=True))
         if exploration.cut is not None or exploration.pruned or exploration.store is None:
             raise Refusal(
                 f"the graph of {system.name} at {setting.scope} is not complete: "

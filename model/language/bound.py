@@ -12,6 +12,28 @@ ANY = UNBOUNDED
 """The value of a bound that bounds nothing, which the command line spells `any`; provers take it where it says so."""
 
 
+class AnyOf(int):
+    """The value ANY of a bound, which remembers whose it is: how many there are is one number of each bound."""
+
+    bound: str
+
+    def __new__(cls, bound: str) -> AnyOf:
+        """ANY, of a bound."""
+        value = super().__new__(cls, ANY)
+        value.bound = bound
+        return value
+
+
+def valued(bound: str, value: int) -> int:
+    """The value of a bound, which remembers whose it is where it is ANY."""
+    return AnyOf(bound) if value == ANY else value
+
+
+def bound_of(count: int) -> str:
+    """The bound whose value ANY a count is; empty where it is ANY itself."""
+    return count.bound if isinstance(count, AnyOf) else ""
+
+
 @frozen
 class Bound:
     """One number that makes the state space finite.

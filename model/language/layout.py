@@ -70,10 +70,16 @@ class Flag:
 
 @frozen
 class Counter:
-    """Domain of a word that grows without bound: 0, 1, 2, ... Only provers take it."""
+    """Domain of a word without an end that is known: 0, 1, 2, ... Only provers take it.
+
+    Attributes:
+        lo, hi: smallest word; a stand-in for infinity.
+        below: the bound whose number the words are below, whatever that is; None where they are below none.
+    """
 
     lo: int = 0
     hi: int = UNBOUNDED
+    below: str | None = None
 
     @property
     def bits(self) -> int:
@@ -89,6 +95,8 @@ class Endless:
         lo, hi: smallest and largest word.
         truths: whether it is one of truths, which are 0 for false and 1 for true.
         places: how many places name a word: 2 for a sequence of sequences.
+        numbers: for each of these the bound whose number there are of it; None where they have no end.
+        below: of the words, as in `Counter`.
         cap: why steps after which a word is beyond `hi` may be left out; as in `Range`.
     """
 
@@ -96,6 +104,8 @@ class Endless:
     hi: int
     truths: bool = False
     places: int = 1
+    numbers: tuple[str | None, ...] = (None,)
+    below: str | None = None
     cap: str = field(default="", eq=False, repr=False, kw_only=True, validator=_check_reason)
 
     @property
@@ -143,6 +153,11 @@ def subset_of(count: int, *, cap: str = "") -> Any:
 def cap_of(domain: Domain) -> str:
     """Why steps beyond the upper bound of a domain may be left out; empty where they may not."""
     return domain.cap if isinstance(domain, Range | Endless) else ""
+
+
+def below(domain: Domain) -> str | None:
+    """The bound whose number the words of a domain are below; None where there is none."""
+    return domain.below if isinstance(domain, Counter | Endless) else None
 
 
 _LEAVES = (*DOMAINS, Anything, Filled, Term)

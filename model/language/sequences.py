@@ -11,7 +11,7 @@ named if there is none: what provers assume of it is true of some number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from kraftcheck.model.language.layout import UNBOUNDED
@@ -29,30 +29,35 @@ class Sequence(Symbolic):
     Args:
         graph: where its words are terms.
         read: the word at a place; called once for each term that names one.
+        number: how many of its places there are: what it has at others is nothing; None: each place is one.
     """
 
     graph: Graph
 
-    def __init__(self, graph: Graph, read: Callable[[Word], Any]) -> None:
+    def __init__(self, graph: Graph, read: Callable[[Word], Any], number: Term | None = None) -> None:
         self.graph = graph
+        self.number = number
         self._read = read
         self._words: dict[int, Any] = {}
 
     @classmethod
-    def of_state(cls, graph: Graph, name: str, lo: int, hi: int, truths: bool = False, places: int = 1) -> Sequence:
-        """A sequence of arbitrary words in lo..hi, or of arbitrary truths; `places` as in `Endless`."""
+    def of_state(
+        cls, graph: Graph, name: str, lo: int, hi: int, truths: bool = False, numbers: Iterable[Term | None] = (None,)
+    ) -> Sequence:
+        """A sequence of arbitrary words in lo..hi, or of arbitrary truths; a number for each place that names one."""
+        first, *more = numbers
         graph.variables.append(name)
-        symbol = graph.intern("sequence", (graph.constant(places),), len(graph.variables) - 1, lo, hi, truths)
-        sequence = cls._after(symbol, (), places)
+        symbol = graph.intern("sequence", (graph.constant(1 + len(more)),), len(graph.variables) - 1, lo, hi, truths)
+        sequence = cls._after(symbol, (), first, more)
         sequence.symbol = symbol
         return sequence
 
     @classmethod
-    def _after(cls, symbol: Term, given: tuple[Word, ...], places: int) -> Sequence:
+    def _after(cls, symbol: Term, given: tuple[Word, ...], number: Term | None, more: list[Term | None]) -> Sequence:
         """What a symbol names once some of its places are given."""
-        if places == 1:
-            return cls(symbol.graph, lambda at: word_at(symbol, *given, at))
-        return cls(symbol.graph, lambda at: cls._after(symbol, (*given, at), places - 1))
+        if not more:
+            return cls(symbol.graph, lambda at: word_at(symbol, *given, at), number)
+        return cls(symbol.graph, lambda at: cls._after(symbol, (*given, at), more[0], more[1:]), number)
 
     def described(self) -> str:
         """See `Symbolic`."""
@@ -80,7 +85,16 @@ class Sequence(Symbolic):
 
     def chosen_by_place(self, condition: Truth, other: Sequence) -> Sequence:
         """This sequence where the condition holds, else the other."""
-        return Sequence(self.graph, lambda at: choose(condition, self.at(at), other.at(at)))
+        number = other.number if self.number is None else self.number
+        return Sequence(self.graph, lambda at: choose(condition, self.at(at), other.at(at)), number)
+
+
+def number_of(graph: Graph, bound: str | None) -> Term | None:
+    """How many there are of what a bound leaves any number of: the same word wherever it is asked; None of None."""
+    known, least = graph.notes.numbers, graph.notes.least
+    if bound is not None and bound not in known:
+        known[bound] = graph.variable(f"how many {bound}", least.get(bound, min(least.values(), default=0)), UNBOUNDED)
+    return None if bound is None else known[bound]
 
 
 def symbol_of(value: Term | Sequence) -> Term:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from attrs import field, frozen
 
-from kraftcheck.model.language.bound import ANY, Bound, freed, spelled
+from kraftcheck.model.language.bound import ANY, Bound, freed, spelled, valued
 from kraftcheck.model.language.collections.listed import listed
 from kraftcheck.model.language.fairness import Fairness, several
 from kraftcheck.model.language.legend import Legend
@@ -51,7 +51,7 @@ class Setting:
 
     def __getitem__(self, bound: str) -> int:
         """The value of a bound."""
-        return self.bounds[bound] if bound in self.bounds else self.defaults[bound]
+        return valued(bound, self.bounds[bound] if bound in self.bounds else self.defaults[bound])
 
     def values(self) -> dict[str, int | None]:
         """Every bound with its value, in order; None where it bounds nothing."""

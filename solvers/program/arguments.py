@@ -11,11 +11,12 @@ from attrs import field, frozen
 from kraftcheck.model.language import sequences
 from kraftcheck.model.language.anynumber.family import Family
 from kraftcheck.model.language.collections.names import clash, class_of, variable
-from kraftcheck.model.language.layout import Counter, Endless, Flag, Range, leaves, rebuild
+from kraftcheck.model.language.layout import leaves, rebuild
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import Action
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.model.language.words import all_of, any_of
+from kraftcheck.solvers.program.symbols import symbol
 
 
 class SystemFault(ValueError):
@@ -71,7 +72,7 @@ def free_arguments(action: Action, graph: Graph) -> Choices:
     arguments, variables, allowed = {}, list[Term](), {}
     for name, values in _checked(action).items():
         if isinstance(values, Family):
-            symbols = [_of_domain(graph, f"{action.name}.{path}", d) for path, d in leaves(values.shape, name)]
+            symbols = [symbol(graph, f"{action.name}.{path}", d) for path, d in leaves(values.shape, name)]
             shape: Any = values.shape
         else:
             rows = [[_leaf(action, path, v) for path, v in leaves(value, name)] for value in values]
@@ -135,11 +136,3 @@ def _variable(graph: Graph, action: Action, path: str, column: Sequence[int]) ->
     numbers = list(map(int, column))
     word: Term = variable(graph, name, min(numbers), max(numbers), enums.pop() if len(enums) == 1 else None)
     return word
-
-
-def _of_domain(graph: Graph, name: str, domain: Range | Flag | Counter | Endless) -> Any:
-    if isinstance(domain, Flag):
-        return graph.truth_variable(name)
-    if isinstance(domain, Endless):
-        return sequences.Sequence.of_state(graph, name, domain.lo, domain.hi, domain.truths, domain.places)
-    return graph.variable(name, domain.lo, domain.hi)

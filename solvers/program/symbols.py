@@ -6,24 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from kraftcheck.model.language.collections.names import enum_of, variable
-from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, cap_of, rebuild
-from kraftcheck.model.language.packing import Layout, Slot
-from kraftcheck.model.language.sequences import Sequence, every, symbol_of
-from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, below, cap_of, rebuild
+from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.sequences import Sequence, every, number_of, symbol_of
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of
-from kraftcheck.solvers.program.arguments import SystemFault
-
-
-def word_of(what: str, path: str, value: Any) -> Term:
-    """The word of a sequence at any place: what stands for the sequence after an effect.
-
-    Raises:
-        SystemFault: when it is no sequence.
-    """
-    if not isinstance(value, Sequence):
-        raise SystemFault(f"{what} set {path} to {described(value)}, not a sequence")
-    return value.anywhere()
 
 
 def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
@@ -34,10 +21,11 @@ def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
     graph = word.graph
     if isinstance(domain, Endless) and domain.truths:
         return graph.constant(True)
-    open_above = domain.hi >= UNBOUNDED or (or_capped and bool(cap_of(domain)))
+    open_above, number = domain.hi >= UNBOUNDED or (or_capped and bool(cap_of(domain))), number_of(graph, below(domain))
 
     def within(value: Word) -> Truth:
-        return all_of(value >= domain.lo, True if open_above else value <= domain.hi)
+        in_time = True if open_above else value <= domain.hi
+        return all_of(value >= domain.lo, in_time, True if number is None else value < number)
 
     if not isinstance(domain, Endless):
         return graph.lift(within(word))
@@ -48,19 +36,30 @@ def _at_every_place(graph: Graph, places: int, claim: Callable[[], Truth]) -> Tr
     return claim() if places == 0 else every(graph, lambda _: _at_every_place(graph, places - 1, claim))
 
 
-def symbol(graph: Graph, slot: Slot) -> Any:
-    """The symbol of a leaf of the state: a term, or an endless sequence of terms."""
-    lo, hi = slot.domain.lo, slot.domain.hi
-    if isinstance(slot.domain, Flag):
-        return graph.truth_variable(slot.path)
-    if isinstance(slot.domain, Endless):
-        return Sequence.of_state(graph, slot.path, lo, hi, slot.domain.truths, slot.domain.places)
-    return variable(graph, slot.path, lo, hi, enum_of(slot.domain))
+def may_reach_number(term: Term, domain: Domain) -> bool:
+    """Whether a word after a step may not be below the number that its domain says: it is none that was."""
+    number = number_of(term.graph, below(domain))
+    kept = term.args[0] if term.op == "read" else term
+    return number is not None and term.graph.notes.below.get(kept.index) is not number and term.hi >= 0
+
+
+def symbol(graph: Graph, path: str, domain: Domain) -> Any:
+    """The symbol of a leaf of the state, or of an argument: a term, or an endless sequence of terms."""
+    if isinstance(domain, Flag):
+        return graph.truth_variable(path)
+    if isinstance(domain, Endless):
+        numbers = [number_of(graph, bound) for bound in domain.numbers]
+        found: Any = Sequence.of_state(graph, path, domain.lo, domain.hi, domain.truths, numbers)
+    else:
+        found = variable(graph, path, domain.lo, domain.hi, enum_of(domain))
+    if (number := number_of(graph, below(domain))) is not None:
+        graph.notes.below[symbol_of(found).index] = number
+    return found
 
 
 def state_symbols(graph: Graph, layout: Layout) -> tuple[tuple[Term, ...], Any]:
     """The terms that name the leaves of a state, and a state of what stands for them."""
-    symbols = [symbol(graph, slot) for slot in layout.slots]
+    symbols = [symbol(graph, slot.path, slot.domain) for slot in layout.slots]
     # A field of one value is a constant: rules that read it are traced the smaller for it.
     feed = iter([v if s.domain.bits else _only_value(s.domain) for v, s in zip(symbols, layout.slots, strict=True)])
     return tuple(map(symbol_of, symbols)), rebuild(layout.shape, lambda: next(feed))

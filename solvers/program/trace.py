@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import evolve
 
+from kraftcheck.model.language import sequences
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.collections.doubts import undoubted
 from kraftcheck.model.language.collections.names import clash, class_of, enum_of, named
@@ -35,7 +36,7 @@ from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Progr
 from kraftcheck.solvers.program.pruning import constrained, is_within
 from kraftcheck.solvers.program.recovers import MAX_RECOVERS, RecoversClaim, unknown_recovery_action
 from kraftcheck.solvers.program.starts import described_truths, given_states, initial_leaves
-from kraftcheck.solvers.program.symbols import state_symbols, word_of
+from kraftcheck.solvers.program.symbols import may_reach_number, state_symbols
 
 
 def trace(system: System, setting: Setting, free: bool = False, graph: Graph | None = None) -> Program:
@@ -58,7 +59,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     properties = _properties(system, setting, free)
     truths = Truths(Graph() if graph is None else graph, ask_twice=graph is None)
     graph = truths.graph
-    graph.notes.fewest = min((bound.lo for bound in system.bounds if setting[bound.name] == ANY), default=0)
+    graph.notes.least |= {bound.name: bound.lo for bound in system.bounds if setting[bound.name] == ANY}
     variables, state = state_symbols(graph, layout)
     grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in KINDS}
     kinds = _kinds(_actions(system, setting), free, truths, layout, variables, state, grouped)
@@ -155,7 +156,7 @@ def _trace_action(
     step = Step(state, _within_domains(layout, outcome.state), action.name, arguments, outcome.event)
     unchecked = tuple(
         i for i, (term, slot) in enumerate(zip(after, layout.slots, strict=True))
-        if term.lo < slot.domain.lo or term.hi > slot.domain.hi
+        if term.lo < slot.domain.lo or term.hi > slot.domain.hi or may_reach_number(term, slot.domain)
     )  # fmt: skip
     judged = [truths.content(p, step) for p in steps]
     claims = [truth for truth, _ in judged]
@@ -201,7 +202,9 @@ def _after(what: str, graph: Graph, layout: Layout, state: Any, line: str) -> tu
     result = []
     for (path, value), slot in zip(entries, layout.slots, strict=True):
         if isinstance(slot.domain, Endless):
-            result.append(word_of(what, path, value))
+            if not isinstance(value, sequences.Sequence):
+                raise SystemFault(f"{what} set {path} to {described(value)}, not a sequence")
+            result.append(value.anywhere())
             continue
         truth = isinstance(slot.domain, Flag)
         is_truth = value.is_truth if isinstance(value, Term) else isinstance(value, bool)

@@ -124,10 +124,12 @@ class Substitution:
         return self._generations[term.index]
 
     def within(self, word: Term) -> list[Term]:
-        """Truths that a word is in its interval, written out although that says so."""
+        """Truths that a word is in its interval, written out although that says so, and below its number."""
         graph = self.graph
+        number = graph.notes.below.get(word.args[0].index) if word.op == "read" else None
         ends = [(word, graph.constant(word.lo))]
         if word.hi < UNBOUNDED:
             ends.append((graph.constant(word.hi), word))
         outside = [graph.intern("lt", pair, 0, 0, 1, True) for pair in ends]
-        return [graph.intern("not", (truth,), 0, 0, 1, True) for truth in outside]
+        inside = [] if number is None else [graph.lift(word < number)]
+        return [*(graph.intern("not", (truth,), 0, 0, 1, True) for truth in outside), *inside]

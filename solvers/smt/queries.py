@@ -232,10 +232,11 @@ class Questions:
 
     def domains(self) -> dict[str, Any]:
         """Every field of the state is in its domain: the type of states."""
-        program = self.subject.program
+        program, numbers = self.subject.program, self.subject.program.graph.notes.numbers
+        fields = zip(program.state, program.layout.slots, strict=True)
         return {
-            f"domain: {slot.path}": self.read.within(term, slot.domain.lo, slot.domain.hi)
-            for term, slot in zip(program.state, program.layout.slots, strict=True)
+            **{f"domain: {s.path}": self.read.within(term, s.domain.lo, s.domain.hi) for term, s in fields},
+            **{f"domain: how many {bound}": self.read.within(one, one.lo, one.hi) for bound, one in numbers.items()},
         }
 
     def after(self, action: str) -> Sequence[Term]:

@@ -81,11 +81,12 @@ class Z3Reader:
 
         A bit-vector may hold more than its interval: for variables this is what bounds them.
         """
-        x = self.expression(variable)
+        x, number = self.expression(variable), variable.graph.notes.below.get(variable.index)
         if variable.is_truth or variable.op == "sequence":  # what is not asked of a sequence makes a proof no easier
             return z3.BoolVal(True, self.context)
         if is_number(variable):
-            return z3.And(x >= lo, x <= hi) if hi < UNBOUNDED else x >= lo
+            end = [x <= hi] if hi < UNBOUNDED else [] if number is None else [x < self.expression(number)]
+            return z3.And(x >= lo, *end) if end else x >= lo
         width, signed = x.size(), variable.lo < 0
         smallest, largest = (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
         if lo > largest or hi < smallest:

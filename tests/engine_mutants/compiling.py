@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.model.language import test_terms, test_terms_small
 from tests.model.language.collections import test_failures
-from tests.random_collections import test_any_places
 from tests.solvers.machine_code import test_lower
 from tests.solvers.program import test_program
 from tests.solvers.search import test_engine_edges, test_toys
@@ -26,7 +25,6 @@ COMMIT = Killer(test_toys.test_two_phase_commit_has_its_known_number_of_states, 
 DIGEST = Killer(test_program.test_the_digest_follows_every_part)
 
 
-
 def losing(position: int) -> Killer:
     """The test of a step that loses something, and then does what would undo it."""
     return Killer(test_failures.test_what_is_lost_is_not_undone_in_the_same_step, (position,))
@@ -35,11 +33,6 @@ def losing(position: int) -> Killer:
 def mixed(position: int) -> Killer:
     """The test of members of two classes that meet."""
     return Killer(test_failures.test_members_of_two_classes_never_meet, (position,))
-
-
-def outside(position: int) -> Killer:
-    """The test of a place that may be none of a map of any number."""
-    return Killer(test_any_places.test_a_place_that_may_be_no_number_is_refused, (position,))
 
 
 def interval(position: int) -> Killer:
@@ -269,14 +262,6 @@ COLLECTIONS = (
            "solvers.program.premises.doubtful:_right",
            "whole = _both(parts[0], graph.lift(graph.ite(one.args[0], *parts[1:])))",
            "whole = parts[0]", Killer(test_failures.test_what_may_be_lost_is_not_read, (0, 9))),
-    Mutant("outside-of-any", "A map of any number has a value at every place.",
-           "model.language.collections.places:_get_of_any_number", "choose(place >= 0, found, otherwise)", "found",
-           Killer(test_any_places.test_the_value_for_places_outside_counts_for_any_number, (0,))),
-    Mutant("beyond-any", "A number that was added to is a number that something has.",
-           "model.language.collections.places:_check_below", "hi >= items.graph.notes.fewest", "False", outside(1)),
-    Mutant("below-any", "A place below all numbers needs no value.",
-           "model.language.collections.places:_get_of_any_number", "lo < 0 and otherwise is _REFUSED", "False",
-           outside(0)),
 )  # fmt: skip
 
 COMPILING = (*TERMS, *TRACING, *LOWERING)

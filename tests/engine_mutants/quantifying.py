@@ -1,10 +1,12 @@
-"""Mutants of what Z3 is told with quantifiers, and of what counts as a broken proof."""
+"""Mutants of what any number means, of what Z3 is told with quantifiers, and of what counts as a broken proof."""
 
 from __future__ import annotations
 
+from kraftcheck.solvers.program.arguments import SystemFault
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.properties import test_broken_for_any, test_broken_proofs
-from tests.solvers.smt import test_worker
+from tests.random_collections import test_any_places
+from tests.solvers.smt import test_any_systems, test_worker
 from tests.solvers.smt.reading import test_quantified
 from tests.solvers.smt.reading.goals import test_consequences, test_goals, test_outcomes, test_premise_parts
 
@@ -23,6 +25,40 @@ def places(limit: int, held: int) -> Killer:
     """The test of first and last places of concrete words."""
     return Killer(test_quantified.test_first_and_last_places_are_those_of_concrete_words, (limit, held))
 
+
+def of_domains(position: int) -> Killer:
+    """The test of what the domains alone make true."""
+    return Killer(test_any_places.test_domains_of_any_number_end_at_it, (position,))
+
+
+def outside(position: int) -> Killer:
+    """The test of a place that may be none of a map of any number."""
+    return Killer(test_any_places.test_a_place_that_may_be_no_number_is_refused, (position,))
+
+
+ANY_NUMBER = (
+    Mutant("outside-of-any", "A map of any number has a value at every place.",
+           "model.language.collections.places:_get_of_any_number",
+           "choose(all_of(place >= 0, is_one_of(place, items.number)), found, otherwise)", "found",
+           Killer(test_any_places.test_the_value_for_places_outside_counts_for_any_number, (7,))),
+    Mutant("beyond-any", "A number that was added to is a number that something has.",
+           "model.language.collections.places:_is_a_number", "return False", "return True", outside(1)),
+    Mutant("every-number-has-a-value", "A map of any number has a value for every number.",
+           "model.language.anynumber.members:keys", "is_one_of(at, values.number)", "True",
+           Killer(test_any_systems.test_any_number_has_a_last_one)),
+    Mutant("members-of-no-number", "A member of a set of any number may be none of them.",
+           "model.language.anynumber.brokers:_Members.has", "is_one_of(broker, self.members.number)", "True",
+           of_domains(1)),
+    Mutant("words-of-no-number", "A word below any number may be none of them.",
+           "solvers.program.symbols:symbol", "graph.notes.below[symbol_of(found).index] = number", "pass",
+           of_domains(0)),
+    Mutant("words-reach-the-number", "That a word stays below any number is not shown.",
+           "solvers.program.symbols:may_reach_number", "number is not None and", "False and",
+           Killer(test_any_places.test_a_word_below_any_number_stays_there)),
+    Mutant("below-any", "A place below all numbers needs no value.",
+           "model.language.collections.places:_get_of_any_number", "lo >= 0 and _is_a_number", "_is_a_number",
+           outside(0), dies=(SystemFault,)),
+)  # fmt: skip
 
 QUANTIFIERS = (
     Mutant("second-owner-left-out", "Of the brokers that keep parts of a set, only the first gives its size.",

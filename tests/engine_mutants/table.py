@@ -15,7 +15,7 @@ from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.orders import INDEPENDENCE, PROVEN_SYMMETRY, SELECTION
 from tests.engine_mutants.premises import PREMISES
 from tests.engine_mutants.proving import FEW_PARTICIPANTS, INDUCTION, READING, UNROLLING
-from tests.engine_mutants.quantifying import BREAKING, CUTTING, FOLLOWING, OUTCOMES, QUANTIFIERS
+from tests.engine_mutants.quantifying import ANY_NUMBER, BREAKING, CUTTING, FOLLOWING, OUTCOMES, QUANTIFIERS
 from tests.engine_mutants.runs import RUNS_OF_LEVELS
 from tests.engine_mutants.stores import STORES
 from tests.engine_mutants.strangers import STRANGERS
@@ -27,6 +27,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Terms and their folding": TERMS,
     "Tracing a system": TRACING,
     "What collections lose": COLLECTIONS,
+    "Any number": ANY_NUMBER,
     "Premises of claims": PREMISES,
     "Machine code of rules": LOWERING,
     "The visited set": VISITED,

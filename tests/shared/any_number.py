@@ -235,6 +235,51 @@ def ewd_840(blackens: bool = True) -> kc.System:
     )  # fmt: skip
 
 
+@frozen
+class Votes:
+    """Who has voted, and who is next."""
+
+    voted: Any
+    next: kc.Word
+
+
+def _turns() -> kc.System:
+    """Clients that vote in turn; the last one does once three others have."""
+    def initial(setting: kc.Setting) -> list[Any]:
+        count = setting["clients"]
+        none = kc.all_where(lambda s: {"the first is next": s.next == 0, "nobody has voted": kc.each(
+            kc.keys(s.voted), lambda client: kc.get(s.voted, client) == 0)})  # fmt: skip
+        return [none] if count == kc.ANY else [Votes((0,) * count, 0)]
+
+    def votes(s: Votes) -> Any:
+        return kc.put(s.voted, s.next, 1)
+
+    return kc.System(
+        name="turns",
+        summary="Clients that vote in turn.",
+        bounds=[kc.Bound("clients", 2, 6, "number of clients", takes_any=True)],
+        scopes={"default": {"clients": 2}},
+        layout=lambda setting: Votes(
+            kc.map_below(setting["clients"], kc.ints(0, 1)), kc.word_below(setting["clients"])),
+        initial=initial,
+        actions=lambda setting: [
+            kc.Action("vote", lambda s, other: Votes(votes(s), other), lambda s, other: other == s.next + 1,
+                      {"other": kc.numbers_below(setting["clients"])}),
+            kc.Action("close", lambda s: evolve(s, voted=votes(s)), lambda s: {
+                "is the last": kc.negate(kc.some(kc.keys(s.voted), lambda client: client == s.next + 1)),
+                "three have voted": s.next >= 3}),
+        ],
+        quiescent=lambda s: True,
+        properties=[
+            kc.always("somebody-waits", "who is next has not voted", lambda s: kc.some(
+                kc.keys(s.voted), lambda client: kc.all_of(client == s.next, kc.get(s.voted, client) == 0))),
+            kc.always("in-turn", "nobody behind has voted", lambda s: kc.each(
+                kc.keys(s.voted), lambda client: kc.any_of(client <= s.next, kc.get(s.voted, client) == 0))),
+        ],
+    )  # fmt: skip
+
+
+TURNS = _turns()
 LEASE, TWO_PHASE, EWD_840 = lease(), two_phase(), ewd_840()
 FORGETS, HASTY, WHITE = lease(forgets=True), two_phase(enough=1), ewd_840(blackens=False)
 UNSUPPORTED = evolve(TWO_PHASE, lemmas=lambda s: [one for one in TWO_PHASE.lemmas(s) if one.id != "heard-is-promised"])

@@ -27,6 +27,11 @@ def where(graph: Graph, claim: Places) -> AnySet:
     return AnySet(Sequence(graph, claim))
 
 
+def is_one_of(place: Word, number: Term | None) -> Truth:
+    """Whether a place that is not negative is one of so many; of None every place is."""
+    return True if number is None else place < number
+
+
 @frozen
 class _Members:
     """A finite collection of brokers of any number.
@@ -47,7 +52,7 @@ class _Members:
         """See `Brokers.has`."""
         if not isinstance(broker, Term) and broker < 0:
             return False
-        return all_of(broker >= 0, self.members.at(broker))
+        return all_of(broker >= 0, is_one_of(broker, self.members.number), self.members.at(broker))
 
     def is_empty(self) -> Truth:
         """See `Brokers.is_empty`."""
@@ -211,7 +216,7 @@ class PerBroker:
         def with_one(leaf: Word, sequence: Sequence) -> Sequence:
             if leaf is sequence.at(broker):
                 return sequence
-            return Sequence(sequence.graph, lambda at: choose(broker == at, leaf, sequence.at(at)))
+            return Sequence(sequence.graph, lambda at: choose(broker == at, leaf, sequence.at(at)), sequence.number)
 
         changed = iter([with_one(leaf, sequence) for leaf, sequence in zip(new, old, strict=True)])
         return PerBroker(rebuild(self.item, lambda: next(changed)))
@@ -226,8 +231,8 @@ class PerBroker:
                 after[key] = [leaf for _, leaf in leaves(rule(at, self.at(at)))]
             return after[key]
 
-        def nth(number: int) -> Sequence:
-            return Sequence(self.graph, lambda at: leaves_at(at)[number])
+        def nth(position: int) -> Sequence:
+            return Sequence(self.graph, lambda at: leaves_at(at)[position], self.number)
 
         numbers = itertools.count()
         return PerBroker(rebuild(self.item, lambda: nth(next(numbers))))
@@ -235,8 +240,16 @@ class PerBroker:
     @property
     def graph(self) -> Graph:
         """Where its words are terms."""
+        return self._first_leaf().graph
+
+    @property
+    def number(self) -> Term | None:
+        """How many records there are; None where every number has one."""
+        return self._first_leaf().number
+
+    def _first_leaf(self) -> Sequence:
         sequence: Sequence = next(iter(leaves(self.item)))[1]
-        return sequence.graph
+        return sequence
 
 
 Claim = Callable[[Word], Truth]

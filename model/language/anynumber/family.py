@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
-from kraftcheck.model.language.layout import LayoutError, counter
+from kraftcheck.model.language.layout import Counter, LayoutError
 from kraftcheck.model.language.terms import Truth
 
 
@@ -49,6 +49,6 @@ def unlisted() -> NoReturn:
     raise LayoutError("arguments without bound cannot be listed; only `kraftcheck prove` takes them")
 
 
-def numbers(least: int = 0) -> Family:
-    """Every number from a least one on, as values of an argument."""
-    return Family(counter(least), lambda _: True, unlisted)
+def numbers(least: int = 0, below: str | None = None) -> Family:
+    """Every number from a least one on, as values of an argument; `below` as in `Counter`."""
+    return Family(Counter(least, below=below), lambda _: True, unlisted)

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from kraftcheck.model.language.anynumber.brokers import Claim, PerBroker, where
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.layout import Domain, Endless, Flag, cap_of, leaves, rebuild
+from kraftcheck.model.language.layout import Domain, Endless, Flag, below, cap_of, leaves, rebuild
 from kraftcheck.model.language.sequences import every, least_by, some
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, pick, same_truth
@@ -112,16 +112,17 @@ def rewritten_records(records: BrokerMap, rule: Callable[[Word, Any], Any]) -> A
     return tuple(rule(broker, record) for broker, record in enumerate(records))
 
 
-def for_any_number(shape: Any) -> Any:
-    """The domain of a record for each of any number of brokers, of the domain of one."""
-    domains = iter([_by_broker(domain) for _, domain in leaves(shape)])
+def for_any_number(shape: Any, number: str | None = None) -> Any:
+    """The domain of a record for each of any number of brokers, of the domain of one; `number` as in `Endless`."""
+    domains = iter([_by_broker(domain, number) for _, domain in leaves(shape)])
     return PerBroker(rebuild(shape, lambda: next(domains)))
 
 
-def _by_broker(domain: Domain) -> Endless:
+def _by_broker(domain: Domain, number: str | None) -> Endless:
     if isinstance(domain, Endless):
-        return evolve(domain, places=domain.places + 1)
-    return Endless(domain.lo, domain.hi, truths=isinstance(domain, Flag), cap=cap_of(domain))
+        return evolve(domain, places=domain.places + 1, numbers=(number, *domain.numbers))
+    return Endless(domain.lo, domain.hi, isinstance(domain, Flag), numbers=(number,), below=below(domain),
+                   cap=cap_of(domain))  # fmt: skip
 
 
 def same_leaves(a: Any, b: Any) -> Truth:

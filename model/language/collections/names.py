@@ -15,12 +15,16 @@ class Notes:
     Attributes:
         enums: for words whose values are members of an Enum, by index, that class.
         doubts: for words of collections that may have lost something, by index, whether they have not, and the line.
-        fewest: how many there are at least of what a bound leaves any number of.
+        least: how many there are at least of what each bound leaves any number of.
+        numbers: how many there are, by the bound; empty for what no bound is named for.
+        below: for words of the state and of arguments, by index, the number that they are below.
     """
 
     enums: dict[int, type] = field(factory=dict)
     doubts: dict[int, tuple[Any, str]] = field(factory=dict)
-    fewest: int = 0
+    least: dict[str, int] = field(factory=dict)
+    numbers: dict[str, Any] = field(factory=dict)
+    below: dict[int, Any] = field(factory=dict)
 
 
 def _of_one_enum(compare: Callable[[int, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kraftcheck.model.language.anynumber.brokers import PerBroker
+from kraftcheck.model.language.anynumber.brokers import PerBroker, is_one_of
 from kraftcheck.model.language.bound import spelled
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.terms import Term, Word
-from kraftcheck.model.language.words import choose, pick
+from kraftcheck.model.language.words import all_of, choose, pick
 
 _REFUSED = object()
 _MEND = "give it the value for places outside: otherwise="
@@ -20,12 +20,12 @@ def get(items: Sequence[Any] | PerBroker, *places: Word, otherwise: Any = _REFUS
 
     Args:
         items: a tuple of values of one shape, or a map of any number.
-        places: a place for each level, from 0 on. In a map of any number it is one of the numbers that have a value.
+        places: a place for each level, from 0 on.
         otherwise: the value where a place is outside; without it, no place may be outside.
 
     Raises:
         IndexError: when a place may be outside, and `otherwise` is not given.
-        UntraceableRule: when it may be, of a map of any number, at or beyond that number.
+        UntraceableRule: when it may be, of a map of any number, and `otherwise` is not given.
 
     >>> get(((7, 8), (9, 6)), 1, 0), get((7, 8), 2, otherwise=0)
     (9, 0)
@@ -54,7 +54,6 @@ def put(items: Any, place: Word | tuple[Word, ...], value: Any) -> Any:
     """
     first, *inner = place if isinstance(place, tuple) else (place,)
     if isinstance(items, PerBroker):
-        _check_below(items, first, "put")
         return items.put(first, put(items.at(first), tuple(inner), value) if inner else value)
     return tuple(
         choose(first == number, put(item, tuple(inner), value) if inner else value, item)
@@ -63,43 +62,37 @@ def put(items: Any, place: Word | tuple[Word, ...], value: Any) -> Any:
 
 
 def _get_of_any_number(items: PerBroker, place: Word, inner: Sequence[Word], otherwise: Any) -> Any:
-    """The item of a map of any number: `otherwise` at negative places, which are those that may be outside."""
-    _check_below(items, place, "get")
+    """The item of a map of any number: `otherwise` at places that are none of its numbers."""
     lo, hi = _ends(place)
-    if lo < 0 and otherwise is _REFUSED:
-        raise items.graph.refusal(f"get() at the place {spelled(lo)}..{spelled(hi)} of a map of any number; {_MEND}")
+    if otherwise is _REFUSED and not (lo >= 0 and _is_a_number(place, items)):
+        raise items.graph.refusal(
+            f"get() at the place {spelled(lo)}..{spelled(hi)} of a map of any number, which may have fewer; {_MEND}"
+        )
     if hi < 0:
         return otherwise
     item = items.at(place)
     found = get(item, *inner, otherwise=otherwise) if inner else item
-    return found if lo >= 0 else choose(place >= 0, found, otherwise)
+    if otherwise is _REFUSED:
+        return found
+    return choose(all_of(place >= 0, is_one_of(place, items.number)), found, otherwise)
 
 
-def _check_below(items: PerBroker, place: Word, word: str) -> None:
-    """Refuse a place that may be at or beyond the number there is, whatever that is: with few it is outside."""
-    if not isinstance(place, Term) or not is_below_any_number(place):
-        lo, hi = _ends(place)
-        if hi >= items.graph.notes.fewest:
-            raise items.graph.refusal(
-                f"{word}() at the place {spelled(lo)}..{spelled(hi)} of a map of any number, which may have fewer; "
-                "use a place that is one of its numbers: an argument, a field, a member of a set"
-            )
-
-
-def is_below_any_number(place: Term) -> bool:
-    """Whether a word is a number that something has, whatever number there is: nothing was added to one.
+def _is_a_number(place: Any, items: PerBroker) -> bool:
+    """Whether a place that is not negative is one of a map's numbers, whatever number there is.
 
     An argument, a field, a value, a bound place and a first member are, and what is not larger than one of these.
     """
-    match place.op:
+    if items.number is None or _ends(place)[1] < items.number.lo:
+        return True
+    match getattr(place, "op", "const"):
         case "var" | "bound" | "read" | "least_by":
-            return place.hi >= UNBOUNDED
+            return bool(place.hi >= UNBOUNDED)
         case "ite":
-            return all(one.hi < place.graph.notes.fewest or is_below_any_number(one) for one in place.args[1:])
+            return all(_is_a_number(one, items) for one in place.args[1:])
         case "narrow":
-            return is_below_any_number(place.args[0])
+            return _is_a_number(place.args[0], items)
         case "sub":
-            return place.args[1].lo >= 0 and is_below_any_number(place.args[0])
+            return bool(place.args[1].lo >= 0) and _is_a_number(place.args[0], items)
     return False
 
 

@@ -66,7 +66,7 @@ class World:
         """A sequence of sequences of truths."""
         name = f"sequence {len(self.words)}"
         self.words[name] = rows
-        return Sequence.of_state(self.graph, name, 0, 1, truths=True, places=2)
+        return Sequence.of_state(self.graph, name, 0, 1, truths=True, numbers=(None, None))
 
     def members(self, ids: set[int] | list[int]) -> Sequence:
         """True for each id."""

@@ -34,7 +34,7 @@ def on_ints(checked: Expression, state: Cluster) -> bool | None:
 def on_terms(checked: Expression, states: list[Cluster]) -> list[bool]:
     """Whether the expression is true of each state, once it is traced into terms."""
     graph = Graph()
-    variables = [symbol(graph, slot) for slot in PACKING.slots]
+    variables = [symbol(graph, slot.path, slot.domain) for slot in PACKING.slots]
     feed = iter(variables)
     root = graph.lift(checked.truth(rebuild(LAYOUT, lambda: next(feed))))
     answers = []

@@ -22,7 +22,7 @@ from kraftcheck.solvers.smt.queries import PROVEN, Effort, Questions
 from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import theory
 from tests.shared import any_number
-from tests.shared.any_number import EWD_840, LEASE, TWO_PHASE, lease, two_phase
+from tests.shared.any_number import EWD_840, LEASE, TURNS, TWO_PHASE, lease, two_phase
 from tests.shared.commands import kraftcheck
 from tests.shared.interpretation import Places
 
@@ -74,6 +74,19 @@ def test_a_defect_is_refuted_and_not_proven(name: str, claim: str) -> None:
     result = kc.prove(getattr(any_number, name), **{bound_of(getattr(any_number, name)): "any"})
     assert claim in result.refuted
     assert result.trace(claim).steps
+
+
+def test_any_number_has_a_last_one() -> None:
+    """A claim that the last of many breaks is not proven, though two and three do not break it; a run shows four."""
+    for number in (2, 3):
+        kc.explore(TURNS, clients=number, cache=False, threads=1).assert_holds()
+    assert kc.explore(TURNS, clients=4, cache=False, threads=1).refuted == ("somebody-waits",)
+    of = theory(TURNS, TURNS.setting(None, {"clients": ANY}, proof=True))
+    proof = prove(lambda: of, effort=Effort(timeout=30), clock=time.monotonic)
+    assert [proof.proven(claim) for claim in ("somebody-waits", "in-turn")] == [False, True]
+    result = kc.prove(TURNS, clients="any")
+    assert result.refuted == ("somebody-waits",)
+    assert len(result.trace("somebody-waits").steps[-1].state.voted) == 4
 
 
 def test_an_open_claim_is_looked_up_with_one_more() -> None:

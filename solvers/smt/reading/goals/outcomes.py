@@ -69,7 +69,7 @@ class AnyOutcome:
     def _symbol(self, graph: Graph, action: str, slot: Slot) -> Any:
         key = (action, slot.path)
         if key not in self._symbols:
-            self._symbols[key] = symbol(graph, evolve(slot, path=f"{slot.path} after {action}"))
+            self._symbols[key] = symbol(graph, f"{slot.path} after {action}", slot.domain)
         return self._symbols[key]
 
 

@@ -46,7 +46,9 @@ class QuantifiedReader(Z3Reader):
         places = [z3.Int(f"place {number}", self.context) for number in range(symbol.args[0].value)]
         word = self._substitution.named_word(f"word of {symbol.lo}..{symbol.hi}", symbol.lo, symbol.hi)
         self.bind(word, self.expression(symbol)(*places))
-        return [z3.ForAll(places, self.within(word, symbol.lo, symbol.hi))]
+        number = symbol.graph.notes.below.get(symbol.index)
+        reached = [] if number is None else [self.expression(word) < self.expression(number)]
+        return [z3.ForAll(places, z3.And(self.within(word, symbol.lo, symbol.hi), *reached))]
 
     def _read(self, node: Term) -> Any:
         read = super()._read(node)

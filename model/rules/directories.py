@@ -94,6 +94,9 @@ class DirectoryRules:
     metadata_failure_survived: bool = choice(
         "directories", "KIP-858", "a broker goes on after the directory of its metadata log has failed"
     )
+    clean_with_any_directory: bool = choice(
+        "directories", "KIP-966", "a broker counts as stopped cleanly although a directory is missing or was not closed"
+    )
     failure_reported_once: bool = choice(
         "directories", "catalogue 46", "a failed directory is reported in one heartbeat, which may be lost"
     )

@@ -113,6 +113,8 @@ DIRECTORY_BUGS: tuple[Bug, ...] = (
     Bug("seeded", "unknown-directory-stays-empty", "directories", "tiny",
         {"replica-can-be-served": 6},
         {"moves": 0, "disk-changes": 1}),
+    Bug("seeded", "clean-with-any-directory", "directories", "restarts",
+        {"partial-return-is-unclean": 6}),
     Bug("seeded", "metadata-failure-survived", "directories", "metadata",
         {"runs-with-its-metadata": 1}),
     Bug("seeded", "offline-directory-stops-new-logs", "directories", "tiny",

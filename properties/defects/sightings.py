@@ -38,6 +38,8 @@ BESIDE: tuple[Bug, ...] = (
     _seen("elr-downgrade+switched-off-elr-is-neglected", "elections", "small",
           {"last-known-while-leaderless": 6, "elr-leavers-have-a-reason": 5, "clean-candidate-kept": 5}),
     _seen("every-restart-is-unclean", "elections", "small", {"clean-candidate-kept": 3, "leader-returns": 3}),
+    _seen("every-restart-is-unclean", "directories", "restarts",
+          {"clean-return-stays-eligible": 5, "loss-is-paid-for": 9}),
     _seen("fenced-leader-acceptable", "elections", "small", {"unclean-leader-returns": 3}),
     _seen("fenced-may-join-isr", "elections", "small", {"isr-active-while-led": 2}),
     _seen("isr-may-empty-without-elr", "elections", "small", {"isr-kept-without-elr": 2}),

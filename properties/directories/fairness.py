@@ -12,7 +12,7 @@ from kraftcheck.model.systems.directories.system import DIRECTORIES, actions
 from kraftcheck.properties.directories import healing
 from kraftcheck.properties.kinds import fair_system, leads_to, strong_fairness, weak_fairness
 
-WORK = ("apply_metadata", "start", "send", "copy", "request_promotion", "promote", "register_again")
+WORK = ("apply_metadata", "start", "stop", "send", "copy", "request_promotion", "promote", "register_again")
 """What a broker finally does when it stays able to; of these, a setting has those that it needs."""
 
 

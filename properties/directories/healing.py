@@ -62,8 +62,13 @@ def properties(setting: Setting) -> list[Property]:
                  lambda s: s.controller.leader >= 0, "invariant 41; KIP-858",
                  ("unknown-directory-hides-log", "registration-without-directories"),
                  rules=("catchup.readable-log-is-opened", "registration.again-once-directories-are-known"),
-                 when=lambda s: has_a_candidate(s, setting), by={**tells, **RETURNS}))  # fmt: skip
+                 when=lambda s: has_a_candidate(s, setting), by={**tells, **_returns(setting)}))  # fmt: skip
     return claims
+
+
+def _returns(setting: Setting) -> Way:
+    """Brokers come back, also those that began to shut down."""
+    return {**RETURNS, **({"stop": {}} if setting["clean-stops"] else {})}
 
 
 def _of_failures(setting: Setting, tells: Way) -> list[Property]:

@@ -162,6 +162,16 @@ DIRECTORIES_EXPECTED: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "untold-failure-stops-broker": "refuted 2",
         "decided-on-latest": "refuted 5",
     },
+    ("directories", "restarts", "fixed"): {},
+    ("directories", "restarts", "kip"): {
+        "leader-directory-online": "refuted 5",
+        "failure-leads-away": "refuted 7",
+        "isr-directory-online": "refuted 5",
+        "no-copy-is-filled-over": "refuted 5",
+        "failure-can-lead-away": "refuted 6",
+        "untold-failure-stops-broker": "refuted 6",
+        "readable-log-leads": "refuted 4",
+    },
     ("directories", "upgrade", "kafka-4.0"): {
         "leader-active": "refuted 2",
         "leader-directory-online": "refuted 5",

@@ -129,6 +129,7 @@ LARGER: Rows = {
     ("healing-elections", "small", "kafka-4.4.0"): {"leader-is-elected": "refuted 7"},
     ("fair-directories", "small", "fixed"): {},
     ("fair-directories", "metadata", "fixed"): {},
+    ("fair-directories", "restarts", "fixed"): {},
     ("fair-replication", "small", "kafka-4.0"): {"acknowledged-is-everywhere": "refuted 25"},
     ("fair-replication", "small", "fixed"): {},
     ("fair-replication", "small", "kip"): {},

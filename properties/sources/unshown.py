@@ -13,8 +13,6 @@ UNSHOWN: frozenset[tuple[str, str, str]] = frozenset(
         ("election.designated.unclean-unless-eligible", "elections", "recovering-after-unclean-election"),
         ("election.last-known.isr-and-elr-empty", "elections", "unclean-only-when-allowed"),
         ("election.outsider-lookup-resigns", "elections", "controller-stays"),
-        ("election.unclean.only-where-allowed", "directories", "loss-is-paid-for"),
-        ("election.unclean.only-where-allowed", "directories", "unclean-only-when-allowed"),
         ("election.unclean.only-where-allowed", "kraft", "candidates-complete"),
         ("election.unclean.only-where-allowed", "kraft", "leader-complete"),
         ("election.unclean.only-where-allowed", "kraft", "loss-is-paid-for"),

@@ -49,6 +49,19 @@ class Control:
         spent = state.spend("fences", word(state.host(broker).up))
         return decided(spent, self.do.fence(state.controller, broker), self.rules.directories)
 
+    def may_shut_down(self, state: Placement, broker: Word) -> Conjuncts:
+        """A running broker asks for a controlled shutdown."""
+        return {
+            **guards.running(state.controller, broker),
+            "broker runs": state.host(broker).up,
+            "a clean stop is left": state.left.clean_stops > 0,
+        }
+
+    def shut_down(self, state: Placement, broker: Word) -> Outcome:
+        """A heartbeat asks for it, and the broker leaves the ISR."""
+        told = self.do.controlled_shutdown(state.controller, broker)
+        return decided(state.spend("clean_stops"), told, self.rules.directories)
+
     def may_unfence(self, state: Placement, broker: Word) -> Conjuncts:
         """A heartbeat of a fenced broker that is caught up, and, in the KIP, settled.
 

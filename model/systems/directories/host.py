@@ -66,6 +66,7 @@ class Host:
         late_stale: that copy is of an earlier incarnation.
         failed: slots that failed since the process started, as it noticed.
         told: those a heartbeat has acknowledged.
+        clean: those in which the last process left the mark of a clean stop.
     """
 
     up: Truth
@@ -90,6 +91,7 @@ class Host:
     late_stale: Truth
     failed: Slots
     told: Slots
+    clean: Slots
 
     def current(self) -> Word:
         """The slot of the readable log, or NOTHING; the lowest where there are several."""

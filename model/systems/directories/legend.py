@@ -17,6 +17,8 @@ DIRECTORY_ARROWS: Mapping[str, tuple[Arrow, ...]] = {
     "log_dir_timeout": event(BROKER),
     "fail_directory": event(BROKER),
     "crash": event(BROKER),
+    "shut_down": CONTROLLER_ARROWS["controlled_shutdown"],
+    "stop": event(BROKER),
     "send": event(BROKER),
     "lose": event(BROKER),
     "copy": event(BROKER),

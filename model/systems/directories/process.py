@@ -7,11 +7,11 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Conjuncts, Outcome
-from kraftcheck.model.language.terms import Word
+from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, word
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.catchup import Assigned, decide, left, swapped, taken
-from kraftcheck.model.systems.directories.host import METADATA, NOTHING, OFFLINE, failing
+from kraftcheck.model.systems.directories.host import METADATA, NOTHING, OFFLINE, Host, Slots, failing
 from kraftcheck.model.systems.directories.state import Placement, decided
 from kraftcheck.model.systems.elections.triggers import Triggers
 
@@ -44,6 +44,28 @@ class Process:
     def crash(self, state: Placement, broker: Word) -> Placement:
         """The process dies; what is on its disks stays."""
         return state.spend("crashes").with_host(broker, state.host(broker).stopped())
+
+    def may_stop(self, state: Placement, broker: Word) -> Conjuncts:
+        """A controlled shutdown is granted once the broker leads nothing."""
+        return {
+            "broker runs": state.host(broker).up,
+            "broker is in controlled shutdown": state.controller.shutting_down.has(broker),
+            "broker leads nothing": negate(state.controller.leader == broker),
+        }
+
+    def stop(self, state: Placement, broker: Word) -> Placement:
+        """The process ends, and marks every directory that works as closed."""
+        host = state.host(broker)
+        return state.with_host(broker, evolve(host.stopped(), clean=host.disks))
+
+    @rule("restart.clean-with-every-directory", source="KIP-966; LogManager",
+          switches=("clean-with-any-directory",),
+          says="A start is clean only where each directory works and has the mark of the last clean stop.")  # fmt: skip
+    def starts_clean(self, host: Host) -> Truth:
+        """Whether the broker says that its last process stopped cleanly."""
+        marked = host.clean.keep(host.disks)
+        any_is_enough = self.rules.directories.clean_with_any_directory
+        return negate(marked.is_empty()) if any_is_enough else marked.size() == len(host.names)
 
     @rule("directory-failure.unreported-stops-broker", source="KIP-858; semantics 6.7; semantics 9",
           switches=("timeout-only-if-leading",),
@@ -90,8 +112,8 @@ class Process:
             fresh = NOTHING if self.rules.directories.reserved_ids_drawn else len(host.names) + drawn
             names.append(choose(missing, fresh, name))
             drawn = drawn if self.rules.directories.reserved_ids_drawn else drawn + word(missing)
-        begun = evolve(host, up=True, names=tuple(names), drawn=drawn)
-        told = Triggers(self.rules).new_incarnation(state.controller, broker, False, begun.ids(begun.disks))
+        begun, clean = evolve(host, up=True, names=tuple(names), drawn=drawn, clean=Slots()), self.starts_clean(host)
+        told = Triggers(self.rules).new_incarnation(state.controller, broker, clean, begun.ids(begun.disks))
         return decided(state.with_host(broker, begun), told, self.rules.directories)
 
     @rule("registration.again-once-directories-are-known",
@@ -146,6 +168,7 @@ class Process:
         fresh = evolve(
             host,
             disks=host.disks.plus(one), logs=host.logs.minus(one), whole=host.whole.minus(one),
+            clean=host.clean.minus(one),
             future=choose(gone, NOTHING, host.future), copied=all_of(host.copied, negate(gone)),
             names=tuple(choose(slot == s, NOTHING, name) for s, name in enumerate(host.names)),
         )  # fmt: skip

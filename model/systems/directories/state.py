@@ -54,6 +54,7 @@ class DirectoriesBudgets:
 
     failures: Word
     crashes: Word
+    clean_stops: Word
     fences: Word
     moves: Word
     copies: Word
@@ -64,7 +65,8 @@ class DirectoriesBudgets:
 
 
 BUDGETS = (
-    "failures", "crashes", "fences", "moves", "copies", "repairs", "disk_changes", "reassignments", "records",
+    "failures", "crashes", "clean_stops", "fences", "moves", "copies", "repairs", "disk_changes", "reassignments",
+    "records",
 )  # fmt: skip
 
 
@@ -182,7 +184,7 @@ def layout(setting: Setting) -> Placement:
         behind=truth(), moved=truth(), promotion=ints(IDLE, ACCEPTED if setting["moves"] else IDLE),
         ready=assignment, sent=assignment, answered=truth(),
         late=assignment if setting["copies"] else ints(NOTHING, NOTHING), late_stale=truth(),
-        failed=some, told=some,
+        failed=some, told=some, clean=Slots(subset_of(slots if setting["clean-stops"] else 0)),
     )  # fmt: skip
     return Placement(
         controller=elections.layout(_controller(setting)),
@@ -251,6 +253,6 @@ def _host(setting: Setting, broker: int, replica: bool, assigned: int) -> Host:
         known=(assigned if began else NEW) if replica else NOTHING, leads=bool(began) and broker == 0,
         behind=not began and replica, moved=False, promotion=IDLE,
         ready=NOTHING, sent=NOTHING, answered=False, late=NOTHING, late_stale=False,
-        failed=Slots(), told=Slots(),
+        failed=Slots(), told=Slots(), clean=Slots(),
     )  # fmt: skip
     return host.stopped() if began == MIGRATION else host

@@ -36,6 +36,7 @@ BOUNDS = (
     Bound("start", 0, 2, "0: a new partition; 1: brokers leaving ZooKeeper mode; 2: no directory on file yet"),
     Bound("failures", 0, 3, "budget: disks that fail", _MANY),
     Bound("crashes", 0, 3, "budget: processes that die", _MANY),
+    Bound("clean-stops", 0, 2, "budget: controlled shutdowns", _MANY),
     Bound("fences", 0, 3, "budget: running brokers that are fenced", _MANY),
     Bound("moves", 0, 3, "budget: moves between directories of a broker, and their cancellations", _MANY),
     Bound("copies", 0, 2, "budget: abandoned assignment requests of which a copy arrives later", _MANY),
@@ -48,7 +49,7 @@ BOUNDS = (
 
 _BASE = {
     "brokers": 1, "directories": 2, "replication": 1, "elr": 0, "metadata-slot": 0, "start": 0, "failures": 1,
-    "crashes": 1, "fences": 0, "moves": 1, "copies": 0, "repairs": 0, "disk-changes": 0,
+    "crashes": 1, "clean-stops": 0, "fences": 0, "moves": 1, "copies": 0, "repairs": 0, "disk-changes": 0,
     "reassignments": 0, "records": 1, "reassignment": 0,
 }  # fmt: skip
 
@@ -61,6 +62,7 @@ SCOPES = {
     "migration": {**_BASE, "start": MIGRATION, "crashes": 2, "repairs": 1},
     "upgrade": {**_BASE, "start": UPGRADE},
     "metadata": {**_PAIR, "metadata-slot": 1, "crashes": 0},
+    "restarts": {**_PAIR, "elr": 1, "clean-stops": 1, "crashes": 0},
 }
 
 
@@ -110,7 +112,7 @@ def _ignoring(guard: Any) -> Any:
 
 
 def _failures(setting: Setting, process: Process, control: Control, slots: Parameters) -> list[Action]:
-    """What breaks, as far as there is budget for it."""
+    """What ends processes and breaks disks, as far as there is budget for it."""
     each, listed = {"broker": slots["broker"]}, []
     if setting["failures"]:
         listed.append(Action("fail_directory", process.fail, process.may_fail, slots, "handleLogDirFailure"))
@@ -120,6 +122,11 @@ def _failures(setting: Setting, process: Process, control: Control, slots: Param
             listed.append(Action("lose_report", control.lose_report, control.may_report, each, "catalogue 46"))
     if setting["crashes"]:
         listed.append(Action("crash", process.crash, process.may_crash, each, "power failure"))
+    if setting["clean-stops"]:
+        listed += [
+            Action("shut_down", control.shut_down, control.may_shut_down, each, "handleBrokerInControlledShutdown"),
+            Action("stop", process.stop, process.may_stop, each, "LogManager.shutdown"),
+        ]
     return listed
 
 

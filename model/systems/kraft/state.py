@@ -141,5 +141,5 @@ def _host(setting: Setting, replica: bool, leads: bool, everything: Slots) -> Ho
         up=True, seen=True, disks=everything, names=tuple(range(setting["directories"])), drawn=0, logs=log, whole=log,
         future=NOTHING, copied=False, replica=SERVING if replica else ABSENT, known=FIRST_LOCAL if replica else NOTHING,
         leads=leads, behind=False, moved=False, promotion=IDLE, ready=NOTHING, sent=NOTHING, answered=False,
-        late=NOTHING, late_stale=False, failed=Slots(), told=Slots(),
+        late=NOTHING, late_stale=False, failed=Slots(), told=Slots(), clean=Slots(),
     )  # fmt: skip

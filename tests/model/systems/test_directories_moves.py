@@ -161,6 +161,39 @@ def test_the_directory_of_the_metadata_log_halts_the_broker() -> None:
     assert survived.do("fail_directory", broker=0, slot=0).host().up
 
 
+@pytest.mark.parametrize(("failed", "rules", "eligible"), [
+    (None, "fixed", True), (0, "fixed", False), (1, "fixed", False),
+    (0, "fixed+clean-with-any-directory", True), (None, "fixed+every-restart-is-unclean", False),
+])  # fmt: skip
+def test_a_start_is_clean_with_every_directory(failed: int | None, rules: str, eligible: bool) -> None:
+    """After a controlled shutdown the broker stays in the ELR if all that it closed works; a mark counts once."""
+    c = Cluster(rules, clean_stops=2, elr=1, repairs=1).settle().do("shut_down", broker=0)
+    assert list(c.state.controller.elr) == [0]
+    assert c.refusals("shut_down", broker=0) == ["broker is not shutting down"]
+    if failed is not None:
+        c.do("stop", broker=0).do("fail_directory", broker=0, slot=failed).do("start", broker=0)
+    else:
+        c.do("stop", broker=0).do("start", broker=0)
+    assert (list(c.state.controller.elr) == [0], c.host().clean) == (eligible, slots())
+
+
+def test_a_directory_that_had_failed_is_not_closed() -> None:
+    """Its repair after the stop does not make the start clean, and neither does another disk."""
+    c = Cluster(clean_stops=1, elr=1).settle().do("fail_directory", broker=0, slot=1).do("shut_down", broker=0)
+    c.do("stop", broker=0).do("repair", broker=0, slot=1)
+    assert (c.host().clean, c.host().disks) == (slots(0), slots(0, 1))
+    assert list(c.do("start", broker=0).state.controller.elr) == []
+    c = Cluster(clean_stops=1, elr=1).settle().do("shut_down", broker=0).do("stop", broker=0)
+    assert c.do("replace_disk", broker=0, slot=1).host().clean == slots(0)
+
+
+def test_a_shutdown_waits_for_another_leader() -> None:
+    """The process ends in order only where a shutdown has begun, and never while it leads."""
+    c = Cluster(clean_stops=1, elr=1).settle()
+    assert c.refusals("stop", broker=0) == ["broker is in controlled shutdown", "broker leads nothing"]
+    assert c.do("crash", broker=0).refusals("shut_down", broker=0) == ["broker runs"]
+
+
 def test_equal_ids_stop_the_broker() -> None:
     """A copied meta.properties file keeps the broker down."""
     c = Cluster().settle().do("crash", broker=0).do("copy_meta_properties", broker=0, slot=1)

@@ -58,7 +58,7 @@ def prove_symmetries(program: Program, timeout: float = 10.0) -> SymmetryProof:
         timeout: seconds that Z3 may take for one statement.
 
     Raises:
-        SymmetryError: naming the action or property that tells elements apart or is not proven in time.
+        SymmetryError: naming the actions and properties that tell elements apart or are not proven in time.
     """
     fields = () if program.reduction is None else program.reduction.fields
     _check_caps(program)
@@ -67,6 +67,8 @@ def prove_symmetries(program: Program, timeout: float = 10.0) -> SymmetryProof:
         for order in entry.symmetry.swaps():
             prover.start(entry, order)
             prover.swap(entry, order)
+        if prover.obstacles:
+            raise SymmetryError(f"{program.system.name}: {'; '.join(prover.obstacles)}")
         prover.orders(entry)
     return SymmetryProof(prover.obligations, prover.asked)
 
@@ -93,12 +95,14 @@ class _Prover:
     Attributes:
         program, timeout: as `prove_symmetries` takes them.
         obligations, asked: counted so far.
+        obstacles: for each action and property that tells elements apart what a refusal says of it, each once.
     """
 
     program: Program
     timeout: float
     obligations: int = 0
     asked: int = 0
+    obstacles: dict[str, None] = field(factory=dict)
     _made: Specialiser = field(init=False)
     _instances: list[Instance] = field(init=False)
     _reader: Z3Reader = field(factory=Z3Reader)
@@ -119,7 +123,8 @@ class _Prover:
         layout = self.program.layout
         values = {tuple(layout.values(state)) for state in initial_states(self.program.system, self.program.setting)}
         if {tuple(map(int, entry.image(row, order))) for row in values} != values:
-            raise self._refused(entry, "the set of initial states", where="")
+            name = self.program.system.name
+            raise SymmetryError(f"{name}: the set of initial states tells {entry.symmetry.name} apart")
 
     def swap(self, entry: SymmetryFields, order: tuple[int, ...]) -> None:
         """Prove that exchanging two elements changes nothing."""
@@ -130,13 +135,29 @@ class _Prover:
         self._require(all_of(*inside, *back), entry, "the layout")
         renamed = Specialiser(self.program, graph, image)
         for name, here, there in zip(*self._state_truths(renamed), strict=True):
-            self._require(here == there, entry, name)
+            self._undecided = False
+            if not self._holds(here == there):
+                self._obstacle(entry, name)
         images = list(renamed.instances())
         for kind in self.program.kinds:
             for row in range(len(kind.instances)):
-                others = (images[kind.first + other] for other in _likely(kind, row, order))
+                self._undecided = False
+                others = [images[kind.first + other] for other in _likely(kind, row, order)]
                 if not any(self._is_image(entry, order, kind.first + row, other) for other in others):
-                    raise self._refused(entry, f"action {kind.action.name}", line_of(kind.action.effect))
+                    self._of_action(entry, order, kind, row, others)
+
+    def _of_action(
+        self, entry: SymmetryFields, order: tuple[int, ...], kind: Kind, row: int, others: list[Instance]
+    ) -> None:
+        """Note why an instance has no image: claims of steps where it has one without them, or else the action."""
+        claims, number = [*self.program.steps, *self.program.happens], kind.first + row
+        for other in others:
+            told = [n for n in range(len(claims)) if not self._is_image(entry, order, number, other, (n,))]
+            if self._is_image(entry, order, number, other, ()):
+                for position in told:
+                    self._obstacle(entry, f"property {claims[position].id}")
+                return
+        self._obstacle(entry, f"action {kind.action.name}", line_of(kind.action.effect))
 
     def orders(self, entry: SymmetryFields) -> None:
         """Prove that each order of the elements renames a state as exchanges of neighbours do, one after the other."""
@@ -149,14 +170,19 @@ class _Prover:
             for swap in swaps:
                 reached.setdefault(tuple(swap[i] for i in order), entry.image(values, swap))
 
-    def _is_image(self, entry: SymmetryFields, order: tuple[int, ...], number: int, other: Instance) -> bool:
-        """Whether an instance does in the renamed state what one does in the state."""
+    def _is_image(
+        self, entry: SymmetryFields, order: tuple[int, ...], number: int, other: Instance,
+        claims: tuple[int, ...] | None = None,
+    ) -> bool:  # fmt: skip
+        """Whether an instance does in the renamed state what one does in the state, as these claims (or all) see it."""
         own, graph = self._instances[number], self._made.graph
         if any(claim.allowed[number] != claim.allowed[other.number] for claim in self.program.recovers):
             return False
         enabled = all_of(*own.guard)
         after = [graph.lift(value) for value in entry.image(list(own.after), order)]
-        same = [x == y for x, y in zip((*after, *own.steps), (*other.after, *other.steps), strict=True)]
+        told = range(len(own.steps)) if claims is None else claims
+        here, there = ([one.steps[n] for n in told] for one in (own, other))
+        same = [x == y for x, y in zip((*after, *here), (*other.after, *there), strict=True)]
         same.append(graph.lift(self._stays(own)) == self._stays(other))
         like = graph.lift(enabled) == all_of(*other.guard)
         return self._holds(all_of(like, any_of(negate(enabled), all_of(*same))))
@@ -180,16 +206,14 @@ class _Prover:
 
     def _require(self, truth: Truth, entry: SymmetryFields, name: str) -> None:
         if not self._holds(truth):
-            raise self._refused(entry, name)
+            self._obstacle(entry, name)
+            raise SymmetryError(f"{self.program.system.name}: {'; '.join(self.obstacles)}")
 
-    def _refused(
-        self, entry: SymmetryFields, name: str, line: str = "", where: str = " in a state of the layout"
-    ) -> SymmetryError:
-        system, elements = self.program.system.name, entry.symmetry.name
+    def _obstacle(self, entry: SymmetryFields, name: str, line: str = "") -> None:
+        told = f"{name} tells {entry.symmetry.name} apart in a state of the layout{line}"
         if self._undecided:
-            why = f"is not decided in {self.timeout:g} s"
-            return SymmetryError(f"{system}: whether {name} tells {elements} apart {why}{line}")
-        return SymmetryError(f"{system}: {name} tells {elements} apart{where}{line}")
+            told = f"whether {name} tells {entry.symmetry.name} apart is not decided in {self.timeout:g} s{line}"
+        self.obstacles[told], self._undecided = None, False
 
     def _holds(self, truth: Truth) -> bool:
         """Whether a truth holds in every state of the layout."""

@@ -60,6 +60,29 @@ def test_a_property_that_names_an_element_is_refused() -> None:
         by_proven_symmetry(traced(FAVOURITE))
 
 
+def _stays_at_one(t: kc.Step) -> kc.Truth:
+    return kc.any_of(t.before.holder != 1, t.after.holder == 1)
+
+
+def test_every_obstacle_is_named() -> None:
+    """Each property and action that tells elements apart is in one refusal, claims of steps by their own names."""
+    named = (
+        kc.always("first", "place 0 does not have it", lambda s: kc.negate(s.holder == 0)),
+        kc.always("fair", "somebody has it or has had it", lambda s: kc.any_of(s.holder >= 0, s.visited >= 0)),
+        kc.sometimes("last", "place 2 has it", lambda s: s.holder == 2),
+        kc.step("leaves", "place 1 does not give it away", _stays_at_one),
+    )
+    extra = [kc.Action(f"keep-{n}", lambda s: s, lambda s, n=n: s.holder == n) for n in (0, 1)]
+    system = evolve(RING, actions=lambda setting: [*RING.actions(setting), *extra], properties=lambda _: named)
+    with pytest.raises(SymmetryError) as refused:
+        prove_symmetries(reduced(traced(system)))
+    said = str(refused.value)
+    for name in ("property first", "property last", "property leaves", "action keep-0", "action keep-1"):
+        assert said.count(name) == 1, (name, said)
+    assert "fair" not in said
+    assert "action pass" not in said
+
+
 def test_what_no_reachable_state_shows_is_refused() -> None:
     """A step that tells places apart in a state that is never reached is refused: the proof is about the layout."""
     never = kc.Action("never", lambda s: s, lambda s: kc.all_of(s.holder == 1, s.visited == 0))

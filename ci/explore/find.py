@@ -16,6 +16,8 @@ from kraftcheck.solvers.expressions.added import search_for
 from kraftcheck.solvers.expressions.source import ExpressionError
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.parts import ask
+from kraftcheck.solvers.program.premises.content import is_valid
+from kraftcheck.solvers.program.premises.hidden_goals import NO_CONTENT_OF_GOALS
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Vacuous
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION
@@ -45,7 +47,9 @@ def located(result: Exploration) -> Exploration:
     (claim,) = result.program.always
     one = result.verdict(claim.id)
     verdict = one.verdict
-    if isinstance(verdict, Refuted):
+    if is_valid(result.program.graph.lift(result.program.graph.negate(result.program.always_terms[0]))):
+        verdict = Vacuous(claim.id, NO_CONTENT_OF_GOALS)
+    elif isinstance(verdict, Refuted):
         trace = evolve(verdict.trace, kind="sometimes", failing=())
         verdict = Holds("a state that satisfies it is reachable", trace)
     elif isinstance(verdict, Holds):
@@ -75,6 +79,8 @@ def last_line(result: Exploration, code: int) -> str:
     """What came of it, with the exit code."""
     (verdict,) = result.verdicts
     words = {Holds: f"found in {report.steps_text(verdict.depth or 0)}", Vacuous: "not reachable"}
+    if isinstance(verdict.verdict, Vacuous) and verdict.verdict.reason == NO_CONTENT_OF_GOALS:
+        return f"nothing is shown (exit {code})"
     return f"{words.get(type(verdict.verdict), 'incomplete')} (exit {code})"
 
 

@@ -158,7 +158,8 @@ def simulate(
     size = f"{walks.runs:,} random walks"
     judged, empty = [], checks_nothing(walks.program)
     for claim, kind in [*((one.id, one.kind) for one in traced.claims), (DEADLOCK, DEADLOCK)]:
-        trace, goal = traces.get(claim), kind in ("sometimes", "happens")
+        goal = kind in ("sometimes", "happens")
+        trace = None if goal and claim in empty else traces.get(claim)
         verdict: Verdict = Vacuous(size, f"not reached in {size}") if goal else Incomplete(f"not refuted in {size}")
         if kind in LIVENESS:
             verdict = Unknown(unknown_text(suspects.get(claim), size))

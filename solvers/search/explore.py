@@ -221,9 +221,9 @@ def conclude(
     if outside and search.cut is None:
         reason = "; ".join(filter(None, (reason, outside_text(outside))))
     bound = _bound_text(search, kernel, pruned)
-    judged = _judged(search, kernel, bound, reason)
+    judged, stepped = _judged(search, kernel, bound, reason), any(fired.values())
     return Exploration(
-        program, _verdicts(search, kernel, judged, recoverability, liveness, bound, reason), search.distinct,
+        program, _verdicts(search, kernel, judged, stepped, recoverability, liveness, bound, reason), search.distinct,
         search.generated, len(search.levels) - 1, tuple(search.levels), seconds, compile_seconds, recoverability,
         liveness, kernel.cached, fired, *never_met(kernel, counters), pruned,
         search.bytes_in_use() / max(1, search.distinct), search.cut or reason,
@@ -253,12 +253,12 @@ def _judged(
 
 
 def _verdicts(
-    search: SearchResult[Mark], kernel: Kernel, judged: Sequence[PropertyVerdict], recoverability: Recoverability,
-    liveness: Liveness, bound: str, reason: str | None,
+    search: SearchResult[Mark], kernel: Kernel, judged: Sequence[PropertyVerdict], stepped: bool,
+    recoverability: Recoverability, liveness: Liveness, bound: str, reason: str | None,
 ) -> tuple[PropertyVerdict, ...]:  # fmt: skip
     """The verdict of each property: `bound` says what holds, `reason` why nothing does that is not shown."""
     plan = kernel.plan
-    verdicts = vacuous_without_case(judged, kernel.program)
+    verdicts = vacuous_without_case(judged, kernel.program, stepped)
     verdicts += recoverability_verdicts(kernel.program, recoverability, bound, reason)
     verdicts += liveness_verdicts(kernel.program, liveness, bound, reason)
     deadlock = _verdict(search, kernel, bound, reason, plan.deadlock, None)

@@ -181,7 +181,7 @@ def judged_by_walks(chosen: Subject, walks: Walks, findings: Sequence[WalkFindin
         goal = kind in ("sometimes", "happens")
         if trace is not None:
             word, detail = f"refuted {len(trace.steps)}", f"by a trace of {len(trace.steps)} steps, not surely shortest"
-        elif goal and id_ not in missed:
+        elif goal and id_ not in missed and id_ not in empty:
             word, detail = SHOWN, size
         elif kind in LIVENESS:
             suspect = suspects.get(id_)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import evolve
 
 from kraftcheck.model.language.system import Property, Setting
-from kraftcheck.solvers.program.premises.hidden_goals import EMPTY
+from kraftcheck.solvers.program.premises.hidden_goals import EMPTY, NO_STEPS
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Unknown, Vacuous, Verdict
 
@@ -27,15 +27,19 @@ def checks_nothing(program: Program) -> dict[str, str]:
     return {id_: reason for id_, reason in strict.items() if reason in EMPTY}
 
 
-def vacuous_without_case(verdicts: Sequence[PropertyVerdict], program: Program) -> list[PropertyVerdict]:
+def vacuous_without_case(
+    verdicts: Sequence[PropertyVerdict], program: Program, stepped: bool
+) -> list[PropertyVerdict]:
     """The verdicts without those of hidden goals, where what would hold is vacuous if nothing shows a case of it.
 
     A case is the goal that a claim names (`Property.case`), or a state or step that satisfies a premise of it
-    (`Program.premises`). A claim whose goal was not judged is unknown.
+    (`Program.premises`), or any step at all, of which there is one where it has `stepped`. A claim whose goal was not
+    judged is unknown.
     """
     goals = {one.claim: one.verdict for one in verdicts if one.kind in ("sometimes", "happens")}
     cases = {claim.id: claim.case for claim in program.claims if claim.case}
     hidden = {premise.goal for premise in program.premises.values()}
+    starts = program.starts
 
     def judged(one: PropertyVerdict) -> PropertyVerdict:
         if not isinstance(one.verdict, Holds):
@@ -44,6 +48,8 @@ def vacuous_without_case(verdicts: Sequence[PropertyVerdict], program: Program) 
             verdict = _of_case(one.verdict, cases[one.claim], goals)
             if verdict is not one.verdict:
                 return evolve(one, verdict=verdict)
+        if one.kind == "step" and not stepped and one.claim not in starts:
+            return evolve(one, verdict=Vacuous("", NO_STEPS))
         premise = program.premises.get(one.claim)
         if premise is None or one.claim in program.lenient or isinstance(goals.get(premise.goal), Holds):
             return one

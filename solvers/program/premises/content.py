@@ -1,4 +1,4 @@
-"""Claims that no word of the domains can break: they hold of any rules, so they check nothing.
+"""Claims that no word of the domains can break, and goals that any word shows: they say nothing of the rules.
 
 A truth is valid where it is true of all values of its variables. Boxes of values are halved until intervals decide each
 of them (`kraftcheck.solvers.program.intervals`); one point that is false ends it. A truth that this does not decide
@@ -28,7 +28,7 @@ BOXES = 1 << 12
 
 
 def without_content(program: Program, kept: frozenset[str]) -> frozenset[str]:
-    """Ids of the `always` and `step` properties that hold of every state, or of every step, that the domains allow.
+    """Ids of the properties that hold of every state, or of every step, that the domains allow; goals of states too.
 
     A claim about steps is asked of any two states: what the rules make true of steps is a claim about the rules.
 
@@ -36,11 +36,11 @@ def without_content(program: Program, kept: frozenset[str]) -> frozenset[str]:
         program: traced, without hidden goals.
         kept: ids of claims that are not asked.
     """
-    states = zip(program.always, program.always_terms, strict=True)
+    states = zip((*program.always, *program.sometimes), (*program.always_terms, *program.sometimes_terms), strict=True)
     found = {claim.id for claim, truth in states if claim.id not in kept and is_valid(truth)}
     kinds = [kind for kind in program.kinds if kind.instances or not program.layout.packed]
     for number, claim in enumerate(program.steps):
-        if kinds and claim.id not in kept and claim.initially is None:
+        if claim.id not in kept and claim.initially is None:
             by_the_rules = all(is_valid(kind.steps[number]) for kind in kinds)
             if by_the_rules and all(_holds_of_any_step(claim, kind.action, program.layout) for kind in kinds):
                 found.add(claim.id)

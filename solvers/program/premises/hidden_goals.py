@@ -19,13 +19,15 @@ from kraftcheck.solvers.program.program import Premise, Program
 from kraftcheck.solvers.reference.terms import evaluated
 
 NO_STATE = "no reachable state satisfies its premise, so it says nothing of any"
+NO_STEPS = "no step is taken, so it says nothing of any"
 NO_STEP = "no step that happens satisfies its premise, so it says nothing of any"
 SHIPPED = ("kraftcheck.properties.", "kraftcheck.model.systems.")
 """Where the claims are written that come with kraftcheck."""
 
 NO_CONTENT = "every state that the domains allow satisfies it, so it checks nothing"
 NO_CONTENT_OF_STEPS = "every step that the domains allow satisfies it, so it checks nothing"
-EMPTY = (NO_CONTENT, NO_CONTENT_OF_STEPS)
+NO_CONTENT_OF_GOALS = "every state that the domains allow satisfies it, so it shows nothing"
+EMPTY = (NO_CONTENT, NO_CONTENT_OF_STEPS, NO_CONTENT_OF_GOALS)
 """What is said of claims that no state or step could break: no search need look for one that they speak of."""
 
 
@@ -37,6 +39,7 @@ def premises_of(program: Program, says: Sequence[Term], empty: Container[str]) -
     }  # fmt: skip
     found |= {claim.id: Premise("", NO_STEP) for claim in _of_some_steps(program).values()}
     found |= {claim.id: Premise("", NO_CONTENT) for claim in program.always if claim.id in empty}
+    found |= {claim.id: Premise("", NO_CONTENT_OF_GOALS) for claim in program.sometimes if claim.id in empty}
     return found | {claim.id: Premise("", NO_CONTENT_OF_STEPS) for claim in program.steps if claim.id in empty}
 
 

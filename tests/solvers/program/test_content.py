@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.model.language.terms import Graph
@@ -79,6 +79,52 @@ def test_a_claim_that_some_word_would_break_holds(name: str) -> None:
     found = kc.explore(dial(FULL[name]))
     assert isinstance(found.verdict("c"), kc.Holds)
     assert found.exit_code == 0
+
+
+EVERY_STATE: dict[str, kc.Property] = {
+    "true": kc.sometimes("c", "C.", lambda s: True),
+    "domain": kc.sometimes("c", "C.", lambda s: s.at <= 4),
+    "either": kc.sometimes("c", "C.", lambda s: kc.any_of(s.at < 2, s.at >= 2)),
+}
+"""Goals that any state of the dial would show."""
+
+
+@pytest.mark.parametrize("name", EVERY_STATE)
+def test_a_goal_that_any_state_shows_is_vacuous(name: str) -> None:
+    """Search and walks call it vacuous: that it is reached says nothing of the rules."""
+    for found in (kc.explore(dial(EVERY_STATE[name])), kc.simulate(dial(EVERY_STATE[name]), runs=4, steps=9)):
+        told = found.verdict("c")
+        assert isinstance(told, kc.Vacuous), found.engine
+        assert told.reason == "every state that the domains allow satisfies it, so it shows nothing"
+        assert found.exit_code == 21
+    assert kc.explore(dial(kc.sometimes("c", "C.", lambda s: s.at <= 3))).exit_code == 0
+
+
+@pytest.mark.parametrize(("text", "code"), [("at <= 4", 21), ("1 < 2", 21), ("at <= 3", 0), ("at == 4", 21)])
+def test_a_constant_expression_is_not_found(text: str, code: int) -> None:
+    """A search for what every state satisfies finds nothing out, and does not pass."""
+    ran = kraftcheck("explore", "tests.solvers.program.test_content:EMPTY_DIAL", "--quiet", "--find", text)
+    said = "every state that the domains allow satisfies it, so it shows nothing"
+    assert (ran.code, said in ran.out, "found in" in ran.out) == (code, code == 21 and text != "at == 4", code == 0)
+    words = {"at <= 3": "found in 0 steps", "at == 4": "not reachable"}.get(text, "nothing is shown")
+    assert ran.last == f"{words} (exit {code})"
+
+
+IDLE: dict[str, kc.System] = {
+    "no action": evolve(dial(FULL["step, unreached"]), actions=lambda _: [], quiescent=lambda s: True),
+    "never enabled": evolve(
+        dial(FULL["step, unreached"]), quiescent=lambda s: True,
+        actions=lambda _: [kc.Action("turn", lambda s: Dial(4, s.lit), lambda s: s.at == 3)],
+    ),
+}  # fmt: skip
+"""Dials that nobody turns."""
+
+
+@pytest.mark.parametrize("name", IDLE)
+def test_a_claim_about_steps_without_a_step_is_vacuous(name: str) -> None:
+    """Where no step is taken a claim about steps says nothing."""
+    found = kc.explore(IDLE[name])
+    assert (type(found.verdict("c")), found.exit_code) == (kc.Vacuous, 21)
 
 
 def test_a_system_without_properties_does_not_pass() -> None:

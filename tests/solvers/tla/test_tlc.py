@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.ci.systems.subject import program, subject
@@ -144,6 +144,56 @@ def test_words_beyond_32_bits_are_refused(tmp_path: Path) -> None:
     ran = kraftcheck("export", "tests.solvers.tla.test_tlc:WIDE", "--tla", tmp_path / "Wide.tla")
     assert "TLC's numbers have 32 bits" in ran.refusal()
     assert list(tmp_path.iterdir()) == []
+
+
+class Lift(kc.Enum):
+    """Where a lift goes."""
+
+    DOWN, UP, STAY = 0, 1, 2
+
+
+@frozen
+class Shaft:
+    """Which way the lift goes, on which floor it is, and which ways were asked for."""
+
+    way: Lift
+    floor: kc.Word
+    asked: kc.IntSet
+
+
+def _go(s: Shaft, way: kc.Word, far: kc.Word) -> Shaft:
+    """The lift goes that way, and the way is not asked for any more."""
+    by = kc.choose(way == Lift.UP, far, kc.choose(way == Lift.DOWN, -far, 0))
+    return evolve(s, way=way, floor=s.floor + by, asked=s.asked.minus(s.asked.just(way)))
+
+
+LIFT = kc.System(
+    name="lift",
+    summary="A lift is asked for ways, which are arguments by their names, alone and beside numbers.",
+    layout=Shaft(Lift.domain(), kc.ints(0, 4), kc.IntSet(kc.subset_of(3))),
+    initial=[Shaft(Lift.STAY, 1, kc.IntSet())],
+    actions=[
+        kc.Action("ask", lambda s, way: evolve(s, asked=s.asked.plus(s.asked.just(way))), None, {"way": list(Lift)}),
+        kc.Action("go", _go, lambda s, way, far: {
+            "asked": s.asked.has(way),
+            "within": kc.choose(way == Lift.UP, s.floor + far <= 4, kc.any_of(way == Lift.STAY, s.floor >= far)),
+        }, {"way": [Lift.UP, Lift.DOWN, Lift.STAY], "far": [1, 2]}),
+    ],
+    properties=[
+        kc.always("below-four", "the lift goes up to floor 3", lambda s: s.floor < 4),
+        kc.always("down-is-below", "a lift that went down is not on top",
+                  lambda s: kc.implies(s.way == Lift.DOWN, s.floor < 4)),
+        kc.step("turns", "a lift that goes up next goes on, or stays",
+                lambda t: kc.implies(t.before.way == Lift.UP, kc.negate(t.after.way == Lift.DOWN))),
+    ],
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_tlc_reads_members_of_an_enum(tmp_path: Path) -> None:
+    """Arguments, guards and initial values that are members of an `Enum` are numbers that TLC reads."""
+    answer = agree(program(subject("tests.solvers.tla.test_tlc:LIFT", None, {}, None)), tmp_path)
+    assert answer.violated.keys() == {"below_four"}
 
 
 class Places(kc.SetOf):

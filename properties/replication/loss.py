@@ -13,7 +13,6 @@ from kraftcheck.model.language.anynumber.maps import each_record, some_records
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
-from kraftcheck.model.systems.replication.endless import unbounded
 from kraftcheck.model.systems.replication.state import STOPPED_UNCLEAN, Broker, Replication
 from kraftcheck.properties.elections.outsiders import Change, by_permission, changed, only_when_allowed
 from kraftcheck.properties.elections.stated import needed_isr, working
@@ -87,7 +86,7 @@ def change(t: Step) -> Change:
 
 def died(s: Replication, setting: Setting) -> Word:
     """How many processes have died."""
-    stops: Word = s.deaths if unbounded(setting) else setting["unclean-stops"] - s.left.unclean_stops
+    stops: Word = s.deaths if "unclean-stops" in setting.freed else setting["unclean-stops"] - s.left.unclean_stops
     return stops
 
 

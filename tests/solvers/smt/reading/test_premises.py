@@ -144,6 +144,18 @@ def test_what_is_assumed_of_each_step_holds_in_steps_that_are_taken() -> None:
     assert {(one.action, name) for each in steps.values() for one in each for name in false_of(of, one)} == set()
 
 
+@pytest.mark.parametrize("brokers", [2, 3])
+def test_initial_states_of_few_are_initial_for_any_number(brokers: int) -> None:
+    """All that is said of the initial states of any number is true of each of few, unread history forgotten."""
+    forgets = subject("replication", "tiny", {"config-changes": 1}, "fixed").setting
+    of, few = endless(), subject("replication", "tiny", {**BOUNDS, "brokers": brokers, "replication": brokers}, "fixed")
+    states = list(few.system.initial(few.setting))
+    assert states
+    for state in states:
+        at = meaning(of, settle(state, forgets), {}, COUNT)
+        assert [name for name, term in of.program.initially.items() if not at.value(term)] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("action", ACTIONS)
 def test_what_is_assumed_of_a_step_holds_in_many(action: str) -> None:

@@ -1,0 +1,140 @@
+"""What is said of any number of brokers is said of few: their actions, initial states and steps are among it."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+from kraftcheck.ci.systems.subject import Subject, subject
+from kraftcheck.model.language.bound import ANY
+from kraftcheck.solvers.program.program import Kind
+from kraftcheck.solvers.smt.theory import Theory, theory
+from tests.solvers.smt.reading.few import meaning_of_few, other_fields
+
+BROKERS, RUNS, STEPS, TRIES, OF_EACH = 3, 30, 30, 12, 6
+"""Of the states that are explored; random runs, their length, arguments that are tried, effects of each action."""
+
+SCOPES = {"elections": "tiny", "directories": "tiny"}
+
+NEVER: Mapping[str, set[str]] = {"elections": set(), "directories": {"cancel_move"}}
+"""Actions that no run takes in these scopes."""
+
+
+@frozen
+class Taken:
+    """A step on ints: what was before, by which action with which arguments, and what is after."""
+
+    before: Any
+    action: str
+    arguments: Mapping[str, Any]
+    after: Any
+
+
+@functools.cache
+def of_any(system: str) -> Theory:
+    """The theory with any number of brokers."""
+    chosen = subject(system, SCOPES[system], {"brokers": ANY}, "fixed", proof=True)
+    return theory(chosen.system, chosen.setting)
+
+
+def of_few(system: str, brokers: int, replication: int = BROKERS) -> Subject:
+    """The same with so many, and so many replicas."""
+    return subject(system, SCOPES[system], {"brokers": brokers, "replication": replication}, "fixed")
+
+
+def run(of: Subject, dice: random.Random, often: Counter[str]) -> Iterator[Taken]:
+    """The steps of a run: of the actions that are possible, mostly those that were taken least often."""
+    state: Any = dice.choice(list(of.system.initial(of.setting)))
+    actions = of.system.actions(of.setting)
+    for _ in range(STEPS):
+        for action in sorted(actions, key=lambda one: often[one.name] * dice.random()):
+            drawn = ({name: dice.choice(v) for name, v in action.parameters.items()} for _ in range(TRIES))
+            arguments = next((one for one in drawn if action.enabled(state, one)), None)
+            if arguments is not None:
+                after = action.outcome(state, arguments).state
+                often[action.name] += 1
+                yield Taken(state, action.name, arguments, after)
+                state = after
+                break
+
+
+@functools.cache
+def steps_of_each(system: str) -> Mapping[str, list[Taken]]:
+    """The steps of random runs with three brokers, by action."""
+    of, dice, often = of_few(system, BROKERS), random.Random(7), Counter[str]()
+    by_action: dict[str, list[Taken]] = {}
+    for one in itertools.chain.from_iterable(run(of, dice, often) for _ in range(RUNS)):
+        by_action.setdefault(one.action, []).append(one)
+    return {name: dice.sample(steps, len(steps)) for name, steps in by_action.items()}
+
+
+def refused(of: Theory, step: Taken) -> list[str]:
+    """What is said of an action and its arguments that is false of a step."""
+    kind = kind_of(of, step.action)
+    before = meaning_of_few(of, step.before, kind, step.arguments, BROKERS)
+    said = {f"argument: {name}": term for name, term in kind.allowed.items()}
+    said |= {f"guard: {name}": term for name, term in kind.guard.items()}
+    return [name for name, term in said.items() if not before.value(term)]
+
+
+def otherwise(of: Theory, step: Taken) -> list[str]:
+    """The fields that the effect, as provers read it, makes other than the step has them."""
+    kind = kind_of(of, step.action)
+    before = meaning_of_few(of, step.before, kind, step.arguments, BROKERS)
+    return other_fields(of, kind, before, meaning_of_few(of, step.after, None, {}, BROKERS))
+
+
+def kind_of(of: Theory, action: str) -> Kind:
+    """An action of a theory by its name."""
+    (kind,) = (one for one in of.program.kinds if one.action.name == action)
+    return kind
+
+
+@pytest.mark.parametrize("system", SCOPES)
+def test_the_actions_of_any_number_are_those_of_few(system: str) -> None:
+    """No action is left out of a proof for any number, and each is among the steps that are looked at."""
+    names = {kind.action.name for kind in of_any(system).program.kinds}
+    few = of_few(system, BROKERS)
+    assert names == {action.name for action in few.system.actions(few.setting)}
+    assert names - {*steps_of_each(system)} == NEVER[system]
+
+
+@pytest.mark.parametrize("system", SCOPES)
+@pytest.mark.parametrize("brokers", [2, 3])
+def test_initial_states_of_few_are_initial_for_any_number(system: str, brokers: int) -> None:
+    """All that is said of the initial states of any number is true of each of few."""
+    of, settings = of_any(system), [of_few(system, brokers, factor) for factor in range(1, brokers + 1)]
+    states = [state for few in settings for state in few.system.initial(few.setting)]
+    assert len(states) >= brokers
+    for state in states:
+        at = meaning_of_few(of, state, None, {}, brokers)
+        assert [name for name, term in of.program.initially.items() if not at.value(term)] == [], state
+
+
+@pytest.mark.parametrize("system", SCOPES)
+def test_steps_of_few_are_steps_for_any_number(system: str) -> None:
+    """Guards and arguments allow each step that is taken with few brokers, and its effect is the same."""
+    of, by_action = of_any(system), steps_of_each(system).values()
+    assert {(step.action, name) for each in by_action for step in each for name in refused(of, step)} == set()
+    some = [step for each in by_action for step in each[:OF_EACH]]
+    assert len(some) > 5 * OF_EACH
+    assert {(step.action, name) for step in some for name in otherwise(of, step)} == set()
+
+
+@pytest.mark.parametrize("system", SCOPES)
+def test_what_is_assumed_of_states_holds_after_steps_of_few(system: str) -> None:
+    """Each invariant and lemma of any number is true of the states of few."""
+    of = of_any(system)
+    steps = [each[0] for each in steps_of_each(system).values()]
+    wrong = {
+        name for step in steps for name, term in of.state_truths().items()
+        if not meaning_of_few(of, step.after, None, {}, BROKERS).value(term)
+    }  # fmt: skip
+    assert wrong == set()

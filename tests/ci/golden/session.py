@@ -24,6 +24,7 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 from unittest import mock
+from urllib.parse import quote
 
 import kraftcheck as kc
 from tests.documentation.console import masked
@@ -36,7 +37,7 @@ WIDTH, MOST_LINES = 150, 150
 """Characters of a line of a document, and lines of one output that are kept; of the others a digest is."""
 
 VARYING = (
-    (r"[\w./-]+\.py:\d+", "FILE.py:LINE"),
+    (r"[\w./-]+\.py(:\d+)?\b", "FILE.py"),
     (r" *\n {30,}(?=\S)", " "),  # where a cell of a table breaks depends on times beside it
     (r'(timestamp|hostname|time)="[^"]*"', r'\1=""'),
     (r'(name="version of \w+" value)="[^"]*"', r'\1=""'),
@@ -129,16 +130,25 @@ def _kept(mark: str, lines: Sequence[str]) -> list[str]:
 
 def _plain(text: str, folder: Path) -> list[str]:
     """Lines without what differs between runs."""
-    for place, name in ((str(folder.resolve()), "FOLDER"), (str(folder), "FOLDER"), (str(ROOT), "ROOT")):
-        text = text.replace(place, name)
+    return _varied(_placed(text, folder)).splitlines()
+
+
+def _placed(text: str, folder: Path) -> str:
+    """A text without the places of the session and of the sources, as paths and as URLs."""
+    for place, name in ((folder.resolve(), "FOLDER"), (folder, "FOLDER"), (ROOT, "ROOT")):
+        text = text.replace(str(place), name).replace(quote(str(place)), name)
+    return text
+
+
+def _varied(text: str) -> str:
     text = "\n".join(masked(text.splitlines()))
     for pattern, instead in VARYING:
         text = re.sub(pattern, instead, text)
-    return text.splitlines()
+    return text
 
 
 def _values(text: str, folder: Path) -> list[str]:
-    return [line for value in document_lines(json.loads(text)) for line in _plain(value, folder)]
+    return document_lines(json.loads(_placed(text, folder)))
 
 
 def document_lines(value: Any, name: str = "", indent: str = "") -> list[str]:
@@ -169,4 +179,4 @@ def _settled(value: Any) -> Any:
         return {key: "..." if key.split()[0] in MEASURED else _settled(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_settled(part) for part in value]
-    return masked([value])[0] if isinstance(value, str) and value.strip() and "\n" not in value else value
+    return _varied(value) if isinstance(value, str) else value

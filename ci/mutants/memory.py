@@ -45,25 +45,25 @@ from kraftcheck.solvers.program.verdict import DEADLOCK
 Row = Mapping[str, Any]
 MOST_BYTES = 1 << 28
 
-_TEXT = matching(re.compile(".{0,100000}", re.DOTALL))
-_TEXTS = listed(_TEXT, 1 << 12)
+TEXT = matching(re.compile(".{0,100000}", re.DOTALL))
+TEXTS = listed(TEXT, 1 << 12)
 
 
 def _some(value: Any) -> tuple[str, ...]:
-    if not (texts := _TEXTS(value)):
+    if not (texts := TEXTS(value)):
         raise ValueError("takes one text at least")
     return texts
 
 
-_BROKEN = {"by": _some, "steps": _TEXTS, "shortest": boolean}
-_KINDS: Mapping[str, tuple[type, Mapping[str, Reader[Any]]]] = {
+_BROKEN = {"by": _some, "steps": TEXTS, "shortest": boolean}
+KINDS: Mapping[str, tuple[type, Mapping[str, Reader[Any]]]] = {
     "Killed": (Killed, _BROKEN), "LeavesDomain": (LeavesDomain, _BROKEN),
-    "GoalLost": (GoalLost, {"goals": _TEXTS, "idle": _TEXTS}), "Survived": (Survived, {"effect": _TEXT}),
-    "Undecided": (Undecided, {"cut": _TEXT}), "Refused": (Refused, {"why": _TEXT}),
+    "GoalLost": (GoalLost, {"goals": TEXTS, "idle": TEXTS}), "Survived": (Survived, {"effect": TEXT}),
+    "Undecided": (Undecided, {"cut": TEXT}), "Refused": (Refused, {"why": TEXT}),
 }  # fmt: skip
 _ROW: Mapping[str, Reader[Any]] = {
-    "right": _TEXT, "mutant": _TEXT, "whole": listed(_TEXT, 2), "says": listed(optional(_TEXT), 2),
-    "limit": whole(1, 1 << 62), "kind": one_of(*_KINDS), "of": as_it_is,  # read with its kind
+    "right": TEXT, "mutant": TEXT, "whole": listed(TEXT, 2), "says": listed(optional(TEXT), 2),
+    "limit": whole(1, 1 << 62), "kind": one_of(*KINDS), "of": as_it_is,  # read with its kind
 }  # fmt: skip
 
 
@@ -93,7 +93,7 @@ class Outcomes:
             place = f"{self.path}:{number}"
             try:
                 row = read_fields(parse_json(place, line), _ROW)
-                kind, readers = _KINDS[row["kind"]]
+                kind, readers = KINDS[row["kind"]]
                 row["of"] = kind(**read_fields(row["of"], readers))
             except ValueError as error:
                 raise Refusal(f"{place}: no outcome of a mutant: {error}; name another file") from error

@@ -8,13 +8,24 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from kraftcheck.ci.dataset.documents.values import (
+    Reader,
+    as_it_is,
+    listed,
+    mapped,
+    optional,
+    read_fields,
+    shown,
+    whole,
+)
+from kraftcheck.ci.mutants.memory import KINDS, TEXT, TEXTS
 from kraftcheck.ci.mutants.table import WORDS, MutantRow, counts
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.mutants.tables import LEFT
 from kraftcheck.solvers.mutants.mutate import Mutant
-from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Survived, Undecided
+from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, Survived, Undecided
 
 COMMAND = "explain"
 
@@ -97,40 +108,50 @@ def read_parts(path: Path) -> list[TablePart]:
     if not isinstance(content, dict) or content.get("command") != COMMAND:
         raise Refusal(f"{path}: not a table of `kraftcheck explain --json`; write one first")
     try:
-        return [_part(one) for one in content["systems"]]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise Refusal(f"{path}: not a whole table of this version ({error!r}); write it again") from error
+        return [_part(one) for one in listed(as_it_is, 1 << 8)(content.get("systems"))]
+    except ValueError as error:
+        raise Refusal(f"{path}: not a whole table of this version: {error}; write it again") from error
 
 
-def _part(values: Mapping[str, Any]) -> TablePart:
+_COUNT = whole(0, 1 << 62)
+_PART: Mapping[str, Reader[Any]] = {
+    "system": TEXT, "title": TEXT, "distinct": _COUNT, "generated": _COUNT, "refuted_without_mutant": TEXTS,
+    "counts": as_it_is, "properties": mapped(TEXT, TEXT, 1 << 12), "mutants": listed(as_it_is, 1 << 16),
+}  # fmt: skip
+_ROW: Mapping[str, Reader[Any]] = {
+    "group": TEXT, "kind": TEXT, "condition": TEXT, "call": TEXT, "change": TEXT, "line": optional(_COUNT),
+    "actions": TEXTS, "scope": TEXT,
+}  # fmt: skip
+_MORE: Mapping[type, Mapping[str, Reader[Any]]] = {
+    Killed: {"depth": _COUNT}, LeavesDomain: {"depth": _COUNT}, Survived: {"judgement": TEXT, "why": TEXT},
+}  # fmt: skip
+"""Keys of a row beside those of its outcome."""
+
+
+def _part(document: Any) -> TablePart:
+    values = read_fields(document, _PART)
     rows = [_row(values, number, one) for number, one in enumerate(values["mutants"], start=1)]
     return TablePart(
         values["system"], values["title"], values["distinct"], values["generated"],
-        tuple(values["refuted_without_mutant"]), dict(values["properties"]), tuple(rows),
+        values["refuted_without_mutant"], values["properties"], tuple(rows),
     )  # fmt: skip
 
 
-def _row(system: Mapping[str, Any], number: int, values: Mapping[str, Any]) -> MutantRow:
+def _row(system: Mapping[str, Any], number: int, document: Any) -> MutantRow:
+    word = document.get("outcome") if isinstance(document, dict) else None
+    known = [(kind, readers) for kind, readers in KINDS.values() if kind in WORDS and word == WORDS[kind]]
+    if not known:
+        raise ValueError(f"mutants: {number}: no outcome {shown(word)}")
+    ((kind, readers),) = known
+    values = read_fields(document, {**_ROW, **readers, **_MORE.get(kind, {}), "outcome": as_it_is})
+    outcome = kind(**{name: values[name] for name in readers})
+    named = () if kind is LeavesDomain else ("by", "goals", "idle")  # what leaves a domain breaks no property
+    for claim in (claim for key in named for claim in values.get(key, ())):
+        if claim not in system["properties"]:
+            raise ValueError(f"mutants: {number}: no property {shown(claim)}")
     mutant = Mutant(
         number, values["group"], values["kind"], values["condition"], values["change"], values["call"],
         values["line"] or 0,
     )  # fmt: skip
-    outcome = _outcome(values)
-    row = MutantRow(
-        system["system"], values["scope"], mutant, outcome, system["properties"], tuple(values["actions"])
-    )
+    row = MutantRow(system["system"], values["scope"], mutant, outcome, system["properties"], values["actions"])
     return evolve(row, judgement=(values["judgement"], values["why"])) if isinstance(outcome, Survived) else row
-
-
-def _outcome(values: Mapping[str, Any]) -> MutantOutcome:
-    word = values["outcome"]
-    if word in (WORDS[Killed], WORDS[LeavesDomain]):
-        kind = Killed if word == WORDS[Killed] else LeavesDomain
-        return kind(tuple(values["by"]), tuple(values["steps"]), values["shortest"])
-    if word == WORDS[GoalLost]:
-        return GoalLost(tuple(values["goals"]), tuple(values["idle"]))
-    if word == WORDS[Undecided]:
-        return Undecided(values["cut"])
-    if word == WORDS[Survived]:
-        return Survived(values["effect"])
-    raise ValueError(f"no outcome {word!r}")

@@ -192,6 +192,24 @@ def test_a_damaged_table_is_refused(tmp_path: Path) -> None:
     assert "cannot both write to" in kraftcheck("explain", "--from", place, "--json", place).refusal()
 
 
+def test_a_value_of_another_kind_in_a_table_is_refused(tmp_path: Path) -> None:
+    """In any place of a system and of a row, and a property that the system does not have."""
+    content = json.loads(PLACE.read_text(encoding="utf-8"))
+    system = content["systems"][0]
+    system["mutants"] = [next(row for row in system["mutants"] if row["outcome"] == "killed")]
+    place, row = tmp_path / "table.json", system["mutants"][0]
+    changes = [(system, key, one) for key in system if key != "counts" for one in (None, True, {"x": 1}, ["]]>", 1])]
+    changes += [(row, key, one) for key in row for one in (True, {"x": 1}, -1) if (key, one) != ("shortest", True)]
+    for holder, key, value in (*changes, (row, "by", []), (row, "by", ["]]>"]), (row, "outcome", None), (row, "x", 1)):
+        before = dict(holder)
+        holder[key] = value
+        place.write_text(json.dumps({**content, "systems": [system]}), encoding="utf-8")
+        told = kraftcheck("explain", "--from", place, "--html", tmp_path / "page.html").refusal()
+        assert "not a whole table of this version" in told, (key, value)
+        holder.clear()
+        holder.update(before)
+
+
 def test_parts_are_frozen_values() -> None:
     """Two readings of one document are equal."""
     assert read_parts(PLACE) == PARTS

@@ -6,8 +6,8 @@ from kraftcheck.solvers.program.arguments import SystemFault
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.properties import test_broken_for_any, test_broken_proofs
 from tests.random_collections import test_any_places
-from tests.solvers.smt import test_any_systems, test_worker
-from tests.solvers.smt.reading import test_quantified
+from tests.solvers.smt import test_any_number, test_any_systems, test_worker
+from tests.solvers.smt.reading import test_quantified, test_sizes
 from tests.solvers.smt.reading.goals import test_consequences, test_goals, test_outcomes, test_premise_parts
 
 FOLDER = "solvers.smt.reading.quantified"
@@ -58,6 +58,36 @@ ANY_NUMBER = (
     Mutant("below-any", "A place below all numbers needs no value.",
            "model.language.collections.places:_get_of_any_number", "lo >= 0 and _is_a_number", "_is_a_number",
            outside(0), dies=(SystemFault,)),
+)  # fmt: skip
+
+def axioms(position: int) -> Killer:
+    """The test of the axioms of sizes of one kind."""
+    return Killer(test_sizes.test_axioms_of_each_kind_are_true_of_three_sets, (position,))
+
+
+SIZES = "solvers.smt.reading.sizes"
+
+INSTANCES = (
+    Mutant("a-member-is-two", "A set with two members is of size three.",
+           f"{SIZES}:_members", "one.term >= 2)", "one.term >= 3)", axioms(0)),
+    Mutant("every-set-has-a-member", "A set that may be empty has a member.",
+           f"{SIZES}:_name_member", "one.term <= count", "one.term < count", axioms(0)),
+    Mutant("as-large-is-beyond", "A set that is as large as another has a member outside it.",
+           f"{SIZES}:_compared", "any_of(one.term <= other.term, beyond)", "any_of(one.term < other.term, beyond)",
+           axioms(1)),
+    Mutant("as-large-and-lacking-is-within", "A set that lacks a member of another is smaller than that.",
+           f"{SIZES}:_compared", "negate(lacks), beyond)", "negate(lacks))", axioms(1)),
+    Mutant("larger-is-by-two", "A set that is larger than another by one has two members outside it.",
+           f"{SIZES}:_larger_by_two", "one.term <= other.term + 1", "one.term <= other.term", axioms(2)),
+    Mutant("covered-is-smaller", "A set that two others cover is smaller than both together.",
+           f"{SIZES}:_covered", "one.term <= other.term + third.term, inside",
+           "one.term < other.term + third.term, inside",
+           axioms(3)),
+    Mutant("covered-by-another", "A set is no larger than two others that do not cover it.",
+           f"{SIZES}:_covered", "all_of(_is_in(instances, place, one),", "all_of(False,", axioms(3)),
+    Mutant("time-is-an-answer", "A query that is out of time is proven.",
+           "solvers.smt.reading.z3_endless:EndlessEngine.refute", "if result == z3.unsat:", "if result != z3.sat:",
+           Killer(test_any_number.test_the_time_of_a_query_is_that_of_all_its_rounds)),
 )  # fmt: skip
 
 QUANTIFIERS = (

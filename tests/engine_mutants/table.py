@@ -15,7 +15,7 @@ from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.orders import INDEPENDENCE, PROVEN_SYMMETRY, SELECTION
 from tests.engine_mutants.premises import PREMISES
 from tests.engine_mutants.proving import FEW_PARTICIPANTS, INDUCTION, READING, UNROLLING
-from tests.engine_mutants.quantifying import ANY_NUMBER, BREAKING, CUTTING, FOLLOWING, OUTCOMES, QUANTIFIERS
+from tests.engine_mutants.quantifying import ANY_NUMBER, BREAKING, CUTTING, FOLLOWING, INSTANCES, OUTCOMES, QUANTIFIERS
 from tests.engine_mutants.runs import RUNS_OF_LEVELS
 from tests.engine_mutants.stores import STORES
 from tests.engine_mutants.strangers import STRANGERS
@@ -61,6 +61,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Compact sets and levels in files": COMPACT,
     "Terms in Z3": READING,
     "Proofs by induction": INDUCTION,
+    "Instances, and sizes of sets": INSTANCES,
     "Quantifiers of Z3": QUANTIFIERS,
     "Goals cut into parts": CUTTING,
     "Proofs from lemmas about steps": OUTCOMES,

@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from kraftcheck.ci.mutants.parts import TablePart
 from kraftcheck.ci.mutants.table import COMPUTED, NO_EFFECT, OPEN, WORDS, MutantRow, counts
-from kraftcheck.properties.mutants.judgement import KINDS, MISSING, REDUNDANT, SCOPE
+from kraftcheck.properties.mutants.judgement import KINDS, REDUNDANT, SCOPE
 from kraftcheck.properties.mutants.tables import LEFT, TABLES
 from kraftcheck.properties.sources.uncovered import UNCOVERED
 from kraftcheck.solvers.mutants.mutate import GUARD
@@ -35,9 +35,8 @@ kraftcheck explain --from docs/reference/load-bearing.json --html table.html
 {summary}
 
 One of three things kills a mutant: a property is refuted, a field leaves its domain, or a goal is lost. The columns
-after `survives` say what it means that nothing kills a mutant; they are explained below. A `missing property` is a
-check of Kafka's that no property of this project needs yet. `kraftcheck explain SYSTEM --scope SCOPE` makes one part
-again.
+after `survives` say what it means that nothing kills a mutant; they are explained below.
+`kraftcheck explain SYSTEM --scope SCOPE` makes one part again.
 
 ## Findings"""
 
@@ -57,8 +56,7 @@ that has to recover. Where nothing kills a mutant, the row says what that means:
 * `steps only`: the states are the same, only steps between them differ, so that no invariant can tell;
 * `elsewhere`: another system kills it;
 * `redundant`: states differ, and other checks, or how the model is built, make up for it;
-* `scope`: what it guards against is not within the scope;
-* `missing property`: what it does can be seen, and no property asks for it.
+* `scope`: what it guards against is not within the scope.
 
 Every counterexample was confirmed on ints by evaluating the mutated terms, and for guards by the rules themselves. The
 JSON is written by `kraftcheck explain --json docs/reference/load-bearing.json`, and this page from it by
@@ -117,7 +115,6 @@ def page(parts: Sequence[TablePart]) -> str:
 
 def _findings(parts: Sequence[TablePart]) -> Iterator[str]:
     rows = [row for part in parts for row in part.rows]
-    yield from _judged(rows, MISSING, "Checks that no property asks for")
     yield from _judged(rows, REDUNDANT, "Checks that others make up for")
     yield from _judged(rows, SCOPE, "Checks of what no scope has")
     yield from _without_effect(rows)

@@ -13,7 +13,7 @@ from attrs import asdict, evolve, field, frozen
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.properties.mutants.judgement import MISSING, Judgement
+from kraftcheck.properties.mutants.judgement import Judgement
 from kraftcheck.properties.mutants.operators import OPERATOR_JUDGEMENTS
 from kraftcheck.solvers.mutants.campaign import Campaign
 from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Refused, Same, Survived
@@ -130,7 +130,7 @@ def judgement(
     system: str, row: Alive, judgements: Sequence[Judgement] = OPERATOR_JUDGEMENTS
 ) -> Judgement | None:  # fmt: skip
     """What people said of exactly this change, where it lives; that a property is missing leaves it open."""
-    judged = (one for one in judgements if one.part and one.change and one.kind != MISSING)
+    judged = (one for one in judgements if one.part and one.change)
     return next((one for one in judged if one.about(system, row.group, row.before, row.after)), None)
 
 

@@ -15,7 +15,7 @@ from kraftcheck.ci.systems.rule_index import Entry, entries, names_in
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.sources.citations import Reference, references
-from kraftcheck.properties.sources.unshown import UNSHOWN
+from kraftcheck.properties.sources.uncovered import NOTICED
 
 PAGE = Path("docs/reference/rules.md")
 WITNESSES = Path(model.__path__[0]).resolve().parent / "docs" / "reference" / "witnesses.json"
@@ -35,13 +35,14 @@ these, with file and line.
 
 `python -m kraftcheck.ci.systems.rules_page` writes this page, and a test compares it.
 
-{count} rules, {checked} of them checked by a property; the [others](#rules-without-a-property) have a reason.
+{count} rules, {checked} of them checked by a property; the [others](#rules-without-a-property) have a reason, and a
+variant that a vector of Kafka's own tests, or a test of the rules on ints, notices.
 
 A link from a rule to a property is a claim: some variant of the rule refutes the property, in a scope where the rules
-without it do not. The variant is a choice, or an operator mutant of the function that states the rule. {shown} of
-{links} links have such a witness, with the length of its trace: [witnesses.json](witnesses.json), which
-`python -m kraftcheck.ci.mutants.witnesses` writes. {unshown} are [not shown yet](#links-that-are-not-shown-yet). A test
-explores some of them at each change, and all in the profile nightly.
+without it do not. The variant is a choice, or an operator mutant of the function that states the rule. Each of the
+{links} links has such a witness, with the length of its trace: [witnesses.json](witnesses.json), which
+`python -m kraftcheck.ci.mutants.witnesses` writes. A test explores some of them at each change, and all in the profile
+nightly.
 """
 
 TABLE = """
@@ -52,17 +53,8 @@ TABLE = """
 REASONS = """
 ## Rules without a property
 
-| rule | why no property checks it |
-|---|---|
-"""
-
-NOT_SHOWN = """
-## Links that are not shown yet
-
-No variant tried so far refutes the property. Each is shown, or deleted, before it is believed.
-
-| rule | property |
-|---|---|
+| rule | why no property checks it | variant | noticed by |
+|---|---|---|---|
 """
 
 DEFECTS = """
@@ -78,23 +70,22 @@ The rows of `kraftcheck bugs`, with the rules that each breaks. Numbers are thos
 def page() -> str:
     """The page."""
     found = entries()
-    shown, unshown = len(read_witnesses(WITNESSES)), sorted(UNSHOWN)
-    text = HEAD.format(
-        count=len(found), checked=sum(bool(entry.checks) for entry in found), shown=shown, links=shown + len(unshown),
-        unshown=len(unshown),
-    )  # fmt: skip
+    checked = sum(bool(entry.checks) for entry in found)
+    text = HEAD.format(count=len(found), checked=checked, links=len(read_witnesses(WITNESSES)))
     for area in sorted({_area(entry) for entry in found}):
         text += f"\n## {area}\n" + TABLE + "".join(_row(entry) for entry in found if _area(entry) == area)
-    text += REASONS + "".join(f"| {_link(entry)} | {entry.uncovered} |\n" for entry in found if entry.uncovered)
-    if unshown:
-        by_id = {entry.rule.id: entry for entry in found}
-        text += NOT_SHOWN + "".join(f"| {_link(by_id[rule])} | `{name}` `{claim}` |\n" for rule, name, claim in unshown)
+    text += REASONS + "".join(_reason(entry) for entry in found if entry.uncovered)
     return text + DEFECTS + "".join(_defects(found))
 
 
 def _area(entry: Entry) -> str:
     """The first word of an id, under which the page lists it."""
     return entry.rule.id.split(".")[0]
+
+
+def _reason(entry: Entry) -> str:
+    variant, by = NOTICED[entry.rule.id]
+    return f"| {_link(entry)} | {entry.uncovered} | `{variant}` | `{by}` |\n"
 
 
 def _row(entry: Entry) -> str:

@@ -146,8 +146,6 @@ def _wanted(controller: Controller, place: Place, kind: int, designated: int | N
     return elect_preferred(p, allowed) if kind == PREFERRED else triggers.elect_unclean(p, allowed, rules)
 
 
-@rule("timer.balance", source="semantics 3; ReplicationControlManager.maybeBalancePartitionLeaders",
-      says="The balance timer holds preferred elections where the first replica does not lead.")  # fmt: skip
 def balance_leaders(controller: Controller, rules: RuleSet) -> Outcome[bool]:
     """The balance timer: first replicas take over where they can.
 

@@ -15,6 +15,7 @@ from attrs import evolve, field, frozen
 from kraftcheck.model.controller.errors import NotTracked, Resignation
 from kraftcheck.model.controller.topics.placement import UsableBroker
 from kraftcheck.model.language.rule import rule
+from kraftcheck.model.language.words import choose
 from kraftcheck.model.rules.controller import ControllerRules
 from kraftcheck.model.rules.ruleset import RIGHT
 from kraftcheck.model.triggers.sessions import shutdown_offset
@@ -241,4 +242,4 @@ def _from_unfenced(wish: Wish, leads: bool) -> BrokerState:
         return BrokerState.SHUTDOWN_NOW if wish.shutdown else BrokerState.FENCED
     if not wish.shutdown:
         return BrokerState.UNFENCED
-    return BrokerState.CONTROLLED_SHUTDOWN if leads else BrokerState.SHUTDOWN_NOW
+    return choose(leads, BrokerState.CONTROLLED_SHUTDOWN, BrokerState.SHUTDOWN_NOW)

@@ -157,6 +157,8 @@ def leaderless(controller: Controller) -> tuple[Place, ...]:
     return tuple(place for place in controller.places() if needs_leader(place.partition))
 
 
+@rule("timer.balance", source="semantics 3; ReplicationControlManager.maybeBalancePartitionLeaders",
+      says="The balance timer holds preferred elections where the first replica does not lead.")  # fmt: skip
 def imbalanced(controller: Controller) -> tuple[Place, ...]:
     """Partitions that their first replica does not lead, leaderless ones included."""
     return tuple(place for place in controller.places() if needs_preferred(place.partition))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from attrs import evolve, field, fields_dict, frozen
 
 from kraftcheck.model.language.rule import rule
+from kraftcheck.model.language.words import any_of
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     Feature,
@@ -109,7 +110,8 @@ class Registration:
                "or whose directories are unknown, takes them.")  # fmt: skip
     def takes_replicas(self) -> bool:
         """Whether new replicas may be placed on the broker, as far as its directories go."""
-        return not self.dirs or self.cordoned is None or bool(self.directory_difference(self.cordoned))
+        cordoned = self.cordoned or ()
+        return bool(any_of(not self.dirs, self.cordoned is None, bool(self.directory_difference(cordoned))))
 
     def directory_intersection(self, directories: Ids) -> Ids:
         """Those of the registered directories that are among some."""

@@ -114,6 +114,9 @@ class PartitionRules:
     unclean_election_keeps_elr: bool = _choice("seeded", "KIP-966", "an unclean election leaves the ELR as it was")
     elr_elected_over_isr: bool = _choice("seeded", "KIP-966", "ELR members may lead while the ISR has members")
     fenced_leader_acceptable: bool = _choice("seeded", "KIP-631", "a fenced broker may be elected")
+    default_directory_migrating: bool = _choice(
+        "seeded", "KIP-858", "a new replica starts as MIGRATING, as before brokers had several directories"
+    )
     unclean_election_unasked: bool = _choice("seeded", "KIP-106", "an outsider is elected although nobody allowed it")
     last_known_elected_beside_elr: bool = _choice(
         "seeded", "KIP-966", "the last known leader is elected although the ELR has a member"

@@ -18,7 +18,7 @@ from kraftcheck.model.triggers.table import Pass, Permits, leave, ordinary, with
 
 
 @rule("directory.default-for-new-replica", source="semantics 8; ClusterControlManager.defaultDir; KIP-858",
-      switches=("default-directory-unassigned",),
+      switches=("default-directory-unassigned", "default-directory-migrating"),
       says="A new replica gets the broker's directory where there is only one, and is UNASSIGNED "
            "where there are several.")  # fmt: skip
 def default_directory(registered: Truth, count: Word, only: Word, supported: bool, rules: PartitionRules) -> Word:
@@ -31,7 +31,7 @@ def default_directory(registered: Truth, count: Word, only: Word, supported: boo
         supported: whether the metadata version has directories.
         rules: the rule set.
     """
-    if not supported:
+    if not supported or rules.default_directory_migrating:
         return MIGRATING
     if rules.default_directory_unassigned:
         return UNASSIGNED

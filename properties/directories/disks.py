@@ -53,7 +53,7 @@ def properties(setting: Setting) -> list[Property]:
         claims.append(
             always("ids-are-not-reserved", "every directory of a running broker has an id that is not reserved",
                    _named, "KIP-858", ("reserved-ids-drawn",),
-                   rules=("directory-id.reserved-not-drawn", "directory-id.first-hundred-reserved")))  # fmt: skip
+                   rules=("directory-id.reserved-not-drawn",)))  # fmt: skip
     if setting["copies"]:
         claims.append(
             step("incarnations-do-not-mix", "an assignment of an earlier incarnation changes nothing", _incarnations,

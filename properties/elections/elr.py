@@ -35,7 +35,7 @@ def _elr_and_recovery() -> list[Property]:
         step("recovering-after-unclean-election",
              "RECOVERING starts only with a lone new leader from outside ISR and ELR, and an empty ELR",
              _recovery_starts, "invariant 33; KIP-704", ("unclean-election-keeps-elr",),
-             rules=("election.unclean.clears-elr", "election.designated.unclean-unless-eligible")),
+             rules=("election.unclean.clears-elr",)),
         step("recovering-ends-by-leader", "RECOVERING ends only by AlterPartition",
              lambda t: True if t.action == "alter_partition" else implies(t.before.recovering, t.after.recovering),
              "invariant 33; KIP-704", ("election-clears-recovering",),

@@ -9,7 +9,7 @@ from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
-from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
+from kraftcheck.model.partition.directories import FIRST_LOCAL, MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.elections.stated import may_be_online, working
 from kraftcheck.properties.kinds import always, step
@@ -85,6 +85,13 @@ def _events() -> list[Property]:
         step("unfenced-candidate-leads",
              "a candidate that is unfenced, and may lead, ends the time without a leader", _candidate_leads,
              "KIP-966; semantics 3", ("unfence-retries-isr-only",), rules=("unfence.retries-leaderless",)),
+        step("assignment-keeps-leader", "an assignment to a directory that may be online leaves a live leader as it is",
+             _assignment_keeps_leader, "KIP-858; semantics 6.2", ("unknown-directory-is-offline",),
+             rules=("assignment.one-pass",)),
+        step("directory-is-as-assigned", "a replica stays in its directory until an assignment; a new one is "
+             "UNASSIGNED, or in its broker's only directory", _as_assigned, "KIP-858; semantics 8",
+             ("default-directory-migrating",),
+             rules=("directory.default-for-new-replica", "directory.kept-until-assigned")),
         step("unfenced-where-known",
              "a broker with several directories is unfenced only when the controller knows where its replica is",
              _unfenced_where_known, "KIP-858", ("unfence-ignores-assignments",),
@@ -125,13 +132,44 @@ def _failures_recorded(t: Step) -> Truth:
 
 
 def _candidate_leads(t: Step) -> Truth:
-    """An ELR member is a candidate only once the ISR is empty; who shuts down, or is removed, need not lead."""
+    """An ELR member is a candidate only once the ISR is empty, the last known leader once both are, before any other.
+
+    Who shuts down, or is removed, need not lead.
+    """
     if t.action != "unfence":
         return True
     before, broker = t.before, t.arguments["broker"]
     candidates = choose(before.isr.is_empty(), before.elr, before.isr).keep(before.replicas).minus(before.removing)
-    able = all_of(candidates.has(broker), negate(before.shutting_down.has(broker)), may_be_online(before, broker))
-    return implies(all_of(before.leader == NO_LEADER, able), t.after.leader >= 0)
+    last = all_of(before.elr_enabled, before.last_known_elr.has(broker), before.isr.plus(before.elr).is_empty())
+    stays = all_of(before.replicas.has(broker), negate(before.removing.has(broker)))
+    able = all_of(negate(before.shutting_down.has(broker)), may_be_online(before, broker), before.leader == NO_LEADER)
+    return all_of(
+        implies(all_of(able, candidates.has(broker)), t.after.leader >= 0),
+        implies(all_of(able, last, stays), t.after.leader == broker),
+    )
+
+
+def _assignment_keeps_leader(t: Step) -> Truth:
+    if t.action != "assign":
+        return True
+    before, after, broker = t.before, t.after, t.arguments["broker"]
+    led = all_of(before.leader == broker, before.isr.keep(working(before)).minus(before.removing).has(broker))
+    return implies(all_of(led, may_be_online(after, broker)), after.leader == broker)
+
+
+def _as_assigned(t: Step) -> Conjuncts:
+    before: Elections = t.before
+    after: Elections = t.after
+
+    def as_given(b: Word) -> Truth:
+        now, listed = after.directories.of(b), before.dirs_of(b)
+        only = all_of(listed.size() == 1, listed.has(now - FIRST_LOCAL))
+        given = choose(before.replicas.has(b), now == before.directories.of(b), any_of(now == UNASSIGNED, only))
+        if t.action == "assign":
+            given = choose(t.arguments["broker"] == b, now == t.arguments["directory"], given)
+        return any_of(t.event.resigned, negate(after.replicas.has(b)), given)
+
+    return each_broker(before.online_dirs, as_given)
 
 
 def _unfenced_where_known(t: Step) -> Conjuncts:

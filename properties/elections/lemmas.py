@@ -29,6 +29,8 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
         always("lemma-elr-needs-the-feature", "while ELR was never on, the ELR and the last-known list are empty",
                lambda s: {"ELR": any_of(s.elr_enabled, s.elr.is_empty()),
                           "last known": any_of(s.elr_enabled, s.last_known_elr.slot == EMPTY)}),
+        always("lemma-last-known-beside-no-isr", "a last known leader is kept only while the ISR has no member",
+               lambda s: any_of(s.last_known_elr.is_empty(), s.isr.is_empty())),
         always("lemma-isr-active-unless-alone", "an ISR member that is not active is the only one",
                lambda s: any_of(s.isr.size() <= 1, s.isr.within(working(s)))),
         always("lemma-isr-active-beside-elr", "while the ELR has a member, every ISR member is active",

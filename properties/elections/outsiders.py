@@ -63,8 +63,9 @@ class Change:
         return known.minus(self.lost).keep(self.after.replicas).keep(self.after.registered)
 
     def was_asked(self) -> Truth:
-        """Whether the topic allows unclean elections, or an operator has asked for this one."""
-        return any_of(self.before.unclean_election, self.action in ASKED)
+        """Whether the topic allows unclean elections, but for a reassignment; or an operator has asked for this one."""
+        by_topic = False if self.action == "reassign" else self.before.unclean_election
+        return any_of(by_topic, self.action in ASKED)
 
 
 def changed(before: Elections, after: Elections, action: str) -> Change:
@@ -91,7 +92,7 @@ def properties(setting: Setting) -> list[Property]:
         only_when_allowed(
             lambda t: by_permission(change(t)),
             ("election.unclean.only-where-allowed", "election.last-known.isr-and-elr-empty",
-             "reassignment.never-unclean", "timer.unclean"),
+             "reassignment.never-unclean"),
         )
     ]  # fmt: skip
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 
 from kraftcheck.model.language.anynumber.brokers import AnyReplicas
+from kraftcheck.model.language.anynumber.maps import each_broker
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
-from kraftcheck.model.language.terms import Truth
-from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate, none_of
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate, none_of, same_truth
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.elections.outsiders import change
 from kraftcheck.properties.kinds import always, step
 
-OF_REASSIGNMENTS = ("target-is-kept", "reassignment-keeps-a-leader")
+OF_REASSIGNMENTS = ("target-is-kept", "reassignment-keeps-a-leader", "reassignment-is-under-way")
 """Claims that say nothing where replicas are not reassigned."""
 
 
@@ -62,6 +63,12 @@ def _sets() -> list[Property]:
                ("last-known-leader-may-be-none", "removed-replica-stays-last-known+unclean-cancel-is-silent"),
                rules=("last-known.is-a-broker", "last-known.is-a-replica",
                       "reassignment.cancel.loss-is-marked")),
+        step("last-known-is-remembered",
+             "a last known leader that stays a replica is remembered until there is a leader", _remembered,
+             "KIP-966; B5", ("min-isr-change-clears-every-elr",
+              "unclean-cancel-is-silent"),
+             rules=("last-known.remembered-as-isr-empties", "last-known.is-a-broker",
+                    "min-isr.change-keeps-clean-replicas")),
         always("last-known-while-leaderless", "with ELR on, a last known leader is kept only while there is none",
                lambda s: any_of(negate(s.elr_enabled), s.last_known_elr.is_empty(), s.leader == NO_LEADER),
                "invariant 9; KIP-966", ("assignment-clears-elr+switched-off-elr-is-neglected",
@@ -92,6 +99,10 @@ def _reassignments() -> list[Property]:
              lambda t: negate(t.event.misdirected),
              "KIP-455; B10", ("retarget-keeps-old-reassignment",),
              rules=("reassignment.retarget-replaces-both-sets", "reassignment.plan.target-first")),
+        step("reassignment-is-under-way",
+             "a reassignment that is requested is under way afterwards, or has ended in sync", _under_way,
+             "KIP-455", ("retarget-keeps-old-reassignment",),
+             rules=("reassignment.retarget-replaces-both-sets", "reassignment.plan.target-first")),
         step("target-is-kept", "until another request the target of a reassignment stays, and is what its end leaves",
              _target_kept, "invariant 43; KIP-455", ("completion-sorts-replicas",),
              rules=("reassignment.completion.order-of-target",)),
@@ -119,6 +130,17 @@ def _last_known(s: Elections) -> Truth:
     return s.last_known_elr.within(s.replicas)
 
 
+def _remembered(t: Step) -> Conjuncts:
+    before: Elections = t.before
+    after: Elections = t.after
+
+    def kept(b: Word) -> Truth:
+        leaderless = all_of(before.leader == NO_LEADER, after.leader == NO_LEADER, after.replicas.has(b))
+        return implies(all_of(leaderless, before.last_known_elr.has(b)), after.last_known_elr.has(b))
+
+    return each_broker(before.online_dirs, kept)
+
+
 def _completes_in_sync(t: Step) -> Truth:
     # An election from outside the ISR in the same event leaves the winner alone there.
     ordinary = all_of(t.event.completed, negate(change(t).seats_outsider()), negate(t.event.from_elr))
@@ -138,6 +160,25 @@ def _not_completable(t: Step) -> Truth:
         any_of(after.removing.is_empty(), negate(left.is_empty())),
     )
     return negate(all_of(stays_led, completable))
+
+
+def _under_way(t: Step) -> Truth | Conjuncts:
+    """An election from outside the ISR in the same event leaves the winner alone there."""
+    if t.action != "reassign":
+        return True
+    before: Elections = t.before
+    after: Elections = t.after
+    target = t.arguments["target"]
+    elected = negate(before.leader == after.leader)
+    ended = all_of(after.adding.is_empty(), after.removing.is_empty(), any_of(target.within(after.isr), elected))
+
+    def listed(b: Word) -> Truth:
+        added = all_of(target.has(b), negate(before.replicas.has(b)))
+        removed = all_of(before.replicas.has(b), negate(target.has(b)))
+        under_way = all_of(same_truth(after.adding.has(b), added), same_truth(after.removing.has(b), removed))
+        return any_of(t.event.resigned, ended, under_way)
+
+    return each_broker(before.online_dirs, listed)
 
 
 def _target_kept(t: Step) -> Truth:

@@ -50,6 +50,8 @@ EXPECTED_LARGE: Mapping[tuple[str, str, str], Mapping[str, str]] = {
         "recovering-after-unclean-election": "refuted 3",
         "isr-leavers-stay-eligible": "refuted 6",
         "unclean-only-when-allowed": "refuted 4",
+        "last-known-is-remembered": "refuted 6",
+        "reassignment-is-under-way": "refuted 2",
     },
     ("elections", "default", "kip"): {
         "isr-within-replicas": "refuted 6",

@@ -49,6 +49,8 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "isr-refills": "refuted 8",
         "recovering-after-unclean-election": "refuted 3",
         "unclean-only-when-allowed": "refuted 4",
+        "last-known-is-remembered": "refuted 6",
+        "reassignment-is-under-way": "refuted 2",
     },
     ("elections", "tiny", "fixed"): {},
     ("elections", "tiny", "kip"): {
@@ -68,6 +70,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "isr-grows-by-leader": "refuted 4",
         "clean-candidate-kept": "refuted 4",
         "unclean-leader-returns": "refuted 2",
+        "reassignment-is-under-way": "refuted 2",
     },
     ("elections", "small", "kafka-4.0"): {
         "last-known-is-one-replica": "refuted 4",
@@ -119,6 +122,8 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "isr-refills": "refuted 6",
         "decided-on-latest": "refuted 1",
         "unclean-only-when-allowed": "refuted 4",
+        "last-known-is-remembered": "refuted 7",
+        "assignment-keeps-leader": "refuted 4",
     },
     ("elections", "directories", "fixed"): {},
     ("elections", "directories", "kip"): {
@@ -130,6 +135,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "unclean-only-when-allowed": "refuted 3",
         "recovering-after-unclean-election": "refuted 4",
         "isr-leavers-stay-eligible": "refuted 4",
+        "assignment-keeps-leader": "refuted 1",
     },
     ("elections", "directories", "kafka-3.9"): {
         "leader-in-isr": "refuted 4",
@@ -143,6 +149,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "unclean-leader-returns": "refuted 2",
         "decided-on-latest": "refuted 1",
         "unclean-only-when-allowed": "refuted 4",
+        "assignment-keeps-leader": "refuted 4",
     },
     ("elections", "default", "fixed"): {},
     ("elections", "default", "kafka-3.9"): {
@@ -155,6 +162,7 @@ EXPECTED: Mapping[Row, Mapping[str, str]] = {
         "isr-grows-by-leader": "refuted 4",
         "clean-candidate-kept": "refuted 4",
         "unclean-leader-returns": "refuted 2",
+        "reassignment-is-under-way": "refuted 2",
     },
     ("replication", "tiny", "kafka-4.0"): {},
     ("replication", "tiny", "fixed"): {},

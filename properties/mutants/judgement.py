@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
-REDUNDANT, SCOPE, MISSING = "redundant", "scope", "missing property"
-KINDS = (REDUNDANT, SCOPE, MISSING)
+REDUNDANT, SCOPE = "redundant", "scope"
+KINDS = (REDUNDANT, SCOPE)
 
 ANY = ""
 
@@ -15,8 +15,8 @@ class Judgement:
     """What it means that mutants survive.
 
     Attributes:
-        kind: `redundant`: other checks or the model see to it; `scope`: this scope is too small to show it;
-            `missing property`: something observable is wrong, and no property says so.
+        kind: `redundant`: other checks or the model see to it; `scope`: this scope is too small to show it. Where
+            something observable is wrong and no property says so, a property is missing: there is no kind for that.
         system: the system; empty: each whose rules have it.
         group: the action, or `module:rule`.
         part: the condition, as the table shows it; empty: every one of the group.

@@ -1,4 +1,4 @@
-"""Mutants of the shipped rules that nothing kills, judged: a redundant check, a small scope, or a missing property.
+"""Mutants of the shipped rules that nothing kills, judged: a redundant check, or a small scope.
 
 Survivors that change no state of the scope, or that another system kills, need
 no judgement of their own; the table says so by itself. So do those that only
@@ -7,7 +7,7 @@ change steps between states.
 
 from __future__ import annotations
 
-from kraftcheck.properties.mutants.judgement import ANY, KINDS, MISSING, REDUNDANT, SCOPE, Judgement, about
+from kraftcheck.properties.mutants.judgement import ANY, KINDS, REDUNDANT, SCOPE, Judgement, about
 from kraftcheck.properties.mutants.survivors_broker_ids import BROKER_IDS_JUDGEMENTS
 from kraftcheck.properties.mutants.survivors_directories import DIRECTORY_JUDGEMENTS
 
@@ -17,39 +17,19 @@ __all__ = ["ANY", "JUDGEMENTS", "KINDS", "Judgement"]
 
 _CONTROLLER = (
     *about(
-        MISSING,
+        REDUNDANT,
         ANY,
-        "no property asks that a replica's directory is the one it was given, or its broker's only one",
-        ("kraftcheck.model.triggers.directory_assignment:default_directory", ANY, ANY),
-        ("kraftcheck.model.partition.change:_assignment.wanted", "held", ANY),
-        ("kraftcheck.model.partition.registration:_merged_directories", ANY, ANY),
+        "a new replica that is UNASSIGNED is placed by its broker, as KIP-858 has it: the choice "
+        "default-directory-unassigned",
+        ("kraftcheck.model.triggers.directory_assignment:default_directory", "count == 1", "never"),
+        ("kraftcheck.model.triggers.directory_assignment:default_directory", "registered", "never"),
+        ("kraftcheck.model.partition.change:_assignment.wanted", "held", "always"),
     ),
     *about(
-        MISSING,
+        REDUNDANT,
         ANY,
-        "no property asks that a reassignment that was asked for is under way, or ended, afterwards",
-        ("kraftcheck.model.partition.change:_assignment", "negate(target.adding.same(p.adding))", "never"),
-        ("kraftcheck.model.partition.registration:merge", "change.adding is present", ANY),
-        ("kraftcheck.model.partition.change:_completed", "done", "always"),
-    ),
-    *about(
-        MISSING,
-        ANY,
-        "no property asks that the last known leader is preferred to another outsider",
-        ("kraftcheck.model.partition.election:elect", "by_last_known", "never"),
-    ),
-    *about(
-        MISSING,
-        ANY,
-        "no property asks how long the last known leader is remembered while there is none",
-        ("kraftcheck.model.partition.change:_last_known_leader", "negate(p.leader == NO_LEADER)", "dropped"),
-        ("kraftcheck.model.partition.change:_last_known_leader", "led", "dropped"),
-    ),
-    *about(
-        MISSING,
-        ANY,
-        "no property asks that a leader on an online directory stays when its directory is assigned",
-        ("kraftcheck.model.triggers.directory_assignment:assign", "offline", "always"),
+        "a reassignment loses its adding set only where it could end already, and the next change ends it",
+        ("kraftcheck.model.partition.registration:merge", "change.adding is present", "always"),
     ),
     *about(
         REDUNDANT,

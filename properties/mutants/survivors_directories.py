@@ -5,7 +5,7 @@ Their rules are shared, and so are the judgements: one without a system is about
 
 from __future__ import annotations
 
-from kraftcheck.properties.mutants.judgement import ANY, MISSING, REDUNDANT, SCOPE, Judgement, about
+from kraftcheck.properties.mutants.judgement import ANY, REDUNDANT, SCOPE, Judgement, about
 
 _CATCHUP = "kraftcheck.model.systems.directories.catchup:"
 _CONTROL = "kraftcheck.model.systems.directories.control:Control."
@@ -49,7 +49,7 @@ _ASSIGNMENTS = (
         (_CATCHUP + "taken", "kept", "never"),
     ),
     *about(
-        MISSING, ANY, "no property asks that a new log is made where it is assigned to; that is corrected later",
+        REDUNDANT, ANY, "a new log elsewhere than where it is assigned is reported, and the assignment settles there",
         (_HOST + "Host.slot_of", "name + FIRST_LOCAL == directory", "dropped"),
     ),
 )
@@ -98,7 +98,7 @@ _OF_MOVES = (
 
 _OF_KRAFT = (
     *about(
-        MISSING, "kraft", "no property here asks for recovery; `directories` has it as the guard of apply_metadata",
+        SCOPE, "kraft", "`directories` refutes candidates-complete in 4 steps by the same guard of its apply_metadata",
         ("apply_directories", "broker runs", "dropped"),
     ),
     *about(

@@ -21,8 +21,8 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.defect import Bug, with_variant
 from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.defects.sightings import BESIDE
 from kraftcheck.properties.expected.verdicts import EXPECTED
-from kraftcheck.properties.mutants.tables import LEFT
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mutant
 from kraftcheck.solvers.program.arguments import SystemFault
@@ -32,19 +32,10 @@ from kraftcheck.solvers.search.explore import explore
 
 RULES = "fixed"
 MAX_STATES = 1_500_000
-PLACES_OF_MUTANTS = 2
+PLACES_OF_MUTANTS = 4
 """In so many of the smallest scopes a rule's operator mutants are tried."""
 
 MEMORY = 3 << 30
-
-FURTHER: Mapping[str, tuple[tuple[str, Mapping[str, int]], ...]] = {
-    "elections": (("small", {}),),
-    "replication": (
-        ("tiny", {"reassignments": 1, "unclean-stops": 0}), ("tiny", {"config-changes": 1, "unclean-stops": 0}),
-    ),
-    "kraft": (("tiny", {"failures": 0, "fences": 0}),),
-}  # fmt: skip
-"""Bounds to try besides the scopes of a system and those of its defects."""
 
 OF_DOCUMENT = {"broker-ids": "kip"}
 """The rule set that is right where the system is about what a document proposes."""
@@ -59,6 +50,17 @@ class Place:
     base: str = RULES
 
 
+FURTHER: Mapping[str, tuple[Place, ...]] = {
+    "elections": (Place("small"), Place("tiny", base=RULES + "+designated-elections")),
+    "replication": (
+        Place("tiny", (("reassignments", 1), ("unclean-stops", 0))),
+        Place("tiny", (("config-changes", 1), ("unclean-stops", 0))),
+    ),
+    "kraft": (Place("tiny", (("failures", 0), ("fences", 0))),),
+}  # fmt: skip
+"""Places to try besides the scopes of a system and those of its defects."""
+
+
 def _place_of(bug: Bug) -> Place:
     return Place(bug.scope, tuple(bug.bounds.items()), bug.base)
 
@@ -66,8 +68,7 @@ def _place_of(bug: Bug) -> Place:
 def places(system: str) -> list[Place]:
     """The smallest scopes of a system, then those in which its defects show."""
     small = [name for name in SYSTEMS[system].scopes if name not in ("default", "small", "medium", "large")]
-    further = [Place(scope, tuple(bounds.items())) for scope, bounds in FURTHER.get(system, ())]
-    found = [Place("tiny"), *further, *(Place(name) for name in small)]
+    found = [Place("tiny"), *FURTHER.get(system, ()), *(Place(name) for name in small)]
     if system in OF_DOCUMENT:
         found += [Place(name, base=OF_DOCUMENT[system]) for name in small]
     return list(dict.fromkeys(found))
@@ -152,8 +153,8 @@ def refuted(system: str, place: Place, rules: str, wanted: frozenset[str], mutan
 
 
 def by_matrix(link: Link, rule: Rule) -> Witness | None:
-    """The witness that the matrix of defects has, which `kraftcheck bugs` asks: a choice alone, or none."""
-    for bug in BUGS:
+    """The witness that the matrix of defects has, or the sightings beside it: a choice alone, or none."""
+    for bug in (*BUGS, *BESIDE):
         if bug.system == link.system and link.claim in bug.refutes and bug.variant.removeprefix("-") in rule.switches:
             return _witness(link, bug.variant, _place_of(bug), bug.refutes[link.claim])
     return None
@@ -179,7 +180,7 @@ def by_mutant(link: Link) -> Witness | None:
     for place in places(link.system)[:PLACES_OF_MUTANTS]:
         if not holds(link, place):
             continue
-        for mutant in of_rule(link.rule, LEFT):
+        for mutant in of_rule(link.rule):
             steps = attempt(link, place, mutant.name)
             if steps is not None:
                 return _witness(link, mutant.name, place, steps)

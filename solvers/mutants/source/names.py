@@ -37,6 +37,9 @@ ROOT = "kraftcheck.model."
 _NO_RULES = ("kraftcheck.model.language", "kraftcheck.model.rules")
 """The words that rules are written with, and the choices between rules."""
 
+_ON_INTS = "kraftcheck.model.controller."
+"""The controller in full, which no system explores: there an `if` decides about what is asked, and not about rules."""
+
 
 _RUNNING = threading.Lock()
 """Held by whoever has a mutant put into the running rules."""
@@ -156,7 +159,7 @@ def _of_module(name: str) -> tuple[SourceMutant, ...]:
             continue
         noted = tuple(rule.id for one in live[function][:1] for rule in rules_of(one))
         counts = dict.fromkeys(OPERATORS, 0)
-        for node, place, around in expressions(owner, at):
+        for node, place, around in expressions(owner, at, name.startswith(_ON_INTS)):
             for operator, changes in OPERATORS.items():
                 for choice, changed in enumerate(changes(node, around)):
                     counts[operator] += 1

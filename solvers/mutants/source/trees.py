@@ -92,18 +92,28 @@ def _describes_scope(function: ast.FunctionDef) -> bool:
     return parameters == ["setting"] and not _gives(function, "list[Action]", "Sequence[Action]")
 
 
-def expressions(owner: ast.FunctionDef, at: Place) -> Iterator[tuple[ast.expr, Place, Around]]:
-    """The expressions that a function computes, each before its parts; no annotations, tests of `if`, or texts."""
+def expressions(
+    owner: ast.FunctionDef, at: Place, tests: bool = False
+) -> Iterator[tuple[ast.expr, Place, Around]]:
+    """The expressions that a function computes, each before its parts; no annotations, or texts.
+
+    Args:
+        owner, at: the function, and where it is in its module.
+        tests: whether tests of `if`, which Python decides before a rule is explored, are among them, and what
+            comprehensions ask is a truth.
+    """
     around, truths = Around(_names(owner), _gives(owner, "Conjuncts", "dict[str, Truth]")), set[int]()
 
     def below(node: ast.AST, place: tuple[tuple[str, int], ...]) -> Iterator[tuple[ast.expr, Place, Around]]:
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
             yield node, Place(place), within_function(around, node, frozenset(truths))
         truths.update(id(part) for part in truths_within(node))
+        if tests and isinstance(node, ast.comprehension):
+            truths.update(map(id, node.ifs))
         if isinstance(node, ast.Return) and _gives(owner, "Truth") and isinstance(node.value, ast.Call | ast.Name):
             truths.add(id(node.value))
         for field, value in ast.iter_fields(node):
-            if field in _SKIPPED or (field == "test" and isinstance(node, _DECIDED)):
+            if field in _SKIPPED or (field == "test" and isinstance(node, _DECIDED) and not tests):
                 continue
             parts = enumerate(value) if isinstance(value, list) else [(-1, value)]
             for position, part in parts:
@@ -137,7 +147,7 @@ def expression_at(tree: ast.Module, place: Place) -> tuple[ast.AST, str, int, as
         node = value if position < 0 else value[position]
     assert isinstance(node, ast.expr)
     owner, at = next((owner, at) for _, owner, at in owners(tree) if place.steps[: len(at.steps)] == at.steps)
-    return holder, field, position, node, next(around for one, _, around in expressions(owner, at) if one is node)
+    return holder, field, position, node, next(around for one, _, around in expressions(owner, at, True) if one is node)
 
 
 def put(holder: ast.AST, field: str, position: int, node: ast.expr) -> None:

@@ -102,7 +102,7 @@ def test_the_summary_adds_up() -> None:
         alive = [one for one in part.rows if isinstance(one.outcome, Survived)]
         assert told["survives"] == len(alive) == sum(row[survivors + 3 :])
         assert told["killed"] == sum(one.word == "killed" for one in part.rows)
-        assert told["missing property"] == sum(one.judged[0] == "missing property" for one in alive)
+        assert told["redundant"] == sum(one.judged[0] == "redundant" for one in alive)
     assert list(summary([tally("x, scope y", ())]))[-1].startswith("| all | 0 |")
 
 
@@ -115,7 +115,7 @@ def section(title: str) -> str:
 def test_the_findings_are_those_of_the_rows() -> None:
     """Each judgement by people is on the page with its rules; so are rules without a property or an effect."""
     alive = [row for part in PARTS for row in part.rows if isinstance(row.outcome, Survived)]
-    titles = {"missing property": "Checks that no property asks for", "redundant": "Checks that others make up for",
+    titles = {"redundant": "Checks that others make up for",
               "scope": "Checks of what no scope has"}  # fmt: skip
     for kind, title in titles.items():
         reasons = Counter(row.judged[1] for row in alive if row.judged[0] == kind)

@@ -16,7 +16,7 @@ from kraftcheck.ci.mutants.memory import Outcomes
 from kraftcheck.ci.mutants.score import Alive, SystemScore, judgement, read, score, text, with_others
 from kraftcheck.ci.mutants.score_page import counted, kind, page, percent
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.properties.mutants.judgement import ANY, MISSING, REDUNDANT, Judgement
+from kraftcheck.properties.mutants.judgement import ANY, REDUNDANT, Judgement
 from kraftcheck.solvers.mutants.campaign import Campaign
 from kraftcheck.solvers.mutants.operators import Meaning
 from kraftcheck.solvers.mutants.outcome import (
@@ -84,7 +84,7 @@ def test_only_the_exact_change_is_judged() -> None:
     exact = Judgement(REDUNDANT, "", *place, "so")
     assert judgement("elections", row, [exact]) == exact
     others = [
-        evolve(exact, kind=MISSING), evolve(exact, part=ANY), evolve(exact, change=ANY), evolve(exact, change="b"),
+        evolve(exact, part=ANY), evolve(exact, change=ANY), evolve(exact, change="b"),
         evolve(exact, system="kraft"), evolve(exact, group="kraftcheck.model.partition.elr:clear_elr"),
     ]  # fmt: skip
     assert [judgement("elections", row, [one]) for one in others] == [None] * len(others)

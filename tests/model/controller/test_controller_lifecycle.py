@@ -247,6 +247,14 @@ def test_unfencing_writes_the_registration_first_and_elects() -> None:
     assert lists(partition(play(fenced, outcome))) == ([0], [], 0)
 
 
+def test_an_expired_session_is_gone() -> None:
+    """Who is fenced for its silence is no longer among those that are in touch, and is fenced once only."""
+    after = play(BASE, expire_session(BASE, 0, KAFKA))
+    assert 0 in BASE.soft.sessions.live
+    assert 0 not in after.soft.sessions.live
+    assert after.registration(0).fenced
+
+
 @pytest.mark.parametrize("placed", [0, 1], ids=["MIGRATING", "UNASSIGNED"])
 @pytest.mark.parametrize(
     ("rules", "dirs", "stays"),

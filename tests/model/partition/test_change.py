@@ -17,6 +17,7 @@ from kraftcheck.model.language.words import EMPTY, NO_LEADER, Maybe, absent, pre
 from kraftcheck.model.partition.change import Target, build, build_change
 from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
+from kraftcheck.model.partition.elr import by_leadership
 from kraftcheck.model.partition.registration import Partition, merge, no_change
 from kraftcheck.model.rules.ruleset import PRESETS, parse
 from tests.shared.partitions import BROKERS, Case, as_lists, as_masks, cases, plainly
@@ -262,3 +263,21 @@ def test_building_again_completes_what_an_election_put_in_sync() -> None:
     _, after, again = built_twice(case)
     assert (after.leader, after.isr, after.removing) == (0, IdList((0,)), IdList((2,)))
     assert again.replicas == present(IdList((0,)))
+
+
+@pytest.mark.parametrize(
+    ("known", "leader", "enabled", "expected"),
+    [
+        ((), present(NO_LEADER), True, (True, False)),
+        ((), present(NO_LEADER), False, (False, False)),
+        ((), absent(NO_LEADER), True, (False, False)),
+        ((), present(1), True, (False, False)),
+        ((2,), present(NO_LEADER), True, (False, False)),
+        ((2,), present(1), True, (False, True)),
+    ],
+)
+def test_the_last_known_leader_of_later_releases(
+    known: tuple[int, ...], leader: Maybe[Any], enabled: bool, expected: tuple[bool, bool]
+) -> None:
+    """From 4.1.1 on it is remembered when a leader is lost, once, and forgotten with the next leader."""
+    assert by_leadership(IdList(known), leader, enabled) == expected

@@ -122,6 +122,16 @@ def test_a_failure_is_reported_until_the_restart() -> None:
     assert draft.report().host().reports(draft.setting.rules.directories) == slots()
 
 
+@pytest.mark.parametrize(
+    ("rules", "refused"), [("fixed", []), ("fixed+reports-wait-for-assignments", ["assignments are sent first"])]
+)
+def test_a_report_waits_for_no_assignment(rules: str, refused: list[str]) -> None:
+    """A failure is reported though an assignment waits; in the variant the assignment goes first."""
+    c = Cluster(rules).apply(slot=0).do("fail_directory", broker=0, slot=1)
+    assert c.host().queued()
+    assert c.refusals("report", broker=0) == refused
+
+
 def test_the_timeout_stops_a_broker_that_cannot_report() -> None:
     """Unconditionally in the code; in the KIP only a broker that leads in the failed directory."""
     c = Cluster().settle().do("fail_directory", broker=0, slot=0)

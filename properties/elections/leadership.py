@@ -87,7 +87,7 @@ def _events() -> list[Property]:
              "KIP-966; semantics 3", ("unfence-retries-isr-only",), rules=("unfence.retries-leaderless",)),
         step("assignment-keeps-leader", "an assignment to a directory that may be online leaves a live leader as it is",
              _assignment_keeps_leader, "KIP-858; semantics 6.2", ("unknown-directory-is-offline",),
-             rules=("assignment.one-pass",)),
+             rules=("assignment.one-pass", "directory.unknown-is-online")),
         step("directory-is-as-assigned", "a replica stays in its directory until an assignment; a new one is "
              "UNASSIGNED, or in its broker's only directory", _as_assigned, "KIP-858; semantics 8",
              ("default-directory-migrating",),

@@ -68,7 +68,7 @@ def _sets() -> list[Property]:
              "KIP-966; B5", ("min-isr-change-clears-every-elr",
               "unclean-cancel-is-silent"),
              rules=("last-known.remembered-as-isr-empties", "last-known.is-a-broker",
-                    "min-isr.change-keeps-clean-replicas")),
+                    "min-isr.change-keeps-clean-replicas", "reassignment.cancel.loss-is-marked")),
         always("last-known-while-leaderless", "with ELR on, a last known leader is kept only while there is none",
                lambda s: any_of(negate(s.elr_enabled), s.last_known_elr.is_empty(), s.leader == NO_LEADER),
                "invariant 9; KIP-966", ("assignment-clears-elr+switched-off-elr-is-neglected",

@@ -147,7 +147,6 @@ _REPLICATION = (
         ("kraftcheck.model.partition.change:_assignment", "negate(target.removing.same(p.removing))", "always"),
         ("kraftcheck.model.partition.change:_assignment", "negate(target.adding.same(p.adding))", "always"),
         ("kraftcheck.model.partition.elr:elr_fields", "negate(elr.same(p.elr))", "always"),
-        ("kraftcheck.model.partition.elr:clear_elr", "listed", "always"),
         ("kraftcheck.model.partition.change:_isr_field", "negate(isr.same(p.isr))", "dropped"),
         ("kraftcheck.model.partition.change:_last_known_leader", "negate(known.is_empty())", "dropped"),
         ("kraftcheck.model.partition.change:build", "recovering", "dropped"),

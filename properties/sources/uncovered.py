@@ -137,7 +137,7 @@ NOTICED: Mapping[str, tuple[str, str]] = {
         ("controller.alter_configs:_checked:swap-arguments:2",
          "ReplicationControlManagerTest.testMaybeTriggerUncleanLeaderElectionForLeaderlessPartitions#dynamic_topic.sweep"),
     "config.min-isr-of-brokers-with-elr":
-        ("controller.alter_configs:_fixed_by_elr:negate:1",
+        ("controller.alter_configs:_fixed_by_elr:negate:2",
          "tests/model/controller/test_elr_index.py::test_a_cleared_elr_stays_indexed"),
     "config.resolution-order":
         ("controller.configs:Configs.resolve:swap-arguments:1",

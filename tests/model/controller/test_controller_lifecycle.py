@@ -249,10 +249,10 @@ def test_unfencing_writes_the_registration_first_and_elects() -> None:
 
 def test_an_expired_session_is_gone() -> None:
     """Who is fenced for its silence is no longer among those that are in touch, and is fenced once only."""
-    after = play(BASE, expire_session(BASE, 0, KAFKA))
+    outcome = expire_session(BASE, 0, KAFKA)
     assert 0 in BASE.soft.sessions.live
-    assert 0 not in after.soft.sessions.live
-    assert after.registration(0).fenced
+    assert 0 not in outcome.soft.sessions.live
+    assert play(BASE, outcome).registration(0).fenced
 
 
 @pytest.mark.parametrize("placed", [0, 1], ids=["MIGRATING", "UNASSIGNED"])

@@ -155,6 +155,8 @@ def explain_command(
         parts = read_parts(Path(source))
     else:
         chosen = _subject(words, scope, rules, action)
+        if chosen is not None:
+            refuse_liveness(chosen, "explain asks its mutants for", mend="; so does --operators")
         parts = _explored(chosen, action, MutantBudget(workers, memory, limit), quiet)
     screen = console(to_stderr=target == "-")
     code = _print(screen, parts, listed=source is None)
@@ -205,7 +207,6 @@ def _subject(words: Sequence[str], scope: str | None, rules: str | None, action:
     chosen = subject(parsed.system, scope, bounds, RULES if rules is None and of_kafka else rules)
     program(chosen)  # refuses what cannot be traced, in the words of the other commands
     check_switches(chosen)
-    refuse_liveness(chosen, "explain asks its mutants for")
     actions = [action_.name for action_ in chosen.system.actions(chosen.setting)]
     if action is not None and action not in actions:
         raise Refusal(f"{chosen.name} has no action {action!r} at this setting; {nearest(action, actions, '')}")

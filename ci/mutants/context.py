@@ -7,16 +7,17 @@ import time
 from collections.abc import Callable, Sequence
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.properties.mutants.tables import LEFT
 from kraftcheck.solvers.machine_code.lower import LoweringError
-from kraftcheck.solvers.mutants.campaign import Campaign, Memory, campaign
+from kraftcheck.solvers.mutants.campaign import Campaign, ConditionMutant, Memory, campaign
 from kraftcheck.solvers.mutants.explore import BaselineFault, MutantBudget, MutantExplanation, explain
-from kraftcheck.solvers.mutants.mutate import Mutant, Mutations
+from kraftcheck.solvers.mutants.mutate import Mutant, Mutations, mutate
 from kraftcheck.solvers.mutants.source.names import SourceMutant
 
 SECONDS = 5.0
@@ -61,14 +62,31 @@ class ExploreContext:
         except LoweringError as error:
             raise Refusal(f"{chosen.name}: {error}") from error
 
-    def judge(self, chosen: Subject, mutants: Sequence[SourceMutant], memory: Memory) -> Campaign:
-        """The outcomes of the operator mutants that a subject meets; raises as `explore`."""
+    def judge(
+        self, chosen: Subject, mutants: Sequence[SourceMutant], memory: Memory,
+        drawn: Callable[[str], bool] = lambda name: False,
+    ) -> Campaign:  # fmt: skip
+        """The outcomes of the operator mutants that a subject meets, and of those of its conditions that are drawn.
+
+        Args:
+            chosen, mutants, memory: as of `campaign`.
+            drawn: by name, whether a condition is dropped; liveness is not asked of these.
+
+        Raises:
+            Refusal: as `explore`.
+        """
         try:
-            return campaign(
+            found = campaign(
                 chosen.system, chosen.setting, self.budget, mutants, memory=memory, cache_dir=cache_folder(),
                 progress=self.progress(), stop=self.stop,
             )  # fmt: skip
         except BaselineFault as error:
             raise Refusal(f"{chosen.title()}: {error}; raise --limit or --memory, or lower a bound") from error
-        except LoweringError as error:
-            raise Refusal(f"{chosen.name}: {error}") from error
+        if any(claim.kind in LIVENESS for claim in chosen.system.properties(chosen.setting)):
+            return found
+        every = mutate(chosen.system, chosen.setting, LEFT).mutants
+        if not any(drawn(ConditionMutant.of(chosen.system, one).name) for one in every):
+            return found
+        dropped = self.explore(chosen, lambda _, one: drawn(ConditionMutant.of(chosen.system, one).name))
+        named = [(ConditionMutant.of(chosen.system, one), result) for one, result in dropped.outcomes]
+        return evolve(found, outcomes=(*found.outcomes, *named))

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kraftcheck.ci.mutants.context import ExploreContext
 from kraftcheck.ci.mutants.memory import Outcomes
-from kraftcheck.ci.mutants.score import SystemScore, listed, score, text, with_others
+from kraftcheck.ci.mutants.score import SystemScore, alive, listed, score, text, with_others
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write
 from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
-from kraftcheck.properties.mutants.tables import CAMPAIGNS, LEFT
+from kraftcheck.properties.mutants.tables import CAMPAIGNS, FURTHER, LEFT
 from kraftcheck.solvers.mutants.explore import MutantBudget
 from kraftcheck.solvers.mutants.source.names import SourceMutant, source_mutants
+from kraftcheck.solvers.mutants.source.operators import OF_CONDITIONS
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 RULES = "fixed"
@@ -40,22 +42,39 @@ class OperatorRequest:
 
     def mutants(self) -> Sequence[SourceMutant]:
         """The mutants, in the order of the text."""
-        every = source_mutants(LEFT)
+        every = [one for one in source_mutants(LEFT) if one.operator not in OF_CONDITIONS]
         drawn = frozenset(self.drawn([one.name for one in every]))
         return [one for one in every if one.name in drawn]
 
     def drawn(self, names: Sequence[str]) -> list[str]:
         """The names that are drawn: a larger sample has the smaller one, and what else there is moves few."""
-        by_lot = sorted(names, key=lambda name: hashlib.sha256(f"{self.seed} {name}".encode()).digest())
-        return by_lot[: self.sample]
+        return sorted(names, key=self._lot)[: self.sample]
+
+    def shared(self, mutants: Sequence[SourceMutant]) -> Callable[[str], bool]:
+        """Whether a condition of a name is drawn, where these mutants are: as large a share of them."""
+        last = max((self._lot(one.name) for one in mutants), default=b"")
+        return lambda name: self.sample is None or self._lot(name) <= last
+
+    def _lot(self, name: str) -> bytes:
+        return hashlib.sha256(f"{self.seed} {name}".encode()).digest()
 
 
-def scores(request: OperatorRequest, chosen: Sequence[Subject], context: ExploreContext) -> list[SystemScore]:
-    """The scores of subjects, one after another."""
+def scores(
+    request: OperatorRequest, chosen: Sequence[Subject], context: ExploreContext,
+    further: Mapping[str, Subject] = MappingProxyType({}),
+) -> list[SystemScore]:  # fmt: skip
+    """The scores of subjects, one after another; what no system kills is asked of further ones, by name.
+
+    Conditions are not: the load-bearing table has further scopes for them.
+    """
     mutants, memory = request.mutants(), Outcomes(request.results, context.budget.max_states).memory()
-    found = {one.name: context.judge(one, mutants, memory) for one in chosen}
+    found = {one.name: context.judge(one, mutants, memory, request.shared(mutants)) for one in chosen}
+    others = dict(found)
+    for label, one in further.items():
+        left = alive(others.values())
+        others[label] = context.judge(one, [m for m in mutants if m.name in left], memory)
     drawn = (request.sample or 0, request.seed if request.sample else 0)
-    return with_others([score(one.name, one.title(), found[one.name], *drawn) for one in chosen], found)
+    return with_others([score(one.name, one.title(), found[one.name], *drawn) for one in chosen], others)
 
 
 def explain_operators(
@@ -74,10 +93,11 @@ def explain_operators(
         check_writable(str(request.results))
         check_apart(results=str(request.results), json=target)
     subjects = [chosen] if chosen is not None else [subject(s, scope, {}, RULES) for s, scope in CAMPAIGNS.items()]
+    further = {} if chosen is not None else further_subjects()
     begin_event = threading.Event()
     with stop_flag(awaits_report=True) as stop:
         context = ExploreContext(budget, quiet, stop, begin_event)
-        found = run_interruptibly(lambda: scores(request, subjects, context), stop, begin_event)
+        found = run_interruptibly(lambda: scores(request, subjects, context, further), stop, begin_event)
     screen = console(to_stderr=target == "-")
     for one in found:
         screen.plain(one.title)
@@ -90,6 +110,27 @@ def explain_operators(
     if target is not None:
         write(Path(target), text(found)) if target != "-" else print(text(found), end="")
     return code
+
+
+def further_subjects() -> dict[str, Subject]:
+    """Where mutants that nothing kills are asked again, by system, scope and bounds in words.
+
+    What a proof assumes is asked for first: where a lemma is refuted, the proofs that rest on it are none.
+    """
+    again = {f"lemmas of {system}": subject(system, scope, {}, RULES) for system, scope in CAMPAIGNS.items()}
+    scopes = {
+        " ".join([system, scope, *(f"--{name} {value}" for name, value in bounds.items())]):
+        subject(system, scope, bounds, RULES) for system, scope, bounds in FURTHER
+    }  # fmt: skip
+    assumed = {name: one for name, one in again.items() if one.system.lemmas(one.setting)}
+    return {name: _with_lemmas(one) for name, one in {**assumed, **scopes}.items()}
+
+
+def _with_lemmas(chosen: Subject) -> Subject:
+    """A subject whose lemmas are claims like the others."""
+    system = chosen.system
+    claims = evolve(system, properties=lambda setting: [*system.properties(setting), *system.lemmas(setting)])
+    return evolve(chosen, system=claims)
 
 
 def totals(one: SystemScore) -> str:

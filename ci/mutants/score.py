@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,12 @@ from attrs import asdict, evolve, field, frozen
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.words import BRANCH, CONJUNCT, DISJUNCT
 from kraftcheck.properties.mutants.judgement import Judgement
 from kraftcheck.properties.mutants.operators import OPERATOR_JUDGEMENTS
+from kraftcheck.properties.mutants.survivors import JUDGEMENTS
 from kraftcheck.solvers.mutants.campaign import Campaign
+from kraftcheck.solvers.mutants.mutate import GUARD
 from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Refused, Same, Survived
 from kraftcheck.solvers.mutants.source.names import ROOT
 
@@ -30,7 +33,7 @@ class Alive:
         name: the mutant.
         before, after: what it changes.
         cut: why it is undecided; empty where every property holds and every goal is reached.
-        elsewhere: the system whose properties kill it, if there is one.
+        elsewhere: the system whose properties kill it, if there is one; with its scope where that is a further one.
     """
 
     name: str
@@ -42,8 +45,13 @@ class Alive:
     @property
     def group(self) -> str:
         """The module and the function, as judgements name them."""
-        module, function, _, _ = self.name.split(":")
-        return f"{ROOT}{module}:{function}"
+        group, kind, _ = self.name.rsplit(":", 2)
+        return group.rpartition(" ")[2] if kind == GUARD else f"{ROOT}{group}"
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether a condition is dropped; the load-bearing table has it too."""
+        return self.name.split(":")[-2] in (GUARD, BRANCH, CONJUNCT, DISJUNCT)
 
 
 @frozen
@@ -113,6 +121,12 @@ def _kind(result: MutantOutcome) -> str:
     return "alive"
 
 
+def alive(campaigns: Iterable[Campaign]) -> set[str]:
+    """The names of the mutants that live in one, and that none kills."""
+    results = [(one.name, _kind(result)) for found in campaigns for one, result in found.outcomes]
+    return {name for name, kind in results if kind == "alive"} - {name for name, kind in results if kind == "killed"}
+
+
 def with_others(scores: Sequence[SystemScore], campaigns: Mapping[str, Campaign]) -> list[SystemScore]:
     """The scores, where a mutant that lives names a system that kills it."""
     killers: dict[str, str] = {}
@@ -129,8 +143,15 @@ def with_others(scores: Sequence[SystemScore], campaigns: Mapping[str, Campaign]
 def judgement(
     system: str, row: Alive, judgements: Sequence[Judgement] = OPERATOR_JUDGEMENTS
 ) -> Judgement | None:  # fmt: skip
-    """What people said of exactly this change, where it lives; that a property is missing leaves it open."""
-    judged = (one for one in judgements if one.part and one.change)
+    """What people said of exactly this change, where it lives; that a property is missing leaves it open.
+
+    Of a condition that is dropped they said it in the load-bearing table.
+    """
+    of_conditions = JUDGEMENTS if row.is_condition else ()
+    judged = (
+        one for one in (*of_conditions, *judgements)
+        if row.is_condition or (one.part and one.change)
+    )  # fmt: skip
     return next((one for one in judged if one.about(system, row.group, row.before, row.after)), None)
 
 

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kraftcheck.ci.mutants.score import Alive, SystemScore, judgement
-from kraftcheck.solvers.mutants.source.operators import OPERATORS
+from kraftcheck.properties.catalogue import FAIR_SYSTEMS
+from kraftcheck.properties.mutants.tables import FURTHER
+from kraftcheck.solvers.mutants.source.operators import OF_CONDITIONS, OPERATORS
 
 HEAD = """# Operator mutants
 
@@ -15,8 +17,8 @@ scope, per system.
 
 An operator changes one expression of the rules. Every expression is changed that a system meets while it is traced,
 under the rules `fixed`. The properties are traced with the mutant too: a property that calls what it judges does not
-notice the change. No unit test counts. [The load-bearing table](load-bearing.md) is of conditions alone; it says which
-property breaks first, and by how short a trace.
+notice the change. No unit test counts. Conditions are dropped, too, as in [the load-bearing table](load-bearing.md),
+which says of each which property breaks first, and by how short a trace.
 
 ## Score
 
@@ -29,18 +31,21 @@ property breaks first, and by how short a trace.
 * `no effect`: the terms differ, and no state and no step of the scope does. A larger scope may tell them apart.
 * `killed`: a property is refuted. The changed rules on ints confirm each counterexample.
 * `goal lost`: no property is refuted, and the scope does not show something any more that it should.
-* `elsewhere`: nothing kills it here, and a property or a goal of another system of the table does.
+* `elsewhere`: nothing kills it here, and a property or a goal of another system of the table does, or one in a further
+  scope, where mutants of operators that nothing kills are asked again. There lemmas count, too: where one is refuted,
+  the proofs that rest on it are none. Fair behaviours are asked of {fair}.
 * `judged`: it makes a difference that is none to Kafka, or that the scope cannot show; the reasons are below.
 * `open`: nothing kills it, and nobody has said why that is right. Each is a property that may be missing.
-* `undecided`: its states were more than the limit.
+* `undecided`: its states were more than the limit, or a behaviour leaves the bounds, and nothing kills it elsewhere.
 
 The score is the part that is killed, here or elsewhere, of those that are killed, open or undecided.
-A row `of N drawn` is of the mutants that the system meets among N of the model's that were drawn by lot, whatever their
-system; a larger sample holds the smaller one.
+A row `of N drawn` is of the mutants that the system meets among N of the operators' that were drawn by lot, whatever
+their system, and of as large a share of its conditions; a larger sample holds the smaller one.
 
 ## Operators
 
 {operators}
+| `guard`, `branch`, `conjunct`, `disjunct` | a condition that is dropped, or a branch that is taken always or never |
 
 The words that rules are written with, the choices of rule sets, the tests of `if`, and what describes a scope are
 not changed; nor is the code that [the load-bearing table](load-bearing.md) leaves as it is.
@@ -56,15 +61,16 @@ python -m tests.documentation
 The first command keeps every outcome in `outcomes.jsonl`. Stopped and started again, it goes on from there; after a
 change it asks again only where the program of the rules, or of a property that did not break, is another. Without
 `--sample` it judges all.
-`kraftcheck explain SYSTEM --scope SCOPE --operators --sample N` judges N mutants that are drawn. A test draws some by
-the date at each change, and fails where one survives that this page does not know. The nightly run judges all."""
+`kraftcheck explain SYSTEM --scope SCOPE --operators --sample N` judges N mutants that are drawn. A test draws some at
+each change, by the text of the rules, and fails where one survives that this page does not know. The nightly run judges
+all that are drawn for this page again, and of all others the part that is killed."""
 
 
 def page(scores: Sequence[SystemScore]) -> str:
     """The page."""
     draws = dict.fromkeys((one.sample, one.seed) for one in scores if one.sample)
     drawn = "".join(f" --sample {sample} --seed {seed}" for sample, seed in draws)
-    text = HEAD.format(score="\n".join(table(scores)), operators="\n".join(_operators()), drawn=drawn)
+    text = HEAD.format(score="\n".join(table(scores)), operators="\n".join(_operators()), drawn=drawn, fair=_fair())
     return "\n".join([text, *_killers(scores), *_judged(scores), *_open(scores)]) + "\n"
 
 
@@ -98,11 +104,11 @@ def counted(one: SystemScore) -> Counter[str]:
 
 def kind(system: str, row: Alive) -> str:
     """What is to be said of a mutant that lives in a system."""
-    if row.cut:
-        return "undecided"
     if row.elsewhere:
         return "elsewhere"
-    return "open" if judgement(system, row) is None else "judged"
+    if judgement(system, row) is not None:
+        return "judged"
+    return "undecided" if row.cut else "open"
 
 
 def percent(row: Counter[str]) -> str:
@@ -119,9 +125,14 @@ def _row(name: str, row: Counter[str]) -> str:
 def _operators() -> Iterator[str]:
     yield "| operator | puts in an expression's place |"
     yield "|---|---|"
-    for name, operator in OPERATORS.items():
+    for name, operator in ((name, one) for name, one in OPERATORS.items() if name not in OF_CONDITIONS):
         sentence = " ".join((operator.__doc__ or "").split()).rstrip(".")
         yield f"| `{name}` | {sentence[0].lower()}{sentence[1:]} |"
+
+
+def _fair() -> str:
+    """The further scopes with fair behaviours."""
+    return ", ".join(f"`{system}` {scope}" for system, scope, _ in FURTHER if system in FAIR_SYSTEMS)
 
 
 def _killers(scores: Sequence[SystemScore]) -> Iterator[str]:
@@ -157,9 +168,9 @@ def _open(scores: Sequence[SystemScore]) -> Iterator[str]:
 
 
 def _listed(row: Alive) -> str:
-    module, function, operator, number = row.name.split(":")
+    group, operator, number = row.name.rsplit(":", 2)
     cut = f" (undecided: {row.cut})" if row.cut else ""
-    return f"| `{module}:{function}` | {operator} {number} | {_code(row.before)} | {_code(row.after)}{cut} |"
+    return f"| `{group}` | {operator} {number} | {_code(row.before)} | {_code(row.after)}{cut} |"
 
 
 SHOWN = 90

@@ -28,7 +28,7 @@ def properties(setting: Setting) -> list[Property]:
     if setting["failures"] and setting["directories"] > 1:
         listed.append(happens("shows-report", "a failure ends a leadership", _report_moves))
     if setting["moves"] and setting["directories"] > 1:
-        listed.append(happens("shows-promotion", "a move completes", lambda t: t.action == "promote"))
+        listed.append(happens("shows-promotion", "a move completes, and the log is in another directory", _moves))
         if setting["failures"] and not setting.rules.directories.lost_source_reverts:
             listed.append(sometimes("shows-lost", "a replica is assigned to LOST", _lost))
     return listed
@@ -40,6 +40,13 @@ def _refused(t: Step) -> Truth:
 
 def _lost(s: Placement) -> Truth:
     return any_of(*(directory == LOST for directory in s.controller.directories.slots))
+
+
+def _moves(t: Step) -> Truth:
+    if t.action != "promote":
+        return False
+    before, after = (state.host(t.arguments["broker"]) for state in (t.before, t.after))
+    return all_of(after.has_log(), negate(after.current() == before.current()))
 
 
 def _report_moves(t: Step) -> Truth:

@@ -40,7 +40,8 @@ def properties(setting: Setting) -> list[Property]:
                              lambda t: t.action == "elect_designated" and _moved(t)))  # fmt: skip
     if setting["reassignment"]:
         goals += [
-            happens("shows-completion", "a reassignment completes", lambda t: t.event.completed),
+            happens("shows-completion", "a reassignment that adds a replica completes",
+                    lambda t: all_of(t.event.completed, negate(t.before.adding.is_empty()), t.after.adding.is_empty())),
             happens("shows-cancel", "a reassignment is cancelled",
                     lambda t: t.action == "cancel" and t.event.records > 0),
         ]  # fmt: skip

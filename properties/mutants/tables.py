@@ -61,3 +61,12 @@ CAMPAIGNS: Mapping[str, str] = {
     "unclean-recovery": "tiny",
 }  # fmt: skip
 """The systems whose operator mutants are judged, each with its scope, under the right rules."""
+
+FURTHER: tuple[tuple[str, str, Mapping[str, int]], ...] = (
+    ("zk-controller", "tiny", {}), ("zk-controller", "sessions", {}), ("zk-controller", "deposed", {}),
+    ("unclean-recovery", "requests", {}), ("fair-elections", "tiny", {}), ("healing-elections", "tiny", {}),
+    ("fair-replication", "tiny", {}), ("fair-directories", "tiny", {}), ("healing-sessions", "tiny", {}),
+    ("fair-broker-ids", "tiny", {}), ("fair-zk-controller", "tiny", {}), ("fair-zk-jbod", "writers", {}),
+    ("fair-unclean-recovery", "tiny", {}),
+)  # fmt: skip
+"""Systems, with scope and bounds, where mutants that nothing kills are asked again; some are about fair behaviours."""

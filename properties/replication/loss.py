@@ -57,6 +57,10 @@ def _goals(setting: Setting) -> list[Property]:
             happens("shows-succession", "while none may be lost, a record is acknowledged and a leader elected that "
                     "runs; after a death, where one is allowed",
                     lambda t: _succeeds(t, excused(t.after, setting), died(t.after, setting) >= int(dies))))
+    if setting["unclean-stops"]:
+        claims.append(happens("shows-expiry", "the session of a broker that has died is over", _expires))
+        if setting["loss"] and setting["records"]:
+            claims.append(happens("shows-unflushed", "a broker dies, and a record was not flushed", _unflushed))
     elr = setting["elr"] and setting.rules.partition.elr_available
     if elr and setting["unclean-stops"] >= setting["min-isr"]:
         claims.append(
@@ -69,6 +73,21 @@ def _succeeds(t: Step, excuse: Truth, died_: Truth) -> Truth:
     leader = t.after.controller.leader
     led = any_of(*some_records(t.after.brokers, lambda n, b: all_of(leader == n, b.running())))
     return all_of(change(t).elects(), led, t.after.acknowledged > 0, died_, negate(excuse))
+
+
+def _expires(t: Step) -> Truth:
+    if t.action != "fence":
+        return False
+    broker = t.arguments["broker"]
+    return all_of(negate(t.before.broker(broker).running()), t.after.controller.fenced.has(broker))
+
+
+def _unflushed(t: Step) -> Truth:
+    if t.action != "crash":
+        return False
+    broker = t.arguments["broker"]
+    before, after = t.before.broker(broker).log.end(), t.after.broker(broker).log.end()
+    return negate(after == before)
 
 
 def change(t: Step) -> Change:

@@ -69,6 +69,9 @@ def _goals() -> list[Property]:
         happens("shows-released", "a broker is told to stop after others have followed",
                 _released),
         happens("shows-expiry", "a session is over", lambda t: t.action == "expire"),
+        happens("shows-leader-in-touch", "a heartbeat leaves its broker the leader", _stays),
+        happens("shows-registration", "a new process of a fenced broker is registered, beside an unfenced one",
+                _registered),
         sometimes("shows-dead-leader", "a leader's process has ended, and nobody knows",
                   lambda s: any_of(*(all_of(s.leader == b, negate(p.up)) for b, p in enumerate(s.brokers)))),
         sometimes("shows-two-leaders", "two processes take themselves for the leader",
@@ -87,6 +90,22 @@ def _revived(t: Step, do: Touch) -> Conjuncts | Truth:
         f"broker {b}": implies(all_of(old.fenced, old.silence == NOT_HEARD_OF), negate(do.in_session(new)))
         for b, (old, new) in enumerate(zip(t.before.brokers, t.after.brokers, strict=True))
     }
+
+
+def _stays(t: Step) -> Truth:
+    if t.action != "beat":
+        return False
+    leader = t.arguments["broker"]
+    stays = all_of(t.before.leader == leader, t.after.leader == leader)
+    return all_of(stays, negate(t.before.broker(leader).stopping))
+
+
+def _registered(t: Step) -> Truth:
+    if t.action != "register":
+        return False
+    broker = t.arguments["broker"]
+    runs = all_of(t.before.broker(broker).fenced, t.after.broker(broker).up)
+    return all_of(runs, any_of(*_each(t.after, lambda p: all_of(p.up, negate(p.fenced)))))
 
 
 def _released(t: Step) -> Truth:

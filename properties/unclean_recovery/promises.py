@@ -7,7 +7,16 @@ from collections.abc import Callable
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, implies, negate, none_of, pick
-from kraftcheck.model.systems.unclean_recovery.state import CUT, ELECTED, FAILED, IDLE, ONLINE, PENDING, Recovered
+from kraftcheck.model.systems.unclean_recovery.state import (
+    CUT,
+    ELECTED,
+    FAILED,
+    IDLE,
+    ONLINE,
+    PENDING,
+    UP,
+    Recovered,
+)
 from kraftcheck.model.systems.unclean_recovery.tool import SERVED
 from kraftcheck.model.unclean_recovery.choice import NOBODY, SILENT, Answer
 from kraftcheck.properties.kinds import happens, recovers, step
@@ -22,7 +31,7 @@ def properties(setting: Setting) -> list[Property]:
         step("leader-not-overridden", "the tool changes no partition that has a leader", _kept,
              f"{_KIP}, Designated Leader Elections", ("designated-over-leader+recovery-ignores-new-epochs",),
              rules=("election.designated.leaderless-only", "recovery.choice-of-this-leadership")),
-        step("elected-may-lead", "whom the tool elects is unfenced, and its directory online", _may_lead,
+        step("elected-may-lead", "whoever is elected is unfenced, and the directory online", _may_lead,
              f"{_KIP}, Designated Leader Elections", ("designated-may-be-fenced",),
              rules=("election.designated.online-replica",)),
         step("chosen-has-answered", "whom the tool chooses has answered, without an error", _answered,
@@ -64,9 +73,12 @@ def properties(setting: Setting) -> list[Property]:
 
 def _goals(setting: Setting) -> list[Property]:
     goals = [
-        happens("shows-recovery", "a run elects a leader and exits zero", _recovers),
+        happens("shows-recovery", "a run elects one of several candidates and exits zero", _recovers),
         happens("shows-late-answer", "a replica that answered too late had more than the one elected", _late),
     ]
+    if setting["retries"]:
+        goals.append(happens("shows-last-retry", "a partition fails when its request has been sent again to no avail",
+                             _spent))  # fmt: skip
     if setting["faults"]:
         goals.append(happens("shows-fenced-choice", "a fenced broker answers, and is chosen in vain", _in_vain))
     if setting["returns"]:
@@ -113,10 +125,11 @@ def _kept(t: Step) -> Conjuncts:
 
 def _may_lead(t: Step) -> Conjuncts:
     def fit(p: Recovered, q: Recovered) -> Truth:
-        replica = pick(p.replicas, q.leader, p.replicas[0])
-        return implies(_moved(p, q), all_of(t.before.up().has(q.leader), negate(replica.offline)))
+        replica = pick(q.replicas, q.leader, q.replicas[0])
+        return implies(_moved(p, q), all_of(pick(t.after.brokers, q.leader, CUT) == UP, negate(replica.offline)))
 
-    return _requested(t, fit)
+    pairs = zip(t.before.partitions, t.after.partitions, strict=True)
+    return {f"partition {n}": fit(p, q) for n, (p, q) in enumerate(pairs)}
 
 
 def _marked(t: Step) -> Conjuncts:
@@ -211,7 +224,12 @@ def _some(t: Step, claim: Callable[[Recovered, Recovered], Truth]) -> Truth:
 def _recovers(t: Step) -> Truth:
     if t.action != "finish":
         return False
-    return all_of(t.event.zero, any_of(*(p.result == ELECTED for p in t.before.partitions)))
+    return all_of(t.event.zero, any_of(*(all_of(p.result == ELECTED, p.candidates.size() > 1)
+                                         for p in t.before.partitions)))  # fmt: skip
+
+
+def _spent(t: Step) -> Truth:
+    return _some(t, lambda p, q: all_of(t.arguments["outcome"] != SERVED, p.result == PENDING, q.result == FAILED))
 
 
 def _late(t: Step) -> Truth:

@@ -130,6 +130,9 @@ def _goals(setting: Setting) -> list[Property]:
     if setting["stops"] and setting["isr-changes"] and not setting.rules.zk_controller.outsiders_wait:
         goals.append(happens("shows-loss", "an outsider takes over, and what only others have is given up",
                              lambda t: _some(t, _outsider)))  # fmt: skip
+    if setting["stops"] and setting["isr-changes"]:
+        goals.append(happens("shows-rejoin", "a follower joins the ISR of a broker that has taken over",
+                             _rejoins))  # fmt: skip
     if setting["session-losses"]:
         goals.append(sometimes("shows-two-leaders", "two brokers act as leader of one partition", _two_leaders))
     rules: ZkControllerRules = setting.rules.zk_controller
@@ -160,6 +163,13 @@ def _changed(t: Step, p: int) -> Truth:
 def _clean(t: Step, p: int) -> Truth:
     old, new = t.before.partitions[p].node, t.after.partitions[p].node
     return all_of(_changed(t, p), old.isr.has(new.leader), negate(old.leader == new.leader))
+
+
+def _rejoins(t: Step) -> Truth:
+    if t.action != "change_isr":
+        return False
+    nodes = [(old.node, new.node) for old, new in zip(t.before.partitions, t.after.partitions, strict=True)]
+    return any_of(*(all_of(negate(new.isr.within(old.isr)), new.leader > 0) for old, new in nodes))
 
 
 def _outsider(t: Step, p: int) -> Truth:

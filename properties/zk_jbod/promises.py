@@ -100,7 +100,7 @@ def _goals(setting: Setting) -> list[Property]:
     goals = []
     if not setting.rules.zk_jbod.disk_errors_halt:
         goals = [
-            happens("shows-directory-offline", "a directory is put offline", _whole),
+            happens("shows-directory-offline", "a directory is put offline, and a replica with it", _whole),
             happens("shows-restart", "another replica leads after a restart", _moved),
         ]
     if setting["directories"] > 1 and goals:
@@ -220,7 +220,13 @@ def _not_lost(s: ZkJbod) -> Truth:
 
 
 def _whole(t: Step) -> Truth:
-    return _removed(t, whole=True)
+    if t.action != "remove_logs":
+        return False
+    broker = t.arguments["broker"]
+    old, new = t.before.host(broker), t.after.host(broker)
+    lost = [all_of(old.log(n) >= 0, new.log(n) < 0, negate(p.holds.has(broker)))
+            for n, p in enumerate(t.after.partitions)]  # fmt: skip
+    return all_of(_removed(t, whole=True), negate(new.handled().is_empty()), any_of(*lost))
 
 
 def _single(t: Step) -> Truth:

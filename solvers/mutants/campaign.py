@@ -6,6 +6,7 @@ so that a campaign that was stopped goes on with what is known.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,10 +19,10 @@ from kraftcheck.solvers.machine_code.compile import Kernel, load_kernel
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.mutants.explore import Baseline, MutantBudget, MutantRun, baseline, outcome
-from kraftcheck.solvers.mutants.mutate import Mutations
+from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, Mutations
 from kraftcheck.solvers.mutants.operators import FAULTS, Meaning, Told, apart, join, reached, told
 from kraftcheck.solvers.mutants.outcome import MutantOutcome, Refused, Same, Undecided
-from kraftcheck.solvers.mutants.source.names import SourceMutant
+from kraftcheck.solvers.mutants.source.names import ROOT, SourceMutant
 from kraftcheck.solvers.program.stop import STOPPED
 from kraftcheck.solvers.program.trace import trace
 
@@ -32,8 +33,24 @@ Progress = Callable[[int, int, str], None]
 
 
 @frozen
+class ConditionMutant:
+    """A mutant that drops a condition, as a score names it; `before` and `after` are its part and its change."""
+
+    name: str
+    before: str
+    after: str
+
+    @classmethod
+    def of(cls, system: System, mutant: Mutant) -> ConditionMutant:
+        """A mutant of a system; guards of actions are its own, other systems have other actions of their names."""
+        digest = hashlib.sha256(repr(mutant.key).encode()).hexdigest()[:8]
+        group = f"{system.name} {mutant.group}" if mutant.kind == GUARD else mutant.group.removeprefix(ROOT)
+        return cls(f"{group}:{mutant.kind}:{digest}", mutant.part, mutant.change)
+
+
+@frozen
 class Campaign:
-    """The operator mutants of a system that it meets, and what became of each.
+    """The mutants of a system that it meets, and what became of each.
 
     Attributes:
         right: the program without a mutant.
@@ -43,7 +60,7 @@ class Campaign:
 
     right: Meaning
     distinct: int
-    outcomes: tuple[tuple[SourceMutant, MutantOutcome], ...]
+    outcomes: tuple[tuple[SourceMutant | ConditionMutant, MutantOutcome], ...]
 
 
 @frozen

@@ -20,7 +20,14 @@ from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.mutants.counterexamples import Disproof, disproof, leave_domain
 from kraftcheck.solvers.mutants.mutate import DIFFERS, Leave, Mutant, Mutations, mutate
 from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Survived, Undecided
-from kraftcheck.solvers.mutants.recoverability import Findings, compare_recoverability, graph_findings
+from kraftcheck.solvers.mutants.recoverability import (
+    Findings,
+    LivenessFindings,
+    compare_liveness,
+    compare_recoverability,
+    fair_findings,
+    graph_findings,
+)
 from kraftcheck.solvers.program.stop import STOPPED
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.search.levels import Limits, Search
@@ -36,7 +43,7 @@ class Baseline:
         pruned: fields whose bound it meets.
         fired: transitions of each action kind.
         states: its packed states, sorted, without the number of the mutant.
-        recoverability: what its graph says about the `recovers` properties.
+        recoverability, liveness: what its graph says about the `recovers` properties and about fair behaviours.
     """
 
     distinct: int
@@ -46,6 +53,7 @@ class Baseline:
     fired: tuple[int, ...]
     states: bytes = field(repr=False)
     recoverability: Findings
+    liveness: LivenessFindings
 
 
 class BaselineFault(ValueError):
@@ -123,6 +131,7 @@ def explain(
     bad = [name for number, name in enumerate(claim_names(kernel))
            if number in base.claims and number not in kernel.plan.goals]  # fmt: skip
     bad += [finding.claim.id for finding in base.recoverability if finding.unrecoverable is not None]
+    bad += [finding.trace.claim for finding in base.liveness if finding.trace is not None]
     return MutantExplanation(mutations, base, tuple(bad), outcomes)
 
 
@@ -148,10 +157,13 @@ def baseline(mutations: Mutations, kernel: Kernel, budget: MutantBudget, stop: t
     recoverability = graph_findings(search, stop)
     if recoverability is None:
         raise BaselineFault(f"the rules as they are were not judged to the end ({STOPPED})")
-    slots = kernel.plan.slots_left(search.counters())
+    slots, states = kernel.plan.slots_left(search.counters()), _states(search)
+    liveness = fair_findings(search, mutations)
+    if liveness is None:
+        raise BaselineFault(f"the rules as they are were not judged on fair behaviours to the end ({STOPPED})")
     return Baseline(
-        search.distinct, search.generated, frozenset(search.claims), slots, _fired(search), _states(search),
-        recoverability,
+        search.distinct, search.generated, frozenset(search.claims), slots, _fired(search), states, recoverability,
+        liveness,
     )  # fmt: skip
 
 
@@ -261,11 +273,19 @@ def _survival(run: MutantRun, search: Search) -> MutantOutcome:
     change = compare_recoverability(search, run.mutations, run.mutant, findings, run.base.recoverability)
     if change.disproofs:
         return _first(Killed, change.disproofs, shortest=True)
-    if change.uncertain:
-        return Undecided(f"{change.uncertain[0]} may hold only beyond a bound")
+    with run.mutations.rules_of(run.mutant):
+        fair = fair_findings(search, run.mutations)
+    if fair is None:
+        return Undecided(STOPPED)
+    live = compare_liveness(run.kernel.program, fair, run.base.liveness)
+    if live.disproofs:
+        return _first(Killed, live.disproofs, shortest=False)
+    uncertain, idle = (*change.uncertain, *live.uncertain), (*change.idle, *live.idle)
+    if uncertain:
+        return Undecided(f"{uncertain[0]} may hold only beyond a bound")
     goals = sorted((plan.goals & run.base.claims) - set(search.claims))
-    if goals or change.idle:
-        return GoalLost(tuple(names[goal] for goal in goals), change.idle)
+    if goals or idle:
+        return GoalLost(tuple(names[goal] for goal in goals), idle)
     another = names.index(DIFFERS.id) in search.claims
     if not another and _fired(search) == run.base.fired:
         return Survived("none")

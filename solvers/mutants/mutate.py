@@ -16,6 +16,7 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
+from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.initially import Described
 from kraftcheck.model.language.layout import ints, leaves
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Property, Setting, Step, System
@@ -193,6 +194,12 @@ class Mutations:
         source = self.sources.get(mutant.number)
         return nullcontext() if source is None else applied(source)
 
+    def on_ints(self, program: Program) -> Program:
+        """A program whose actions are made anew, by the rules as they run now; the traced ones choose a mutant."""
+        made = numbered(self.original, 1, lambda mutated: mutated.state, _numbered).actions(program.setting)
+        actions = {action.name: action for action in made}
+        return evolve(program, kinds=tuple(evolve(kind, action=actions[kind.action.name]) for kind in program.kinds))
+
     def of(self, number: int) -> Program:
         """The program that starts as a mutant; 0 is none."""
         slot = self.program.layout.slots[-1]
@@ -232,7 +239,21 @@ def numbered(
         properties=lambda setting: [*(_of_state(claim, state_of) for claim in system.properties(setting)), DIFFERS],
         quiescent=None if quiescent is None else lambda mutated: quiescent(state_of(mutated)),
         within=None if within is None else lambda mutated: within(state_of(mutated)),
+        fairness=lambda setting: [_fair(one, state_of) for one in system.fairness(setting)],
     )
+
+
+def _numbered(action: Action) -> Action:
+    """An action of states that have the number of a mutant, which it does not read."""
+
+    def guard(mutated: Mutated, **arguments: Any) -> Conjuncts:
+        return action.guards(mutated.state, arguments)
+
+    def effect(mutated: Mutated, **arguments: Any) -> Outcome:
+        outcome = action.outcome(mutated.state, arguments)
+        return Outcome(Mutated(outcome.state, mutated.mutant), MutantEvent(outcome.event, False))
+
+    return evolve(action, guard=guard, effect=effect)
 
 
 def _start(state: Any) -> Any:
@@ -289,9 +310,17 @@ def _of_state(claim: Property, state_of: Callable[[Any], Any]) -> Property:
     begins = None if begins_ is None else lambda mutated: begins_(state_of(mutated))
     if claim.kind in ("step", "happens"):
         return evolve(claim, predicate=lambda step: predicate(plain(step, state_of)), initially=begins)
-    when_ = claim.when
+    when_, fairness = claim.when, tuple(_fair(one, state_of) for one in claim.fairness)
     when = None if when_ is None else lambda mutated: when_(state_of(mutated))
-    return evolve(claim, predicate=lambda mutated: predicate(state_of(mutated)), when=when)
+    return evolve(claim, predicate=lambda mutated: predicate(state_of(mutated)), when=when, fairness=fairness)
+
+
+def _fair(declared: Fairness, state_of: Callable[[Any], Any]) -> Fairness:
+    """The fairness of a system, of its mutants' states."""
+    unless = declared.unless
+    if unless is None:
+        return declared
+    return evolve(declared, unless=lambda mutated, **given: unless(state_of(mutated), **given))
 
 
 def plain(step: Step, state_of: Callable[[Any], Any] = lambda mutated: mutated.state) -> Step:

@@ -1,8 +1,9 @@
-"""Recoverability of mutants: `recovers` properties, judged on the explored graph of a mutant.
+"""Recoverability and liveness of mutants: `recovers` and fair behaviours, judged on the explored graph of a mutant.
 
 They need the whole graph, so they are judged only for mutants that nothing else
 kills. The backward search is that of `kraftcheck.solvers.search.backward`; ints confirm the
-state it names, and the nearest states that the way out leads to.
+state it names, and the nearest states that the way out leads to. They confirm a lasso as
+they do for the rules as they are.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from kraftcheck.solvers.liveness.judge import LivenessFinding, search_liveness
 from kraftcheck.solvers.mutants.counterexamples import Disproof, calls, confirm_on_rules, run
 from kraftcheck.solvers.mutants.mutate import Mutant, Mutations
 from kraftcheck.solvers.program.program import Program
@@ -21,20 +23,22 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.backward import BackwardSearch, RecoverabilityFinding
 from kraftcheck.solvers.search.levels import Search
 from kraftcheck.solvers.traces.path import PackedRun
+from kraftcheck.solvers.traces.render import call
 
 CLOSURE = 40
 """States after a counterexample that ints look at; a state takes tens of milliseconds."""
 
 Findings = tuple[RecoverabilityFinding, ...]
+LivenessFindings = tuple[LivenessFinding, ...]
 
 
 @frozen
 class RecoverabilityChange:
-    """The difference in recoverability between a mutant and the unmutated rules.
+    """The difference in recoverability, or in liveness, between a mutant and the unmutated rules.
 
     Attributes:
-        disproofs: the properties it refutes, each with the shortest trace to a state that never recovers.
-        idle: properties that no state has to recover for any more.
+        disproofs: the properties it refutes, each with a trace to a state that never recovers, or a lasso.
+        idle: properties that no state has to recover, or to wait, for any more.
         uncertain: properties that may hold only beyond a bound.
     """
 
@@ -48,6 +52,34 @@ def graph_findings(search: Search, stop: threading.Event) -> Findings | None:
     if not search.kernel.program.recovers:
         return ()
     return BackwardSearch(search.kernel, search.store, 1, stop, lambda sweep, queue: None).run()
+
+
+def fair_findings(search: Search, mutations: Mutations) -> LivenessFindings | None:
+    """The findings of a complete search about each liveness property; None when stopped.
+
+    The rules on ints have to be those of the mutant meanwhile.
+    """
+    if not search.kernel.program.liveness.claims:
+        return ()
+    search.kernel = evolve(search.kernel, program=mutations.on_ints(search.kernel.program))
+    return search_liveness(search, lambda search, sweep, queue: None, lambda: 0.0).findings
+
+
+def compare_liveness(program: Program, findings: LivenessFindings, base: LivenessFindings) -> RecoverabilityChange:
+    """Compare what fair behaviours of a mutant do with those of the rules as they are."""
+    claims = [one.claim.id for one in program.liveness.claims]
+    pairs = [
+        (claim, finding, base_finding)
+        for claim, finding, base_finding in zip(claims, findings, base, strict=True) if base_finding.trace is None
+    ]  # fmt: skip
+    return RecoverabilityChange(
+        tuple(
+            Disproof(claim, tuple(call(step.action, step.arguments) for step in finding.trace.steps))
+            for claim, finding, _ in pairs if finding.trace is not None
+        ),
+        tuple(claim for claim, finding, before in pairs if before.answer.waiting and not finding.answer.waiting),
+        tuple(claim for claim, finding, before in pairs if finding.uncertain is not None and before.uncertain is None),
+    )  # fmt: skip
 
 
 def compare_recoverability(

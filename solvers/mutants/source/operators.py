@@ -186,6 +186,9 @@ OPERATORS: Mapping[str, Operator] = {
 }
 """The operators by name."""
 
+OF_CONDITIONS = ("drop-condition", "drop-guard", "one-branch")
+"""Those whose mutants only witnesses name; for tables and scores conditions are dropped where they are traced."""
+
 
 def truths_within(node: ast.AST) -> list[ast.expr]:
     """The parts of a node in whose place a truth is expected; not the condition of `choose`, whose branches swap."""

@@ -13,11 +13,16 @@ from click.testing import CliRunner
 
 from kraftcheck.ci.mutants.command import explain_command
 from kraftcheck.ci.mutants.memory import Outcomes
-from kraftcheck.ci.mutants.score import Alive, SystemScore, judgement, read, score, text, with_others
+from kraftcheck.ci.mutants.operators import OperatorRequest
+from kraftcheck.ci.mutants.score import Alive, SystemScore, alive, judgement, read, score, text, with_others
 from kraftcheck.ci.mutants.score_page import counted, kind, page, percent
+from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.mutants.judgement import ANY, REDUNDANT, Judgement
-from kraftcheck.solvers.mutants.campaign import Campaign
+from kraftcheck.properties.mutants.survivors import JUDGEMENTS
+from kraftcheck.properties.mutants.tables import LEFT
+from kraftcheck.solvers.mutants.campaign import Campaign, ConditionMutant
+from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, mutate
 from kraftcheck.solvers.mutants.operators import Meaning
 from kraftcheck.solvers.mutants.outcome import (
     GoalLost,
@@ -77,6 +82,50 @@ def test_another_system_kills_what_lives_in_one() -> None:
     ]  # fmt: skip
 
 
+def test_what_is_killed_elsewhere_is_not_undecided() -> None:
+    """A mutant that a limit cut in one system, and another kills, is killed; a further scope is asked of the others."""
+    one, other = a_campaign(Undecided("cut"), Survived("states"), Undecided("cut")), a_campaign(OUTCOMES[0])
+    found = with_others([score("a", "a", one)], {"a": one, "a small": other})
+    assert [kind("a", row) for row in found[0].alive] == ["elsewhere", "open", "undecided"]
+    assert alive([one, other]) == {MUTANTS[1].name, MUTANTS[2].name}
+
+
+def test_a_condition_is_named_in_every_system_alike_and_a_guard_in_its_own() -> None:
+    """Dropped conditions of a rule are one mutant wherever it is met; those of a guard are of the system's action."""
+    named: list[dict[str, Mutant]] = []
+    for name in ("elections", "elr-index"):
+        of = subject(name, "tiny", {}, "fixed")
+        mutants = mutate(of.system, of.setting, LEFT).mutants
+        named.append({ConditionMutant.of(of.system, one).name: one for one in mutants})
+        assert len(named[-1]) == len(mutants)
+    both = set(named[0]) & set(named[1])
+    assert len(both) > 50
+    assert not any(named[0][name].kind == GUARD for name in both)
+    for name, one in named[0].items():
+        row = Alive(name, one.part, one.change)
+        assert (row.group, row.is_condition) == (one.group, True)
+
+
+def test_a_condition_is_judged_as_in_the_load_bearing_table() -> None:
+    """A judgement of the table is one of the same condition here, and of no operator that changes the same text."""
+    judged = next(one for one in JUDGEMENTS if ":" in one.group and one.part and one.change)
+    where = judged.group.removeprefix("kraftcheck.model.")
+    condition = Alive(f"{where}:conjunct:abc", judged.part, judged.change)
+    assert judgement(judged.system or "elections", condition) == judged
+    assert judgement(judged.system or "elections", evolve(condition, name=f"{where}:negate:1")) is None
+
+
+def test_as_large_a_share_of_conditions_is_drawn() -> None:
+    """A sample draws conditions by the same lot as operator mutants; without one every condition is judged."""
+    names = [f"condition {number}" for number in range(3000)]
+    request, every = OperatorRequest(700, 1), len(OperatorRequest().mutants())
+    share = sum(map(request.shared(request.mutants()), names)) / len(names)
+    assert abs(share - 700 / every) < 0.03
+    smaller = OperatorRequest(100, 1)
+    assert set(filter(smaller.shared(smaller.mutants()), names)) < set(filter(request.shared(request.mutants()), names))
+    assert all(map(OperatorRequest().shared([]), names))
+
+
 def test_only_the_exact_change_is_judged() -> None:
     """A judgement takes a mutant out of the open ones where it names the change as a whole, and no property misses."""
     row = Alive("partition.elr:populate:negate:1", "a == b", "a != b")
@@ -108,7 +157,7 @@ def test_the_page_lists_what_is_open() -> None:
     assert "| all | 8 | 1 | 1 | 1 | 1 | 1 | 1 | 0 | 0 | 1 | 1 | 50.0 % |" in written
     assert written.count(MUTANTS[6].before) >= 1
     assert "`empty-when-shut` 1, `full` 1" in written
-    assert "| `drop-guard` |" in written
+    assert "| `drop-call` |" in written
 
 
 def invoke(*words: str) -> tuple[int, str]:
@@ -177,7 +226,7 @@ def test_a_file_of_outcomes_that_cannot_be_read_is_refused(content: bytes | None
         (["elections", "--sample", "3"], "--operators"),
         (["elections", "--seed", "3"], "--operators"),
         (["elections", "--results", "x"], "--operators"),
-        (["fair-elections", "--operators"], "explain asks its mutants for"),
+        (["fair-elections"], "explain asks its mutants for"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words: list[str], said: str, tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ from attrs import evolve
 from kraftcheck.ci.mutants.memory import Outcomes
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.language.terms import Graph
-from kraftcheck.model.language.words import any_of
+from kraftcheck.model.language.words import any_of, negate
+from kraftcheck.properties.kinds import leads_to
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.mutants.campaign import TOGETHER, campaign
 from kraftcheck.solvers.mutants.explore import MutantBudget, MutantRun, baseline, outcome
@@ -91,7 +93,8 @@ def test_only_what_a_system_meets_is_judged() -> None:
 def test_one_kernel_judges_as_many_do() -> None:
     """A mutant that is explored with others in one kernel has the outcome that it has by itself."""
     chosen = subject("elections", "tiny", {}, "fixed")
-    mutants = [m for m in of_rule("election.clean.keeps-valid-leader") if m.operator in ("one-branch", "negate")][::5]
+    kinds = ("swap-branches", "negate", "neighbour")
+    mutants = [m for m in of_rule("election.clean.keeps-valid-leader") if m.operator in kinds][::4]
     sources = dict(enumerate(mutants, start=1))
     mutations, left = join(chosen.system, chosen.setting, sources, TOGETHER)
     kernel = load_kernel(mutations.program, None, quick=True)
@@ -162,3 +165,28 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     place.write_text("hello\n", encoding="utf-8")
     with pytest.raises(Refusal, match=r"notes\.txt:1: line 1: not JSON"):
         Outcomes(place, 1)
+
+
+def draining(unless: Callable[[Gate], object]) -> System:
+    """The gate with a claim about fair behaviours alone: a full room drains, as long as people may leave."""
+    drains = leads_to("drains", "A full room drains.", lambda s: s.inside == MOST, lambda s: s.inside < MOST)
+    fairness = [Fairness(("leave",), unless=unless)]
+    return evolve(GATE, properties=lambda setting: [drains], fairness=lambda setting: fairness)
+
+
+def test_fair_behaviours_are_asked() -> None:
+    """A mutant after which nobody can leave a full room breaks liveness; without fairness nothing is to blame on it."""
+    fair = campaign(draining(lambda state: negate(state.open)), SETTING, BUDGET, MUTANTS).outcomes
+    killed = {m.after for m, result in fair if isinstance(result, Killed) and result.by == ("drains",)}
+    assert "state.inside" in killed
+    assert len(killed) < len(fair)
+    assert all(result.steps for _, result in fair if isinstance(result, Killed) and result.by == ("drains",))
+    excused = campaign(draining(lambda state: True), SETTING, BUDGET, MUTANTS).outcomes
+    assert [m.name for m, result in excused if isinstance(result, Killed) and result.by == ("drains",)] == []
+
+
+def test_a_premise_that_is_never_met_is_a_lost_goal() -> None:
+    """Where a mutant leaves no state that has to wait, the claim about fair behaviours has no case any more."""
+    found = campaign(draining(lambda state: negate(state.open)), SETTING, BUDGET, MUTANTS).outcomes
+    idle = {m.after for m, result in found if isinstance(result, GoalLost) and result.idle == ("drains",)}
+    assert "choose(room(state), state.inside, state.inside + 1)" in idle

@@ -39,9 +39,12 @@ from kraftcheck.solvers.logs.explain.state import ModelRecord
 
 ELECTIONS = SYSTEMS["elections"]
 
-UNLOGGED = ("controller-stays", "decided-on-latest", "reassignment-ends-at-target")
+UNLOGGED = (
+    "controller-stays", "decided-on-latest", "reassignment-ends-at-target", "reassignment-is-under-way",
+    "directory-is-as-assigned",
+)  # fmt: skip
 """Steps that a log does not show: an exception writes nothing, and a record does not say what it was decided on, nor
-which replicas were asked for."""
+which replicas or directory were asked for."""
 
 LAST_KNOWN = "last-known-is-one-replica"
 STAYS = "controller-stays"

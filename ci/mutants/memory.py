@@ -30,7 +30,6 @@ from kraftcheck.ci.dataset.documents.values import (
 from kraftcheck.ci.terminal.files import parse_json, read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.mutants.campaign import Memory
-from kraftcheck.solvers.mutants.operators import Meaning
 from kraftcheck.solvers.mutants.outcome import (
     GoalLost,
     Killed,
@@ -40,6 +39,7 @@ from kraftcheck.solvers.mutants.outcome import (
     Survived,
     Undecided,
 )
+from kraftcheck.solvers.program.meaning import Meaning
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
 Row = Mapping[str, Any]

@@ -15,6 +15,7 @@ from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property
+from kraftcheck.solvers.program.meaning import Meaning
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.smt.bounds import cap_text, leaves_text
 from kraftcheck.solvers.smt.induction import Proof
@@ -174,6 +175,7 @@ def document(
     only: Sequence[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """One proof as plain values; `only` are the claims that were asked for, if not all."""
+    meaning = Meaning.of(proof.theory.program)
     return {
         "version": report.DOCUMENT_VERSION,
         "command": "prove",
@@ -187,7 +189,8 @@ def document(
         "timeout": effort.timeout,
         "seed": effort.seed,
         "seconds": seconds,
-        "claims": [_claim(proof, judgement) for judgement in judgements],
+        "behaviour": meaning.behaviour,
+        "claims": [_claim(proof, judgement, meaning) for judgement in judgements],
         "bounded_by": proof.bounded(),
         "undeclared": proof.faults(),
         "idle_lemmas": proof.idle_lemmas(),
@@ -196,11 +199,12 @@ def document(
     }
 
 
-def _claim(proof: Proof, judgement: ClaimJudgement) -> dict[str, Any]:
+def _claim(proof: Proof, judgement: ClaimJudgement, meaning: Meaning) -> dict[str, Any]:
     property_verdict, cti = judgement.verdict, judgement.counterexample
     return {
         "id": property_verdict.claim,
         "kind": "lemma" if property_verdict.claim in proof.theory.lemmas else property_verdict.kind,
+        "digest": meaning.claims.get(property_verdict.claim),
         "verdict": report.WORDS[type(property_verdict.verdict)],
         "bound": property_verdict.verdict.bound if isinstance(property_verdict.verdict, Holds) else None,
         "detail": report.detail(property_verdict),

@@ -3,8 +3,8 @@
 python -m kraftcheck.ci.prove.table TABLE.json RUN.json...
 
 takes documents that `kraftcheck prove --json` wrote, and puts them into the table's data; a run of the same bounds
-replaces the one before. A run whose scope keeps what it calls any below a number is refused. The page is made from the
-data.
+replaces the one before. A run whose scope keeps what it calls any below a number is refused. A verdict on other rules,
+or on another claim, than there are now becomes `not asked`, also where no run is given. The page is made from the data.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from kraftcheck.ci.prove.reached import freed_by
 from kraftcheck.ci.prove.request import ProofRequest
@@ -22,13 +22,14 @@ from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY, spelled
 from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.solvers.program.meaning import Meaning
 
 SIZES = ("brokers", "machines", "directories", "records", "epochs", "reassignments", "moves")
 """The bounds that head a column, where a system has them."""
 
 
 NOT_ASKED = "not asked"
-"""The verdict on a claim that is newer than the run."""
+"""The verdict on a claim, or on rules, that are newer than the run."""
 
 
 @frozen
@@ -41,6 +42,8 @@ class ProofRun:
         verdicts: by property; lemmas are left out. `NOT_ASKED`: of a claim that this run has not judged as it is now.
         left_out: fields beyond whose cap steps are left out.
         queries: how many there were, those about domains aside.
+        behaviour: a digest of the states and steps that it was about.
+        claims: by property, a digest of what it said.
     """
 
     system: str
@@ -51,6 +54,8 @@ class ProofRun:
     verdicts: Mapping[str, str]
     left_out: tuple[str, ...]
     queries: int
+    behaviour: str = ""
+    claims: Mapping[str, str] = field(factory=dict)
 
     def request(self) -> ProofRequest:
         """The request that proves it again."""
@@ -60,6 +65,15 @@ class ProofRun:
         preset = system.scopes[self.scope]
         typed = {name: value for name, value in numbers.items() if name not in free and preset.get(name) != value}
         return ProofRequest(self.system, self.scope, typed, self.rules)
+
+    def as_of_now(self) -> ProofRun:
+        """The run with a verdict for each property that there is, `NOT_ASKED` of all that has changed since."""
+        theory = self.request().build()
+        now = Meaning.of(theory.program)
+        offered = [claim.id for claim in theory.claims if claim.id not in theory.lemmas]
+        judged = self.verdicts if self.behaviour == now.behaviour else {}
+        same = {claim for claim in judged if self.claims.get(claim) == now.claims.get(claim)}
+        return evolve(self, verdicts={claim: judged[claim] if claim in same else NOT_ASKED for claim in offered})
 
     def command(self) -> str:
         """The command that proves it again."""
@@ -92,6 +106,7 @@ def run_of(document: Mapping[str, Any]) -> ProofRun:
         document["system"], document["scope"], document["rules"], document["engine"], bounds,
         {claim["id"]: "proven" if claim["verdict"] == "holds" else claim["verdict"] for claim in claims},
         tuple(document["bounded_by"]), sum(len(claim["queries"]) for claim in document["claims"]),
+        document["behaviour"], {claim["id"]: claim["digest"] for claim in claims},
     )  # fmt: skip
 
 
@@ -132,7 +147,8 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
         "# What is proven, for which numbers", "",
         "Which property is proven, for any number of steps, for how many brokers, records and epochs: made from runs.",
         "", "`any` stands for every number, and `not asked` for a claim that is new, or says something else, since the",
-        "column was made. Of each bound that is `any` a run goes beyond what searches take, or it is refused.",
+        "column was made, and for all claims once the rules have changed. Of each bound that is `any` a run goes",
+        "beyond what searches take, or it is refused.",
         "A nightly test proves every column again. To add one: `kraftcheck prove`",
         "with `--json RUN.json`, then `python -m kraftcheck.ci.prove.table docs/reference/proofs.json RUN.json`, and",
         "`python -m tests.documentation`. [Proofs](../explanation/proofs.md) has the theorems, and what they assume.",
@@ -168,7 +184,7 @@ def main(words: Sequence[str]) -> None:
         if missing := freed_by(run.request()).unreached():
             names = ", ".join(missing)
             raise Refusal(f"{run.command()}: {names} any: no run goes beyond what searches take; free more bounds")
-    write_json(str(table), document(merged(runs, more)))
+    write_json(str(table), document([run.as_of_now() for run in merged(runs, more)]))
 
 
 if __name__ == "__main__":

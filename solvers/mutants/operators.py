@@ -7,7 +7,6 @@ no exploration can tell them apart.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from attrs import evolve, frozen
 
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System
-from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.solvers.mutants.mutate import (
     OPERATOR,
@@ -29,54 +28,12 @@ from kraftcheck.solvers.mutants.mutate import (
 from kraftcheck.solvers.mutants.source.join import Joined
 from kraftcheck.solvers.mutants.source.names import SourceMutant, applied
 from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.meaning import Meaning
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 
 FAULTS = (SystemFault, UntraceableRule, LayoutError)
 """What is raised where the rules of a mutant cannot be traced."""
-
-
-@frozen
-class Meaning:
-    """What a program does and claims, whatever the order of its terms; terms that nothing uses do not count.
-
-    Attributes:
-        behaviour: a digest of its states and steps.
-        claims: for each property a digest of what it says; of the rest that is judged, under the empty name.
-    """
-
-    behaviour: str
-    claims: Mapping[str, str]
-
-    @classmethod
-    def of(cls, program: Program) -> Meaning:
-        """The meaning of a program."""
-        digests = _digests(program.graph)
-
-        def digest(what: str, *terms: Term) -> str:
-            text = what.encode() + b"".join(digests[term.index] for term in terms)
-            return hashlib.sha256(text).hexdigest()[:16]
-
-        does = [digest(repr((program.initial, program.layout.slots)), program.quiescent, *_some(program.within))]
-        for kind in program.kinds:
-            guard = [digest(name, part) for name, part in kind.guard.items()]
-            named = f"{kind.action.name} {kind.unchecked} {kind.table} {guard}"
-            does.append(digest(named, *kind.variables, *kind.after))
-        truths = (*program.always_terms, *program.sometimes_terms)
-        of_states = zip((*program.always, *program.sometimes), truths, strict=True)
-        says = {claim.id: digest(claim.kind, term) for claim, term in of_states}
-        for position, claim in enumerate((*program.steps, *program.happens)):
-            says[claim.id] = digest(claim.kind, *(kind.steps[position] for kind in program.kinds))
-        for one in program.recovers:
-            says[one.claim.id] = digest(f"recovers {one.allowed}", one.when, one.goal)
-        live = program.liveness.terms if program.liveness.claims else ()
-        says[""] = digest("the rest", *live, *program.starts.values(), *program.initially.values())
-        return cls(digest(" ".join(does)), says)
-
-    @property
-    def whole(self) -> str:
-        """A digest of all."""
-        return hashlib.sha256(f"{self.behaviour} {sorted(self.claims.items())}".encode()).hexdigest()[:16]
 
 
 @frozen
@@ -109,20 +66,6 @@ def told(system: System, setting: Setting, mutant: SourceMutant) -> Told:
             return Told(mutant, Meaning.of(trace(system, setting, graph=Graph())))
         except Exception as error:  # a changed rule may raise whatever there is; the outcome tells it
             return Told(mutant, None, f"{type(error).__name__}: {error}")
-
-
-def _digests(graph: Graph) -> list[bytes]:
-    """A digest of each term and what it is made of."""
-    digests: list[bytes] = []
-    for node in graph.nodes:
-        text = f"{node.op} {node.value} {node.lo} {node.hi} {node.is_truth}".encode()
-        parts = b"".join(digests[argument.index] for argument in node.args)
-        digests.append(hashlib.blake2b(text + parts, digest_size=16).digest())
-    return digests
-
-
-def _some(term: Term | None) -> tuple[Term, ...]:
-    return () if term is None else (term,)
 
 
 def join(

@@ -23,7 +23,6 @@ from kraftcheck.properties.mutants.survivors import JUDGEMENTS
 from kraftcheck.properties.mutants.tables import LEFT
 from kraftcheck.solvers.mutants.campaign import Campaign, ConditionMutant
 from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, mutate
-from kraftcheck.solvers.mutants.operators import Meaning
 from kraftcheck.solvers.mutants.outcome import (
     GoalLost,
     Killed,
@@ -35,6 +34,7 @@ from kraftcheck.solvers.mutants.outcome import (
     Undecided,
 )
 from kraftcheck.solvers.mutants.source.names import source_mutants
+from kraftcheck.solvers.program.meaning import Meaning
 from tests.ci.fuzz.bounds import bounded
 
 MUTANTS = source_mutants(modules=["tests.gates"])

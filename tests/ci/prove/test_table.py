@@ -32,13 +32,33 @@ def test_a_run_becomes_a_column(tmp_path: Path) -> None:
     main([str(tmp_path / "table.json"), str(tmp_path / "run.json")])
     main([str(tmp_path / "table.json"), str(tmp_path / "run.json")])  # a second time replaces the first
     (run,) = read_runs(tmp_path / "table.json")
-    assert run.verdicts == {"replicas-distinct": "proven"}
+    asked = {claim: verdict for claim, verdict in run.verdicts.items() if verdict != NOT_ASKED}
+    assert asked == {"replicas-distinct": "proven"}
+    assert len(run.verdicts) > 1
     text = page([run])
     assert "| `replicas-distinct` | proven |" in text
     assert "| property | brokers 2, directories 1 |" in text
     assert "`kraftcheck prove elections --scope tiny --rules fixed`" in text
     unknown = evolve(run, verdicts={"replicas-distinct": "unknown"})
     assert "| `replicas-distinct` | unknown |" in page(merged([run], [unknown]))
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.system} {run.scope} {run.head()}")
+def test_a_verdict_is_of_what_there_is_now(run: ProofRun) -> None:
+    """No verdict outlives a change of the rules, of the initial states or of its claim: it would be `not asked`."""
+    assert run.as_of_now() == run
+
+
+def test_a_verdict_on_what_has_changed_is_dropped() -> None:
+    """Other rules drop all verdicts of a column, another claim its own; one that is gone is left out."""
+    run = next(run for run in RUNS if (run.system, run.scope) == ("zk-jbod", "tiny"))
+    first, *others = [claim for claim, verdict in run.verdicts.items() if verdict == "proven"]
+    assert evolve(run, verdicts={**run.verdicts, "gone": "proven"}).as_of_now() == run
+    changed = evolve(run, claims={**run.claims, first: "of yesterday"}).as_of_now()
+    assert changed.verdicts == {**run.verdicts, first: NOT_ASKED}
+    assert others
+    assert set(evolve(run, behaviour="of yesterday").as_of_now().verdicts.values()) == {NOT_ASKED}
+    assert set(evolve(run, rules="kip").as_of_now().verdicts.values()) == {NOT_ASKED}
 
 
 def test_what_is_no_proof_is_no_column() -> None:

@@ -21,7 +21,7 @@ from kraftcheck.properties.kinds import leads_to
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.mutants.campaign import TOGETHER, campaign
 from kraftcheck.solvers.mutants.explore import MutantBudget, MutantRun, baseline, outcome
-from kraftcheck.solvers.mutants.operators import Meaning, apart, join, reached, told
+from kraftcheck.solvers.mutants.operators import apart, join, reached, told
 from kraftcheck.solvers.mutants.outcome import (
     GoalLost,
     Killed,
@@ -33,6 +33,7 @@ from kraftcheck.solvers.mutants.outcome import (
     Undecided,
 )
 from kraftcheck.solvers.mutants.source.names import SourceMutant, applied, of_rule, source_mutants
+from kraftcheck.solvers.program.meaning import Meaning
 from kraftcheck.solvers.program.trace import trace
 from tests.gates import GATE, LOCK, MOST, Gate
 

@@ -119,8 +119,9 @@ def agrees(case: Case, found: Exploration, *, recoveries: bool = True) -> None:
 def agree_on_verdicts(case: Case, found: Exploration, *, recoveries: bool = True) -> None:
     """Verdicts and lengths are those expected, for every claim; witnesses are runs of the system."""
     judged = {
-        v.claim: Expected(plain_word(v.kind, type(v.verdict).__name__), v.depth, getattr(v.verdict, "cases", None))
+        v.claim: Expected(word, v.depth, getattr(v.verdict, "cases", None))
         for v in found.verdicts
+        for word in [plain_word(v.kind, type(v.verdict).__name__, v.depth)]
     }
     wanted = dict(case.verdicts)
     for name in [] if recoveries else [one.id for one in case.machine.claims if one.kind == "recovers"]:

@@ -67,7 +67,10 @@ def test_documents_agree_with_the_naive_search(seed: int, tmp_path: Path) -> Non
     ran = kraftcheck("explore", name, "--quiet", "--json", "-", "--out", tmp_path / "out")
     told = ran.document()
     assert told["states"]["distinct"] == len(case.graph.depth)
-    words = {one["id"]: (plain_word(one["kind"], one["verdict"].title()), one["depth"]) for one in told["properties"]}
+    words = {
+        one["id"]: (plain_word(one["kind"], one["verdict"].title(), one["depth"]), one["depth"])
+        for one in told["properties"]
+    }
     assert words == {name: (one.word, one.length) for name, one in case.verdicts.items()}
     for claim in refuted(seed):
         path = tmp_path / "out" / f"{claim}.itf.json"

@@ -74,9 +74,10 @@ def _least(lengths: Iterable[int]) -> int | None:
     return min(lengths, default=None)
 
 
-def plain_word(kind: str, word: str) -> str:
-    """The word of a verdict, where a claim that speaks of nothing holds: the naive search asks for no premise."""
-    return "Holds" if word == "Vacuous" and kind in ("always", "step") else word
+def plain_word(kind: str, word: str, length: int | None) -> str:
+    """The word by the states alone: a claim that speaks of nothing holds, a goal that every state shows is shown."""
+    of_nothing = kind in ("always", "step") or (kind in GOALS and length is not None)
+    return "Holds" if word == "Vacuous" and of_nothing else word
 
 
 def table(graph: Graph) -> dict[str, Expected]:

@@ -241,15 +241,16 @@ def test_no_edit_gives_a_wrong_answer(edit: str, sealed: bool, whole: Whole, tmp
 
 
 def test_completeness_is_read_off_the_levels(whole: Whole, tmp_path: Path) -> None:
-    """The last manifest says `last` and its digest is right: without an expansion that found nothing it is incomplete.
+    """Without an expansion that found nothing a run is incomplete; no key of a manifest says otherwise.
 
     A level that is emptied in its manifest is betrayed by its folder, and one that was expanded in part by the count.
     """
     first, second, third = copies(whole, tmp_path, 3)
     end = manifests(first)[-1]
     end.unlink()
-    change(manifests(first)[-1], lambda d: d.update(last=True), sealed=True)
     assert answered(first, whole) == "incomplete"
+    change(manifests(first)[-1], lambda d: d.update(last=True), sealed=True)
+    assert answered(first, whole) == "refused"
     manifests(second)[-1].unlink()
     change(manifests(second)[-1], _emptied, sealed=True)
     assert answered(second, whole) == resumed(second, whole) == "refused"

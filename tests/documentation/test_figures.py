@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -12,29 +13,38 @@ import pytest
 from kraftcheck.ci.prove.proof_rows import BrokenProofRow, every_row, rows
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.expected.proofs import ANY_PLACES, BEYOND, NOT_FOR_ANY, PROOF_SCOPES
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.expected.verdicts import EVERY
 from tests.documentation.pages import PAGES as MADE
 from tests.shared.places import DOCS, ROOT
 
+FENCED = re.compile(r"^```(\w+).*?^```$", re.MULTILINE | re.DOTALL)
 TOLD = re.compile(r"`([a-z][a-z0-9-]+)`[^`.;]{0,40}?\b(\d+) steps?\b")
 """A property, and not far behind it a number of steps."""
+
+LENGTH = re.compile(r"\b\d+(?:(?:,| and| or) \d+)*(?= steps?\b)|(?<=broken in )\d+(?: and \d+)*")
+NAMED = re.compile(r"`([a-z][a-z0-9+-]+)`")
 
 SCOPES = DOCS / "reference" / "scopes.md"
 LAYERS = ("model", "properties", "solvers", "ci", "tests")
 PAGES = sorted((DOCS / "explanation").rglob("*.md"))
+TELLING = [page for page in PAGES if page.parent.name != "adr"]
+"""Pages whose lengths are today's; a decision keeps those of its day."""
 
 
-def lengths() -> dict[str, set[int]]:
-    """The lengths of the traces of each property, in any scope, under any rule set or defect."""
-    known: dict[str, set[int]] = {}
-    for row in EXPECTED.values():
+
+@functools.cache
+def lengths() -> Mapping[str, frozenset[int]]:
+    """The lengths of the traces of each property, in any scope, under any rules, and of those that a variant makes."""
+    known: dict[str, set[int]] = defaultdict(set)
+    for row in EVERY.values():
         for claim, verdict in row.items():
             if verdict.startswith("refuted "):
-                known.setdefault(claim, set()).add(int(verdict.removeprefix("refuted ")))
+                known[claim].add(int(verdict.removeprefix("refuted ")))
     for bug in BUGS:
         for claim, steps in bug.refutes.items():
-            known.setdefault(claim, set()).add(steps)
-    return known
+            for name in (claim, bug.variant, *bug.variant.split("+")):
+                known[name].add(steps)
+    return {name: frozenset(steps) for name, steps in known.items()}
 
 
 def told_by(page: Path) -> list[tuple[str, int]]:
@@ -48,6 +58,30 @@ def test_lengths_are_those_of_some_verdict(page: Path) -> None:
     """A page gives a property no length that no expected verdict and no defect has."""
     known = lengths()
     assert [(claim, steps) for claim, steps in told_by(page) if claim in known and steps not in known[claim]] == []
+
+
+def nobodys_lengths(text: str) -> Iterator[tuple[int, str]]:
+    """Each number of steps that nothing named in its passage has, with the passage; a measurement says who has it."""
+    for passage in re.split(r"\n\n|^(?=[*|#] ?)", FENCED.sub("", text), flags=re.MULTILINE):
+        if not MEASURED.search(passage):
+            known = frozenset().union(*(lengths().get(name, ()) for name in NAMED.findall(passage)))
+            told = " ".join(LENGTH.findall(" ".join(passage.split())))
+            yield from ((steps, passage) for steps in map(int, re.findall(r"\d+", told)) if steps not in known)
+
+
+@pytest.mark.parametrize("page", TELLING, ids=lambda page: str(page.relative_to(DOCS)))
+def test_a_number_of_steps_is_that_of_a_property_or_variant_beside_it(page: Path) -> None:
+    """A paragraph, an item or a row of a table tells no length that no property and no variant named there has."""
+    assert list(nobodys_lengths(page.read_text(encoding="utf-8"))) == []
+
+
+def test_a_number_of_steps_of_nobody_is_found() -> None:
+    """A length of another property is told, one of a passage that names nothing, and each of two."""
+    claim, other = "leader-complete", "fenced-until-settled"
+    steps, wrong = min(lengths()[claim] - lengths()[other]), max(lengths()[claim] | lengths()[other]) + 1
+    text = f"`{claim}` in {steps} and {wrong} steps.\n\nIt takes {steps} steps.\n| `{other}` | broken in {steps} |\n"
+    assert [found for found, _ in nobodys_lengths(text)] == [wrong, steps, steps]
+    assert list(nobodys_lengths(f"* `{claim}` ({steps} steps)\n```text\n{wrong} steps\n```\n")) == []
 
 
 def test_many_lengths_are_compared() -> None:
@@ -89,7 +123,6 @@ def test_the_proofs_for_any_number_that_must_break_are_counted() -> None:
     assert proofs_of("| cannot be asked |") == {name: (*counted(every, name), refused[name]) for name in ANY_PLACES}
 
 
-FENCED = re.compile(r"^```(\w+).*?^```$", re.MULTILINE | re.DOTALL)
 GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)")
 """A number with separators of thousands, as prose has it."""
 

@@ -7,7 +7,10 @@ from kraftcheck.model.systems.directories.legend import DIRECTORY_ARROWS
 from kraftcheck.model.systems.elections.legend import BROKER, CONTROLLER, OPERATOR, STRIP, lanes
 from kraftcheck.model.systems.replication.legend import REPLICATION_ARROWS
 
-_ABSENT = ("reassign", "repair", "replace_disk", "copy_meta_properties", "register_again", "apply_equal_metadata")
+_ABSENT = (
+    "reassign", "repair", "replace_disk", "copy_meta_properties", "register_again", "apply_equal_metadata", "shut_down",
+    "stop",
+)  # fmt: skip
 """What only the parts have when they are explored by themselves."""
 
 LEGEND = Legend(

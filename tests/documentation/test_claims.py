@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from kraftcheck.ci.bench.native.cases import CASES
+from kraftcheck.ci.logs.summary import NON_CONFORMANT
+from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, EXIT_FAULT, EXIT_OUTPUT_CLOSED, EXIT_USAGE
+from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED
 from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.long_runs import BEYOND
 from kraftcheck.solvers.logs.explain.judge import UNLOGGED
 from kraftcheck.solvers.program import verdict
+from tests.documentation.test_figures import FENCED
+from tests.random_systems.seeds import ALWAYS, ENGINES, NIGHTLY, TASKS_EVERY
+from tests.random_systems.systems import MOST_STATES
+from tests.random_systems.test_random_systems import LONG_CHUNK
 from tests.shared.places import DOCS, ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
@@ -30,6 +38,67 @@ def test_every_exit_code_of_a_verdict_is_listed() -> None:
     codes = {value for name, value in vars(verdict).items() if name.startswith("EXIT_")}
     assert told == codes
     assert verdict.EXIT_LIVENESS == 13
+
+
+EXITS = re.compile(r"\bexit(?:s|ed)?(?: with)?(?: the)?(?: exit)?(?: codes?| status)?(?: is)? (\d+)\b", re.IGNORECASE)
+CODED = re.compile(r"\b(holds|incomplete|vacuous|unknown)`? \((?:exit(?: code)? )?(\d+)\)")
+ROW = re.compile(r"^\| `?(holds|incomplete|vacuous|unknown)\b.*\| (\d+) \|$", re.MULTILINE)
+OF_WORDS = {"holds": verdict.EXIT_HOLDS, "incomplete": verdict.EXIT_INCOMPLETE, "vacuous": verdict.EXIT_VACUOUS,
+            "unknown": verdict.EXIT_UNKNOWN}  # fmt: skip
+
+
+def exit_codes() -> set[int]:
+    """The codes of the table of exit codes."""
+    table = (DOCS / "reference" / "reports.md").read_text(encoding="utf-8").partition("## Exit codes")[2]
+    rows = re.findall(r"^\| ([\d, ]+) \|", table.partition("\n## ")[0], re.MULTILINE)
+    return {int(code) for row in rows for code in row.split(", ")}
+
+
+def test_the_exit_codes_of_commands_are_listed() -> None:
+    """The table has those of verdicts, of bad input, of what does not conform, of faults and of who stops a command."""
+    of_verdicts = {value for name, value in vars(verdict).items() if name.startswith("EXIT_")}
+    others = {EXIT_USAGE, EXIT_DISAGREEMENT, EXIT_OUTPUT_CLOSED, EXIT_FAULT, EXIT_INTERRUPTED, NON_CONFORMANT}
+    assert exit_codes() - {1} == of_verdicts | others
+
+
+def miscoded(text: str) -> list[tuple[str, int]]:
+    """Each verdict with a code that it has not, and each code that no command ends with."""
+    prose = FENCED.sub("", text)
+    flat = " ".join(prose.split())
+    told = [(word, int(code)) for word, code in [*CODED.findall(flat), *ROW.findall(prose)]]
+    ends = [("exit", int(code)) for code in EXITS.findall(flat)]
+    return [one for one in told if OF_WORDS[one[0]] != one[1]] + [one for one in ends if one[1] not in exit_codes()]
+
+
+def test_an_exit_code_in_prose_is_that_of_its_verdict() -> None:
+    """Beside a verdict stands its code, in a sentence or a table, and behind `exit` a code that is listed."""
+    assert {page.name: found for page in PAGES if (found := miscoded(page.read_text(encoding="utf-8")))} == {}
+
+
+def test_a_wrong_exit_code_is_found() -> None:
+    """A code of another verdict, in a sentence, over two lines and in a table, and a code of nobody."""
+    text = "`unknown` (20), vacuous (exit\n22).\n\n| holds | whole | 12 |\n\nIt exits 5.\n\nunknown (exit code 22)\n"
+    assert miscoded(text) == [("unknown", 20), ("vacuous", 22), ("holds", 12), ("exit", 5)]
+
+
+def test_every_invariant_that_a_page_names_is_listed() -> None:
+    """Behind `invariant` stands a number that the page of semantics has as a place."""
+    places = set(re.findall(r'id="invariant-(\d+)"', (DOCS / "reference" / "kafka-semantics.md").read_text("utf-8")))
+    named = re.compile(r"\binvariants? (\d+)(?:(?:-| and )(\d+))?", re.IGNORECASE)
+    told = {number for page in PAGES for found in named.findall(page.read_text("utf-8")) for number in found if number}
+    assert len(told) > 20
+    assert told - places == set()
+
+
+def test_the_page_on_testing_tells_which_seeds_run() -> None:
+    """How many seeds run at each change, at night and in one test, and every how many an engine judges."""
+    text = (DOCS / "how-to" / "testing.md").read_text(encoding="utf-8")
+    assert f"{ALWAYS} seeds run in `./ci/test`, {NIGHTLY:,} in the profile `nightly`" in text
+    assert f"runs the {NIGHTLY:,}, {LONG_CHUNK} in a test" in text
+    assert f"within the {ALWAYS} seeds" in text
+    assert f"systems beyond {MOST_STATES} states" in text
+    told = Counter(int(every) for every in re.findall(r"\| 1 in (\d+)", text))
+    assert told == Counter([*(every for every, _ in ENGINES.values()), TASKS_EVERY])
 
 
 def largest(system: str, bound: str) -> str:

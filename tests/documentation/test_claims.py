@@ -5,19 +5,47 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+import pytest
+
 from kraftcheck.ci.bench.native.cases import CASES
+from kraftcheck.ci.conformance.kafka.fuzz.report import LENGTH
+from kraftcheck.ci.dataset.store.sealed import MOST_BYTES as MOST_SEALED
+from kraftcheck.ci.logs.format.read import MAX_LOG_BYTES
+from kraftcheck.ci.logs.format.segments import MAX_EXPANDED
 from kraftcheck.ci.logs.summary import NON_CONFORMANT
+from kraftcheck.ci.spark.liveness.search import MOST as MOST_CONSTRAINTS
+from kraftcheck.ci.spark.memos import MEMO_BYTES
+from kraftcheck.ci.spark.options import CLUSTER_BUCKETS
+from kraftcheck.ci.spark.small import SMALL, VISITED_BYTES
 from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, EXIT_FAULT, EXIT_OUTPUT_CLOSED, EXIT_USAGE
+from kraftcheck.ci.terminal.console import PLAIN_WIDTH
+from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, MAX_NESTING
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED
+from kraftcheck.ci.verdicts.configured.reading import MOST_BYTES as MOST_TOML
+from kraftcheck.ci.verdicts.reports.sarif import MOST_BYTES as MOST_SARIF
+from kraftcheck.ci.verdicts.reports.sarif import Limits
+from kraftcheck.model.language.algebra import MASK_BITS
+from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS
+from kraftcheck.model.language.symmetry import MOST_MEMBERS
 from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.long_runs import BEYOND
+from kraftcheck.solvers.audit.audit import DISABLED_COMPARED, DISABLED_WHERE_CUT, ENABLED_COMPARED
+from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
+from kraftcheck.solvers.expressions.source import MAX_DEPTH, MAX_LENGTH
+from kraftcheck.solvers.expressions.typed import MAX_COST
 from kraftcheck.solvers.logs.explain.judge import UNLOGGED
 from kraftcheck.solvers.program import verdict
+from kraftcheck.solvers.program.enumeration import MOST_STATES as MOST_INITIAL
+from kraftcheck.solvers.program.program import MAX_INSTANCES
+from kraftcheck.solvers.reference.confirm import CLOSURE_LIMIT
+from kraftcheck.solvers.smt.session import PARTS
+from kraftcheck.solvers.walks.walks import SAMPLED_RUNS
 from tests.documentation.test_figures import FENCED
 from tests.random_systems.seeds import ALWAYS, ENGINES, NIGHTLY, TASKS_EVERY
 from tests.random_systems.systems import MOST_STATES
 from tests.random_systems.test_random_systems import LONG_CHUNK
 from tests.shared.places import DOCS, ROOT
+from tests.solvers.hypothesis.profiles import PROFILES
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
 
@@ -99,6 +127,44 @@ def test_the_page_on_testing_tells_which_seeds_run() -> None:
     assert f"systems beyond {MOST_STATES} states" in text
     told = Counter(int(every) for every in re.findall(r"\| 1 in (\d+)", text))
     assert told == Counter([*(every for every, _ in ENGINES.values()), TASKS_EVERY])
+
+
+LIMITS = (
+    ("explanation/engines.md", f"looked at on ints, up to {CLOSURE_LIMIT:,}, and the trace"),
+    ("explanation/engines.md", f"up to {ENABLED_COMPARED} of the instances that the engine takes"),
+    ("explanation/engines.md", f"up to {DISABLED_COMPARED} of those that it does not take ({DISABLED_WHERE_CUT} where"),
+    ("explanation/liveness.md", f"the beginnings of the first {SAMPLED_RUNS} runs"),
+    ("explanation/liveness.md", f"under more than {MOST_CONSTRAINTS} constraints"),
+    ("explanation/security.md", f"| `run.json` | At most {MOST_SEALED >> 20} MB: each key"),
+    ("explanation/security.md", f"| Manifests | At most {MOST_SEALED >> 20} MB each: as"),
+    ("explanation/security.md", f"At most {MOST_TOML >> 10} KB of TOML, nested at most {MAX_NESTING} levels deep"),
+    ("explanation/security.md", f"One member, of at most {MAX_EXPANDED >> 20} MB"),
+    ("explanation/proofs.md", f"(of {PARTS['z3']}, of {PARTS['bitwuzla']} where Bitwuzla answers"),
+    ("how-to/spark.md", f"Later levels of fewer than {SMALL:,} states"),
+    ("how-to/spark.md", f"a quarter of `--memory` and {VISITED_BYTES >> 30} GB at most"),
+    ("how-to/spark.md", f"64 or more, and {CLUSTER_BUCKETS:,} on a cluster"),
+    ("how-to/spark.md", f"two of its own at least, up to {1 << MOST_BUCKET_BITS:,}."),
+    ("how-to/spark.md", f"has a table of {MEMO_BYTES >> 20} MB"),
+    *(("how-to/testing.md", f"| {one.max_examples} | {one.stateful_step_count} |") for one in PROFILES.values()),
+    ("reference/conformance.md", f"Sequences of about {LENGTH} requests are drawn"),
+    ("reference/expressions.md", f"{MAX_LENGTH:,} characters, {MAX_DEPTH} levels of nesting, or {MAX_COST:,} op"),
+    ("reference/file-formats.md", f"{Limits().results:,} results, {Limits().steps:,} steps in a thread flow"),
+    ("reference/file-formats.md", f"steps in a thread flow, {MOST_SARIF // 10**6} MB compressed"),
+    ("reference/language.md", f"A whole state has at most {WORD_BITS * MAX_WORDS} bits."),
+    ("reference/language.md", f"| a state | {WORD_BITS * MAX_WORDS} bits |"),
+    ("reference/language.md", f"| the numbers 0..{MASK_BITS - 1}; `just`"),
+    ("reference/language.md", f"| {MAX_INSTANCES:,} action instances |"),
+    ("reference/language.md", f"| a list; {MOST_INITIAL:,} of `all_where` |"),
+    ("reference/language.md", f"| at most {MOST_MEMBERS} where a field names one by its number;"),
+    ("reference/reports.md", f"as wide as the terminal, and {PLAIN_WIDTH} characters in a file"),
+    ("reference/reports.md", f"at most {MAX_JSON_BYTES >> 20} MB, a log's of at most {MAX_LOG_BYTES >> 30} GB"),
+)
+
+
+@pytest.mark.parametrize(("page", "sentence"), LIMITS)
+def test_a_limit_that_a_page_tells_is_that_of_the_sources(page: str, sentence: str) -> None:
+    """The page says it with the number that the sources have."""
+    assert sentence in " ".join((DOCS / page).read_text(encoding="utf-8").split())
 
 
 def largest(system: str, bound: str) -> str:

@@ -158,8 +158,7 @@ def explain_command(
         if chosen is not None:
             refuse_liveness(chosen, "explain asks its mutants for", mend="; so does --operators")
         parts = _explored(chosen, action, MutantBudget(workers, memory, limit), quiet)
-    screen = console(to_stderr=target == "-")
-    code = _print(screen, parts, listed=source is None)
+    code = _print(console(to_stderr=target == "-"), parts, listed=source is None)
     _write(parts, code, target, **pages)
     sys.exit(code)
 

@@ -39,7 +39,7 @@ from kraftcheck.solvers.mutants.outcome import (
     Survived,
     Undecided,
 )
-from kraftcheck.solvers.program.meaning import Meaning
+from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
 Row = Mapping[str, Any]

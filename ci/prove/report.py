@@ -15,7 +15,7 @@ from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property
-from kraftcheck.solvers.program.meaning import Meaning
+from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.smt.bounds import cap_text, leaves_text
 from kraftcheck.solvers.smt.induction import Proof

@@ -22,7 +22,7 @@ from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY, spelled
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.program.meaning import Meaning
+from kraftcheck.solvers.program.fingerprint import Meaning
 
 SIZES = ("brokers", "machines", "directories", "records", "epochs", "reassignments", "moves")
 """The bounds that head a column, where a system has them."""

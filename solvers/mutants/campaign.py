@@ -23,7 +23,7 @@ from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, Mutations
 from kraftcheck.solvers.mutants.operators import FAULTS, Told, apart, join, reached, told
 from kraftcheck.solvers.mutants.outcome import MutantOutcome, Refused, Same, Undecided
 from kraftcheck.solvers.mutants.source.names import ROOT, SourceMutant
-from kraftcheck.solvers.program.meaning import Meaning
+from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.stop import STOPPED
 from kraftcheck.solvers.program.trace import trace
 

@@ -28,7 +28,7 @@ from kraftcheck.solvers.mutants.mutate import (
 from kraftcheck.solvers.mutants.source.join import Joined
 from kraftcheck.solvers.mutants.source.names import SourceMutant, applied
 from kraftcheck.solvers.program.arguments import SystemFault
-from kraftcheck.solvers.program.meaning import Meaning
+from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 

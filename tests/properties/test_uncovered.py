@@ -20,7 +20,7 @@ from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.defects.defect import with_variant
 from kraftcheck.properties.sources.uncovered import NOTICED, UNCOVERED
 from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mutant
-from tests.shared.broken_rules import VARIABLE
+from tests.properties.broken_rules import VARIABLE
 from tests.shared.places import ROOT, TESTS
 from tests.shared.samples import one_in
 
@@ -47,7 +47,7 @@ def judged(vector: str, variant: str) -> str:
 def run_of(test: str, variant: str) -> str:
     """The last line of a run of one test while a variant is put into the rules."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.shared.broken_rules", test],
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.properties.broken_rules", test],
         cwd=ROOT, env={**os.environ, VARIABLE: variant}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return done.stdout.splitlines()[-1]

@@ -34,7 +34,7 @@ from kraftcheck.solvers.mutants.outcome import (
     Undecided,
 )
 from kraftcheck.solvers.mutants.source.names import source_mutants
-from kraftcheck.solvers.program.meaning import Meaning
+from kraftcheck.solvers.program.fingerprint import Meaning
 from tests.ci.fuzz.bounds import bounded
 
 MUTANTS = source_mutants(modules=["tests.gates"])

@@ -33,7 +33,7 @@ from kraftcheck.solvers.mutants.outcome import (
     Undecided,
 )
 from kraftcheck.solvers.mutants.source.names import SourceMutant, applied, of_rule, source_mutants
-from kraftcheck.solvers.program.meaning import Meaning
+from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.trace import trace
 from tests.gates import GATE, LOCK, MOST, Gate
 

@@ -1,4 +1,4 @@
-"""A pytest plugin that breaks a rule for a whole run: `-p tests.shared.broken_rules`, with the variant in VARIABLE.
+"""A pytest plugin that breaks a rule for a whole run: `-p tests.properties.broken_rules`, with the variant in VARIABLE.
 
 A choice changes every rule set that has it right, before any test module is imported.
 """

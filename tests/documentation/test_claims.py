@@ -33,6 +33,8 @@ from kraftcheck.solvers.audit.audit import DISABLED_COMPARED, DISABLED_WHERE_CUT
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
 from kraftcheck.solvers.expressions.source import MAX_DEPTH, MAX_LENGTH
 from kraftcheck.solvers.expressions.typed import MAX_COST
+from kraftcheck.solvers.liveness.behaviours import MANY_ROUNDS
+from kraftcheck.solvers.liveness.fair import MANY_SWEEPS
 from kraftcheck.solvers.logs.explain.judge import UNLOGGED
 from kraftcheck.solvers.program import verdict
 from kraftcheck.solvers.program.enumeration import MOST_STATES as MOST_INITIAL
@@ -135,6 +137,8 @@ LIMITS = (
     ("explanation/engines.md", f"up to {DISABLED_COMPARED} of those that it does not take ({DISABLED_WHERE_CUT} where"),
     ("explanation/liveness.md", f"the beginnings of the first {SAMPLED_RUNS} runs"),
     ("explanation/liveness.md", f"under more than {MOST_CONSTRAINTS} constraints"),
+    ("explanation/liveness.md", f"still rise after {MANY_SWEEPS} sweeps"),
+    ("explanation/liveness.md", f"Where {MANY_ROUNDS} rounds have not sufficed"),
     ("explanation/security.md", f"| `run.json` | At most {MOST_SEALED >> 20} MB: each key"),
     ("explanation/security.md", f"| Manifests | At most {MOST_SEALED >> 20} MB each: as"),
     ("explanation/security.md", f"At most {MOST_TOML >> 10} KB of TOML, nested at most {MAX_NESTING} levels deep"),

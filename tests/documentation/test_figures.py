@@ -21,7 +21,13 @@ FENCED = re.compile(r"^```(\w+).*?^```$", re.MULTILINE | re.DOTALL)
 TOLD = re.compile(r"`([a-z][a-z0-9-]+)`[^`.;]{0,40}?\b(\d+) steps?\b")
 """A property, and not far behind it a number of steps."""
 
-LENGTH = re.compile(r"\b\d+(?:(?:,| and| or) \d+)*(?= steps?\b)|(?<=broken in )\d+(?: and \d+)*")
+WORDS = {"three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+"""Lengths in words; in one step, or in two, stands for how many a change is made of."""
+
+LENGTH = re.compile(
+    r"\b\d+(?:(?:,| and| or) \d+)*(?= steps?\b)|(?<=broken in )\d+(?: and \d+)*"
+    rf"|(?<= in )(?:{'|'.join(WORDS)})(?= steps\b)"
+)
 NAMED = re.compile(r"`([a-z][a-z0-9+-]+)`")
 
 SCOPES = DOCS / "reference" / "scopes.md"
@@ -65,8 +71,9 @@ def nobodys_lengths(text: str) -> Iterator[tuple[int, str]]:
     for passage in re.split(r"\n\n|^(?=[*|#] ?)", FENCED.sub("", text), flags=re.MULTILINE):
         if not MEASURED.search(passage):
             known = frozenset().union(*(lengths().get(name, ()) for name in NAMED.findall(passage)))
-            told = " ".join(LENGTH.findall(" ".join(passage.split())))
-            yield from ((steps, passage) for steps in map(int, re.findall(r"\d+", told)) if steps not in known)
+            told = re.findall(r"\w+", " ".join(LENGTH.findall(" ".join(passage.split()))))
+            numbers = (WORDS.get(one) or int(one) for one in told if one not in ("and", "or"))
+            yield from ((steps, passage) for steps in numbers if steps not in known)
 
 
 @pytest.mark.parametrize("page", TELLING, ids=lambda page: str(page.relative_to(DOCS)))
@@ -81,6 +88,7 @@ def test_a_number_of_steps_of_nobody_is_found() -> None:
     steps, wrong = min(lengths()[claim] - lengths()[other]), max(lengths()[claim] | lengths()[other]) + 1
     text = f"`{claim}` in {steps} and {wrong} steps.\n\nIt takes {steps} steps.\n| `{other}` | broken in {steps} |\n"
     assert [found for found, _ in nobodys_lengths(text)] == [wrong, steps, steps]
+    assert [found for found, _ in nobodys_lengths("It breaks in nine steps, as two do in two steps.")] == [9]
     assert list(nobodys_lengths(f"* `{claim}` ({steps} steps)\n```text\n{wrong} steps\n```\n")) == []
 
 

@@ -22,6 +22,7 @@ from kraftcheck.ci.terminal.console import PLAIN_WIDTH
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, MAX_NESTING
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED
 from kraftcheck.ci.verdicts.configured.reading import MOST_BYTES as MOST_TOML
+from kraftcheck.ci.verdicts.reports.github import MOST_ANNOTATIONS
 from kraftcheck.ci.verdicts.reports.sarif import MOST_BYTES as MOST_SARIF
 from kraftcheck.ci.verdicts.reports.sarif import Limits
 from kraftcheck.model.language.algebra import MASK_BITS
@@ -154,6 +155,7 @@ LIMITS = (
     ("reference/expressions.md", f"{MAX_LENGTH:,} characters, {MAX_DEPTH} levels of nesting, or {MAX_COST:,} op"),
     ("reference/file-formats.md", f"{Limits().results:,} results, {Limits().steps:,} steps in a thread flow"),
     ("reference/file-formats.md", f"steps in a thread flow, {MOST_SARIF // 10**6} MB compressed"),
+    ("reference/file-formats.md", f"GitHub shows {MOST_ANNOTATIONS} of a step"),
     ("reference/language.md", f"A whole state has at most {WORD_BITS * MAX_WORDS} bits."),
     ("reference/language.md", f"| a state | {WORD_BITS * MAX_WORDS} bits |"),
     ("reference/language.md", f"| the numbers 0..{MASK_BITS - 1}; `just`"),

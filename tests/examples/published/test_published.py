@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import re
+from typing import Any
 
 import pytest
 
@@ -34,42 +36,42 @@ def test_sizes_are_tlcs(model: Model) -> None:
         assert found.generated + sum(found.pruned.values()) == model.generated
 
 
-@pytest.mark.parametrize(
-    ("place", "broken"),
-    [
-        ("die_hard:DIE_HARD", {"not-solved": 6}),
-        ("missionaries:MISSIONARIES_AND_CANNIBALS", {"somebody-stays": 11}),
-        ("consensus.consensus:CONSENSUS", {}),
-        ("consensus.consensus:INDUCTIVE_CONSENSUS", {}),
-        ("consensus.consensus:CHANGEABLE", {"one-at-most": 2}),
-        ("t_commit:T_COMMIT", {}),
-        ("barriers:BARRIER", {}),
-        ("barriers:BARRIERS", {}),
-        ("chameneos:CHAMENEOS", {}),
-        ("registers:SIMPLE", {"not-all-see-one": 10}),
-        ("bakery:BAKERY", {}),
-        ("bakery:TIED", {"inductive": 14, "mutual-exclusion": 18}),
-        ("disruptor:ONE_WRITER", {}),
-        ("consensus.raft_election:RAFT_ELECTION", {}),
-        ("consensus.raft_election:FORGETFUL", {"one-elected": 6, "one-leader": 8}),
-        ("consensus.chang_roberts:CHANG_ROBERTS", {}),
-        ("consensus.chang_roberts:IMMODEST", {"correctness": 6}),
-        ("consensus.atomic_commit:ATOMIC_COMMIT", {"AbortImpliesNoVote": 2, "AC5": 5}),
-        ("consensus.paxos:PAXOS", {}),
-        ("consensus.paxos:VOTING", {}),
-        pytest.param("bakery:INDUCTIVE_BAKERY", {}, marks=slow),
-        pytest.param("bakery:INDUCTIVE_TIED", {"inductive": 1, "mutual-exclusion": 2}, marks=slow),
-        pytest.param("consensus.paxos:SYMMETRIC_VOTING", {}, marks=slow),
-        pytest.param("klotski:KLOTSKI", {"not-solved": 116}, marks=slow),
-        pytest.param("key_value_store:TWO_TRANSACTIONS", {}, marks=slow),
-        pytest.param("key_value_store:CARELESS", {"no-lost-update": 6}, marks=slow),
-        pytest.param("consensus.paxos:DIVIDED", {"agreement": 9}, marks=slow),
-        pytest.param("disruptor:MANY_WRITERS", {}, marks=slow),
-        pytest.param("slush:SLUSH", {"never-agree": 42}, marks=slow),
-        pytest.param("consensus.multi_paxos:MULTI_PAXOS", {}, marks=slow),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
+BROKEN: list[Any] = [
+    ("die_hard:DIE_HARD", {"not-solved": 6}),
+    ("missionaries:MISSIONARIES_AND_CANNIBALS", {"somebody-stays": 11}),
+    ("consensus.consensus:CONSENSUS", {}),
+    ("consensus.consensus:INDUCTIVE_CONSENSUS", {}),
+    ("consensus.consensus:CHANGEABLE", {"one-at-most": 2}),
+    ("t_commit:T_COMMIT", {}),
+    ("barriers:BARRIER", {}),
+    ("barriers:BARRIERS", {}),
+    ("chameneos:CHAMENEOS", {}),
+    ("registers:SIMPLE", {"not-all-see-one": 10}),
+    ("bakery:BAKERY", {}),
+    ("bakery:TIED", {"inductive": 14, "mutual-exclusion": 18}),
+    ("disruptor:ONE_WRITER", {}),
+    ("consensus.raft_election:RAFT_ELECTION", {}),
+    ("consensus.raft_election:FORGETFUL", {"one-elected": 6, "one-leader": 8}),
+    ("consensus.chang_roberts:CHANG_ROBERTS", {}),
+    ("consensus.chang_roberts:IMMODEST", {"correctness": 6}),
+    ("consensus.atomic_commit:ATOMIC_COMMIT", {"AbortImpliesNoVote": 2, "AC5": 5}),
+    ("consensus.paxos:PAXOS", {}),
+    ("consensus.paxos:VOTING", {}),
+    pytest.param("bakery:INDUCTIVE_BAKERY", {}, marks=slow),
+    pytest.param("bakery:INDUCTIVE_TIED", {"inductive": 1, "mutual-exclusion": 2}, marks=slow),
+    pytest.param("consensus.paxos:SYMMETRIC_VOTING", {}, marks=slow),
+    pytest.param("klotski:KLOTSKI", {"not-solved": 116}, marks=slow),
+    pytest.param("key_value_store:TWO_TRANSACTIONS", {}, marks=slow),
+    pytest.param("key_value_store:CARELESS", {"no-lost-update": 6}, marks=slow),
+    pytest.param("consensus.paxos:DIVIDED", {"agreement": 9}, marks=slow),
+    pytest.param("disruptor:MANY_WRITERS", {}, marks=slow),
+    pytest.param("slush:SLUSH", {"never-agree": 42}, marks=slow),
+    pytest.param("consensus.multi_paxos:MULTI_PAXOS", {}, marks=slow),
+]
+"""Each system, with the claims that are broken and the steps of their shortest runs."""
+
+
+@pytest.mark.parametrize(("place", "broken"), BROKEN, ids=lambda value: value if isinstance(value, str) else "")
 def test_claims_hold_or_are_broken_in_the_fewest_steps(place: str, broken: dict[str, int]) -> None:
     """What TLC finds no error in holds; what is false, as puzzles that have a solution, is broken by a shortest run."""
     verdicts = explored(place).verdicts
@@ -92,3 +94,11 @@ def test_the_page_lists_every_model() -> None:
     sizes = sorted(model.distinct for model in MODELS)
     listed = [row.split("|")[2].strip().replace(",", "") for row in rows if row.count("|") == 4]
     assert [int(size) for size in listed if size.isdigit()] == sizes
+
+
+def test_the_page_tells_the_lengths_of_broken_claims() -> None:
+    """A number of steps on docs/tutorial/from-tla.md is that of a claim that some system breaks."""
+    table = re.findall(r"^\| .*", (DOCS / "tutorial" / "from-tla.md").read_text(encoding="utf-8"), re.MULTILINE)
+    told = {int(steps) for row in table for steps in re.findall(r"\b(\d+) steps", row)}
+    assert len(told) > 5
+    assert told - {depth for case in BROKEN for depth in getattr(case, "values", case)[1].values()} == set()

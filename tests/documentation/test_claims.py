@@ -12,6 +12,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.report import LENGTH
 from kraftcheck.ci.dataset.store.sealed import MOST_BYTES as MOST_SEALED
 from kraftcheck.ci.logs.format.read import MAX_LOG_BYTES
 from kraftcheck.ci.logs.format.segments import MAX_EXPANDED
+from kraftcheck.ci.logs.releases import NEWEST_LEVELS, line_of
 from kraftcheck.ci.logs.summary import NON_CONFORMANT
 from kraftcheck.ci.spark.liveness.search import MOST as MOST_CONSTRAINTS
 from kraftcheck.ci.spark.memos import MEMO_BYTES
@@ -93,12 +94,18 @@ def test_the_exit_codes_of_commands_are_listed() -> None:
     assert exit_codes() - {1} == of_verdicts | others
 
 
+def coded_rows(text: str) -> list[str]:
+    """The codes of the tables of a page that begin with an exit code."""
+    tables = re.findall(r"^\| exit code \|.*\n\|.*\n((?:\|.*\n)*)", text, re.MULTILINE)
+    return [code for table in tables for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)]
+
+
 def miscoded(text: str) -> list[tuple[str, int]]:
     """Each verdict with a code that it has not, and each code that no command ends with."""
     prose = FENCED.sub("", text)
     flat = " ".join(prose.split())
     told = [(word, int(code)) for word, code in [*CODED.findall(flat), *ROW.findall(prose)]]
-    ends = [("exit", int(code)) for code in EXITS.findall(flat)]
+    ends = [("exit", int(code)) for code in [*EXITS.findall(flat), *coded_rows(prose)]]
     return [one for one in told if OF_WORDS[one[0]] != one[1]] + [one for one in ends if one[1] not in exit_codes()]
 
 
@@ -109,6 +116,7 @@ def test_an_exit_code_in_prose_is_that_of_its_verdict() -> None:
 
 def test_a_wrong_exit_code_is_found() -> None:
     """A code of another verdict, in a sentence, over two lines and in a table, and a code of nobody."""
+    assert miscoded("| exit code | meaning |\n|---|---|\n| 0 | whole |\n| 7 | none |\n") == [("exit", 7)]
     text = "`unknown` (20), vacuous (exit\n22).\n\n| holds | whole | 12 |\n\nIt exits 5.\n\nunknown (exit code 22)\n"
     assert miscoded(text) == [("unknown", 20), ("vacuous", 22), ("holds", 12), ("exit", 5)]
 
@@ -161,6 +169,21 @@ def test_the_page_on_elections_tells_where_invariants_are() -> None:
         numbers = {number for first, last in ranges for number in range(int(first), int(last or first) + 1)}
         sources = OF_SOURCES.findall((ROOT / "kraftcheck" / file).read_text(encoding="utf-8"))
         assert numbers <= {int(number) for found in sources for number in found if number}, file
+
+
+def test_the_page_on_replay_tells_whose_levels_are_whose() -> None:
+    """Each row of levels has the releases that are possible there, and the rule set that is taken; none is left out."""
+    text = (DOCS / "how-to" / "replay.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]*-IV\d \| ([^|]*) \| ([^|]*) \| `([\w.-]+)` \|$", text, re.MULTILINE)
+    tops = []
+    for told, releases, preset in rows:
+        levels = [int(level) for level in re.findall(r"\d+", told)]
+        tops.append(levels[-1])
+        for level in levels:
+            line = line_of(level)
+            assert line.preset == preset
+            assert set(re.findall(r"\d+\.\d+\.\d+", releases)) in (set(), set(line.releases))
+    assert tops == sorted({*NEWEST_LEVELS.values()})
 
 
 def test_the_page_on_testing_tells_which_seeds_run() -> None:

@@ -15,13 +15,13 @@ PAGE = DOCS / "reference" / "questions.md"
 LIMIT = 8
 EXPLORE = ("explore", "elections", "--scope", "tiny", "--rules", "fixed", "--engine", "spark", "--quiet", "--out")
 
-HEAD = """# Twenty questions about a space
+HEAD = f"""# Twenty questions about a space
 
 Questions that are worth asking of any explored space, with the answers for one: copy, change, ask again.
 
 The space is `kraftcheck explore elections --scope tiny --rules fixed --engine spark --out OUT`, and a question is asked
 by `kraftcheck query OUT "SQL"`. `python -m tests.ci.dataset.questions` asks them all and writes this page; a test
-compares. At most eight rows are shown. [Asking a space](../how-to/query.md) explains the tables.
+compares. At most {LIMIT} rows are shown. [Asking a space](../how-to/query.md) explains the tables.
 """
 
 QUESTIONS: Mapping[str, str] = {

@@ -21,6 +21,7 @@ from kraftcheck.solvers.smt.theory import theory
 from tests.ci.spark.levels import begun, finished
 from tests.random_collections.drawing import Box, Drawn, Judged, built, drawn, judged, plain_state
 from tests.random_collections.kinds import CAPACITY, KINDS
+from tests.random_systems.verdicts import plain_word
 from tests.shared.samples import one_in
 from tests.solvers.tla.test_tlc import agree
 
@@ -39,8 +40,10 @@ def program(one: Drawn) -> Program:
 
 def told(one: Drawn, found: Exploration) -> tuple[dict[str, tuple[str, int | None]], frozenset[object]]:
     """The verdicts and lengths of the claims, and the states; a claim that says nothing holds naively."""
-    words = {v.claim: (type(v.verdict).__name__, v.depth) for v in found.verdicts if v.claim in one.claims}
-    words |= {n: ("Holds", d) for n, (word, d) in words.items() if word == "Vacuous" and n.startswith("claim")}
+    words = {
+        v.claim: (plain_word(v.kind, type(v.verdict).__name__, v.depth), v.depth)
+        for v in found.verdicts if v.claim in one.claims
+    }  # fmt: skip
     states = frozenset(plain_state(one, found.program.layout.unpack(packed)) for packed in found.states())
     return words, states
 
@@ -78,8 +81,10 @@ def test_tasks_agree_with_pythons_collections(seed: int, tmp_path: Path) -> None
     run, runner = begun(program(one), tmp_path / "tasks", handover=0)
     run.expand(runner)
     found, naive = finished(run), judged(one)
-    words = {v.claim: (type(v.verdict).__name__, v.depth) for v in found.verdicts if v.claim in one.claims}
-    words |= {n: ("Holds", d) for n, (word, d) in words.items() if word == "Vacuous" and n.startswith("claim")}
+    words = {
+        v.claim: (plain_word(v.kind, type(v.verdict).__name__, v.depth), v.depth)
+        for v in found.verdicts if v.claim in one.claims
+    }  # fmt: skip
     assert (words, found.distinct, found.cut is not None) == (naive.words, len(naive.states), naive.lost), one
 
 

@@ -89,7 +89,8 @@ def _events() -> list[Property]:
              _assignment_keeps_leader, "KIP-858; semantics 6.2", ("unknown-directory-is-offline",),
              rules=("assignment.one-pass", "directory.unknown-is-online")),
         step("directory-is-as-assigned", "a replica stays in its directory until an assignment; a new one is "
-             "UNASSIGNED, or in its broker's only directory", _as_assigned, "KIP-858; semantics 8",
+             "UNASSIGNED, in its broker's only directory, or MIGRATING where its broker lists none", _as_assigned,
+             "KIP-858; semantics 8",
              ("default-directory-migrating",),
              rules=("directory.default-for-new-replica", "directory.kept-until-assigned")),
         step("unfenced-where-known",
@@ -164,7 +165,8 @@ def _as_assigned(t: Step) -> Conjuncts:
     def as_given(b: Word) -> Truth:
         now, listed = after.directories.of(b), before.dirs_of(b)
         only = all_of(listed.size() == 1, listed.has(now - FIRST_LOCAL))
-        given = choose(before.replicas.has(b), now == before.directories.of(b), any_of(now == UNASSIGNED, only))
+        new = any_of(now == UNASSIGNED, only, all_of(listed.is_empty(), now == MIGRATING))
+        given = choose(before.replicas.has(b), now == before.directories.of(b), new)
         if t.action == "assign":
             given = choose(t.arguments["broker"] == b, now == t.arguments["directory"], given)
         return any_of(t.event.resigned, negate(after.replicas.has(b)), given)

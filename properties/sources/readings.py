@@ -64,6 +64,7 @@ READINGS: dict[str, tuple[str, ...]] = {
         "systems.directories.host:Host.serving",
         "systems.directories.host:Host.some_offline",
         "systems.replication.state:Broker.running",
+        "systems.sessions.state:Sessions.broker",
         "systems.sessions.system:Touch.in_session",
         "systems.unclean_recovery.state:Recovery.up",
         "systems.zk_controller.state:Broker.works",

@@ -119,10 +119,13 @@ class ObjectCache:
     def _evict(self, folder: Path) -> None:
         """Remove entries, those that were used last at last, until the others take less than the most."""
         files = []
-        for entry in os.scandir(folder):
-            status = entry.stat(follow_symlinks=False)
-            if stat.S_ISREG(status.st_mode) and entry.name.endswith((_SUFFIX, _DRAFT)):
-                files.append((status.st_mtime_ns, entry.name, status.st_size))
+        for name in os.listdir(folder):
+            try:
+                status = os.lstat(folder / name)
+            except FileNotFoundError:  # another process has removed it, or has given a draft its name
+                continue
+            if stat.S_ISREG(status.st_mode) and name.endswith((_SUFFIX, _DRAFT)):
+                files.append((status.st_mtime_ns, name, status.st_size))
         total = sum(size for _, _, size in files)
         for _, name, size in sorted(files)[:-1]:
             if total <= self.most_bytes:

@@ -28,6 +28,7 @@ def invariant_text() -> str:
 def of_a_state(text: str, ring: Ring) -> str:
     """The text with each declaration replaced by what it is in a state."""
     values = {"nodes": str(ring.nodes), "token": str(ring.token), "token_black": str(ring.token_black).lower()}
+    values["|how many nodes|"] = values["nodes"]
     for name in ("active", "black"):
         members = " ".join(f"(= x {node})" for node in range(2) if getattr(ring, name).has(node))
         text = text.replace(f"(declare-fun {name} (Int) Bool)",

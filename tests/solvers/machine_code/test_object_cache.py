@@ -154,3 +154,13 @@ def test_the_entries_that_were_not_used_for_longest_go(tmp_path: Path) -> None:
     cache.put("large", bytes(5000))
     assert {path.name for path in (tmp_path / "cache").iterdir()} == {"large.o", "notes"}
     assert cache.warnings == []
+
+
+def test_an_entry_that_goes_while_entries_are_counted_hinders_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may remove an entry, or name a draft, at any time: what is kept is kept, without a warning."""
+    cache, listed = ObjectCache(tmp_path / "cache"), os.listdir
+    monkeypatch.setattr(os, "listdir", lambda folder: [*listed(folder), "gone.o"])
+    cache.put("a key", b"code")
+    assert (cache.get("a key"), cache.warnings) == (b"code", [])

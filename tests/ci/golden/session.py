@@ -51,7 +51,8 @@ VARYING = (
 """What differs between runs, machines and places of the sources, beside what pages of the documentation leave out."""
 
 MEASURED = frozenset({
-    "seconds", "rates", "audit", "versions", "bytes_per_state", "bytes", "sha256", "digest", "behaviour", "run", "model", "cores",
+    "seconds", "rates", "audit", "versions", "bytes_per_state", "bytes", "sha256", "digest", "behaviour", "run", "model",
+    "cores",
     "line", "sweeps", "rounds", "startLine", "used", "rests_on", "startTimeUtc", "endTimeUtc", "semanticVersion",
     "informationUri",
 })  # fmt: skip

@@ -52,8 +52,8 @@ VARYING = (
 
 MEASURED = frozenset({
     "seconds", "rates", "audit", "versions", "bytes_per_state", "bytes", "sha256", "digest", "behaviour", "run",
-    "model", "cores", "line", "sweeps", "rounds", "startLine", "used", "rests_on", "startTimeUtc", "endTimeUtc", "semanticVersion",
-    "informationUri",
+    "model", "cores", "line", "sweeps", "rounds", "startLine", "used", "rests_on", "startTimeUtc", "endTimeUtc",
+    "semanticVersion", "informationUri",
 })  # fmt: skip
 """Keys of documents whose values are measured, say what is installed and where, or hang on what Z3 was asked before."""
 

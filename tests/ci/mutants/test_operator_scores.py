@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from click.testing import CliRunner
 
-from kraftcheck.ci.mutants.command import explain_command
 from kraftcheck.ci.mutants.memory import Outcomes
 from kraftcheck.ci.mutants.operators import OperatorRequest
 from kraftcheck.ci.mutants.score import Alive, SystemScore, alive, judgement, read, score, text, with_others
@@ -36,6 +34,7 @@ from kraftcheck.solvers.mutants.outcome import (
 from kraftcheck.solvers.mutants.source.names import source_mutants
 from kraftcheck.solvers.program.fingerprint import Meaning
 from tests.ci.fuzz.bounds import bounded
+from tests.shared.commands import kraftcheck
 
 MUTANTS = source_mutants(modules=["tests.gates"])
 OUTCOMES: tuple[MutantOutcome, ...] = (
@@ -162,10 +161,8 @@ def test_the_page_lists_what_is_open() -> None:
 
 def invoke(*words: str) -> tuple[int, str]:
     """What the command prints, with its exit code."""
-    result = CliRunner().invoke(explain_command, words)
-    if isinstance(result.exception, Refusal):
-        return 2, str(result.exception)
-    return result.exit_code, result.output
+    ran = kraftcheck("explain", *words)
+    return ran.code, ran.out + ran.err
 
 
 def test_a_sample_is_judged_and_written(tmp_path: Path) -> None:

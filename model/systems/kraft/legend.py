@@ -13,11 +13,12 @@ _ABSENT = (
 )  # fmt: skip
 """What only the parts have when they are explored by themselves."""
 
+_OF_PARTS = {**DIRECTORY_ARROWS, **REPLICATION_ARROWS}
+
 LEGEND = Legend(
     lanes,
     {
-        **{name: arrows for name, arrows in DIRECTORY_ARROWS.items() if name not in _ABSENT},
-        **{name: arrows for name, arrows in REPLICATION_ARROWS.items() if name not in _ABSENT},
+        **{name: arrows for name, arrows in _OF_PARTS.items() if name not in _ABSENT},
         "apply_directories": sent(CONTROLLER, BROKER, "metadata records"),
         "elect_second_preferred": sent(OPERATOR, CONTROLLER, "ElectLeaders PREFERRED"),
         "expand_second_isr": sent(BROKER, CONTROLLER, "AlterPartition"),

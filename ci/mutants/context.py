@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import click
 from attrs import evolve, frozen
@@ -52,15 +53,11 @@ class ExploreContext:
         Raises:
             Refusal: when the rules as they are exceed the budget, or a term is too wide.
         """
-        try:
+        with _refusals(chosen):
             return explain(
                 chosen.system, chosen.setting, self.budget, leave=LEFT, selected=selected, cache_dir=cache_folder(),
                 progress=self.progress(), stop=self.stop,
             )  # fmt: skip
-        except BaselineFault as error:
-            raise Refusal(f"{chosen.title()}: {error}; raise --limit or --memory, or lower a bound") from error
-        except LoweringError as error:
-            raise Refusal(f"{chosen.name}: {error}") from error
 
     def judge(
         self, chosen: Subject, mutants: Sequence[SourceMutant], memory: Memory,
@@ -75,18 +72,30 @@ class ExploreContext:
         Raises:
             Refusal: as `explore`.
         """
-        try:
+        with _refusals(chosen):
             found = campaign(
                 chosen.system, chosen.setting, self.budget, mutants, memory=memory, cache_dir=cache_folder(),
                 progress=self.progress(), stop=self.stop,
             )  # fmt: skip
-        except BaselineFault as error:
-            raise Refusal(f"{chosen.title()}: {error}; raise --limit or --memory, or lower a bound") from error
         if any(claim.kind in LIVENESS for claim in chosen.system.properties(chosen.setting)):
             return found
-        every = mutate(chosen.system, chosen.setting, LEFT).mutants
-        if not any(drawn(ConditionMutant.of(chosen.system, one).name) for one in every):
+
+        def is_drawn(one: Mutant) -> bool:
+            return drawn(ConditionMutant.of(chosen.system, one).name)
+
+        if not any(map(is_drawn, mutate(chosen.system, chosen.setting, LEFT).mutants)):
             return found
-        dropped = self.explore(chosen, lambda _, one: drawn(ConditionMutant.of(chosen.system, one).name))
+        dropped = self.explore(chosen, lambda _, one: is_drawn(one))
         named = [(ConditionMutant.of(chosen.system, one), result) for one, result in dropped.outcomes]
         return evolve(found, outcomes=(*found.outcomes, *named))
+
+
+@contextlib.contextmanager
+def _refusals(chosen: Subject) -> Iterator[None]:
+    """Refuse rules that exceed the budget as they are, and a term that is too wide."""
+    try:
+        yield
+    except BaselineFault as error:
+        raise Refusal(f"{chosen.title()}: {error}; raise --limit or --memory, or lower a bound") from error
+    except LoweringError as error:
+        raise Refusal(f"{chosen.name}: {error}") from error

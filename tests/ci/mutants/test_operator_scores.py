@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.mutants import context
 from kraftcheck.ci.mutants.memory import Outcomes
 from kraftcheck.ci.mutants.operators import OperatorRequest
 from kraftcheck.ci.mutants.score import Alive, SystemScore, alive, judgement, read, score, text, with_others
@@ -19,6 +20,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.mutants.judgement import ANY, REDUNDANT, Judgement
 from kraftcheck.properties.mutants.survivors import JUDGEMENTS
 from kraftcheck.properties.mutants.tables import LEFT
+from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.campaign import Campaign, ConditionMutant
 from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, mutate
 from kraftcheck.solvers.mutants.outcome import (
@@ -231,3 +233,15 @@ def test_what_makes_no_sense_is_refused(words: list[str], said: str, tmp_path: P
     code, printed = invoke(*words)
     assert code == 2
     assert said in printed
+
+
+def test_a_term_that_is_too_wide_is_refused_at_both_doors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What machine code cannot hold is a line that names the system, for conditions and for operators."""
+
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise LoweringError("a term is too wide")
+
+    monkeypatch.setattr(context, "explain", refuse)
+    monkeypatch.setattr(context, "campaign", refuse)
+    for more in ((), ("--operators",)):
+        assert invoke("elr-index", "--scope", "tiny", *more) == (2, "kraftcheck: elr-index: a term is too wide\n")

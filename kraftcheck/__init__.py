@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kraftcheck.ci.interface.engines import explore, prove, simulate
     from kraftcheck.ci.interface.kafka import conform, replay
     from kraftcheck.ci.interface.report import Report
-    from kraftcheck.ci.interface.result import Result
-    from kraftcheck.ci.interface.states import States
+    from kraftcheck.ci.run.result import Result
+    from kraftcheck.ci.run.states import States
     from kraftcheck.ci.terminal.refusal import Refusal
     from kraftcheck.model.language.anynumber.members import keys, map_below, numbers_below, set_below, word_below
     from kraftcheck.model.language.bound import ANY, Bound
@@ -68,8 +68,8 @@ _PLACES = {
     "kraftcheck.ci.interface.engines": ("explore", "prove", "simulate"),
     "kraftcheck.ci.interface.kafka": ("conform", "replay"),
     "kraftcheck.ci.interface.report": ("Report",),
-    "kraftcheck.ci.interface.result": ("Result",),
-    "kraftcheck.ci.interface.states": ("States",),
+    "kraftcheck.ci.run.result": ("Result",),
+    "kraftcheck.ci.run.states": ("States",),
     "kraftcheck.ci.terminal.refusal": ("Refusal",),
     "kraftcheck.model.language.anynumber.members": (
         "keys", "map_below", "numbers_below", "set_below", "word_below",

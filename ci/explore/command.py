@@ -13,10 +13,11 @@ import click
 from kraftcheck.ci.dataset.dataset_place import DatasetPlace, check_readable
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.explore.engines import explore_with_engine
-from kraftcheck.ci.explore.find import last_line as find_line
-from kraftcheck.ci.explore.find import print_located, searched
-from kraftcheck.ci.explore.native import SearchBudget
-from kraftcheck.ci.explore.reductions import NONE, OFF, reduction_options, traced_for
+from kraftcheck.ci.run.find import last_line as find_line
+from kraftcheck.ci.run.find import print_located, searched
+from kraftcheck.ci.run.judged import judged_search
+from kraftcheck.ci.run.reports.files import ReportFiles, report_options
+from kraftcheck.ci.run.search import NONE, OFF, SearchBudget, reduction_options, traced_for
 from kraftcheck.ci.spark.options import ClusterOptions, cluster_options
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.expressions import expression_options, find_option
@@ -30,8 +31,6 @@ from kraftcheck.ci.terminal.files import check_folder, check_writable, folder, w
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.time_limit import time_limit
-from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
-from kraftcheck.ci.verdicts.reports.judged import judged_search
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace, worst_exit_code

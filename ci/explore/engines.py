@@ -5,7 +5,7 @@ from __future__ import annotations
 from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.store.objects import AnyPath
-from kraftcheck.ci.explore.native import SearchBudget, run
+from kraftcheck.ci.run.search import SearchBudget, run
 from kraftcheck.ci.spark.options import ClusterOptions, default_handover
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.systems.subject import Subject

@@ -11,9 +11,11 @@ from pathlib import Path
 import click
 from attrs import field, frozen
 
-from kraftcheck.ci.explore import walk_report as walkreport
 from kraftcheck.ci.explore.command import trace_name
 from kraftcheck.ci.explore.starts import start_runs
+from kraftcheck.ci.run import walk_report as walkreport
+from kraftcheck.ci.run.judged import JudgedRun, judged_by_walks
+from kraftcheck.ci.run.reports.files import ReportFiles, report_options
 from kraftcheck.ci.systems.expressions import expression_options
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.lookup import find_system
@@ -28,8 +30,6 @@ from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, s
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.time_limit import time_limit
-from kraftcheck.ci.verdicts.reports.files import ReportFiles, report_options
-from kraftcheck.ci.verdicts.reports.judged import JudgedRun, judged_by_walks
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.machine_code.lower import LoweringError

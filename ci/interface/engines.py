@@ -8,9 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from kraftcheck.ci.explore import walk_report
-from kraftcheck.ci.explore.native import SearchBudget, search
-from kraftcheck.ci.explore.reductions import NONE, argument, reduced_program, symmetry_of
 from kraftcheck.ci.explore.simulate import WalkPlan, walks_of
 from kraftcheck.ci.interface.arguments import (
     Invariants,
@@ -20,12 +17,14 @@ from kraftcheck.ci.interface.arguments import (
     expressions_of,
     threads_of,
 )
-from kraftcheck.ci.interface.result import Result
 from kraftcheck.ci.prove import report as proof_report
 from kraftcheck.ci.prove.command import check_only
 from kraftcheck.ci.prove.evidence import search_evidence
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.prove.second_solver import check_endless, check_solver
+from kraftcheck.ci.run import walk_report
+from kraftcheck.ci.run.result import Result
+from kraftcheck.ci.run.search import NONE, SearchBudget, argument, reduced_program, search, symmetry_of
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.subject import Subject, faults_refused, program, subject

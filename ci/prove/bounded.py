@@ -13,13 +13,13 @@ from attrs import evolve, frozen
 from kraftcheck.ci.prove.evidence import NO_SEARCH, explorer, needs_case, of_scope
 from kraftcheck.ci.prove.report import not_judged, not_judged_lines
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.run.judged import judged_proof
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.subject import Subject, faults_refused, traced
 from kraftcheck.ci.terminal import time_limit
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
-from kraftcheck.ci.verdicts.reports.judged import judged_proof
 from kraftcheck.solvers.program.stop import StopFlag
 from kraftcheck.solvers.program.verdict import (
     Holds,

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve
 
-from kraftcheck.ci.explore.native import SearchBudget, run_to_end
 from kraftcheck.ci.prove.broken_proofs import BrokenClaim, BrokenProof, is_answered
 from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.run.search import SearchBudget, run_to_end
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal

@@ -19,6 +19,8 @@ from kraftcheck.ci.prove.evidence import explorer, search_evidence
 from kraftcheck.ci.prove.report import document, print_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.prove.second_solver import check_endless, check_ready, check_solver, second_opinion
+from kraftcheck.ci.run.judged import judged_proof
+from kraftcheck.ci.run.reports.files import report_options
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.expressions import invariant_option, with_added
 from kraftcheck.ci.systems.flags import parse_words
@@ -33,8 +35,6 @@ from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.progress import progress_tally, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.time_limit import overdue, time_limit, within
-from kraftcheck.ci.verdicts.reports.files import report_options
-from kraftcheck.ci.verdicts.reports.judged import judged_proof
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.verdict import worst_exit_code
 from kraftcheck.solvers.smt.induction import Proof, prove

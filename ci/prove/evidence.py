@@ -8,9 +8,9 @@ from typing import Any
 
 from attrs import evolve
 
-from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.prove.smallest import smallest_steps
+from kraftcheck.ci.run.search import SearchBudget, run
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.time_limit import passed

@@ -60,11 +60,11 @@ COMMANDS = {
     "query": ("ci.dataset.query:query_command", "SQL over an explored space."),
     "sweep": ("ci.dataset.sweep:sweep_command", "Compiled rules against rules on ints, state by state."),
     "unclean-recovery": (
-        "ci.unclean_recovery.tool:unclean_recovery_command",
+        "ci.logs.unclean_recovery.tool:unclean_recovery_command",
         "Leaders for offline partitions of a snapshot, by length of logs.",
     ),
     "elect-leaders": (
-        "ci.unclean_recovery.elections:elect_leaders_command",
+        "ci.logs.unclean_recovery.elections:elect_leaders_command",
         "Preferred, unclean and designated elections in a snapshot.",
     ),
 }

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from attrs import asdict, evolve, field, frozen
 
-from kraftcheck.ci.explore.native import SearchBudget, search
-from kraftcheck.ci.explore.reductions import NONE, OFF, argument, reduced_program, symmetry_of
 from kraftcheck.ci.explore.simulate import WalkPlan, walks_of
+from kraftcheck.ci.run.judged import WALKED, JudgedProperty, JudgedRun, judged_by_walks, judged_search
+from kraftcheck.ci.run.search import NONE, OFF, SearchBudget, argument, reduced_program, search, symmetry_of
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import Subject, program, subject
@@ -20,13 +20,6 @@ from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.testing.artefacts import write_artefacts
-from kraftcheck.ci.verdicts.reports.judged import (
-    WALKED,
-    JudgedProperty,
-    JudgedRun,
-    judged_by_walks,
-    judged_search,
-)
 from kraftcheck.model.language.system import System
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.fingerprint import fingerprint

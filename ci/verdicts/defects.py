@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import click
 from attrs import frozen
 
-from kraftcheck.ci.explore.native import SearchBudget, run_to_end
 from kraftcheck.ci.prove.broken_for_any import attempt_any
 from kraftcheck.ci.prove.broken_proofs import broken_proofs
+from kraftcheck.ci.run.search import SearchBudget, run_to_end
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import options

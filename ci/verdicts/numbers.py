@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.prove.command import run_proof
 from kraftcheck.ci.prove.evidence import with_lemmas
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.run.search import SearchBudget, run
 from kraftcheck.ci.systems.subject import program
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.solvers.reference.confirm import EngineDisagreement

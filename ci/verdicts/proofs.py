@@ -8,10 +8,10 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.ci.explore.native import SearchBudget
 from kraftcheck.ci.prove.certificates import check_certificate, write_certificate
 from kraftcheck.ci.prove.command import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.verdicts.numbers import EXPLORED, FINITE, numbers_that_agree

@@ -8,7 +8,7 @@ from typing import Any
 from kraftcheck.ci.conformance.findings.evidence import Evidence, recorded
 from kraftcheck.ci.conformance.findings.search import ReleaseSearch, UndecidedFinding, search, wanted
 from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.explore.native import SearchBudget
+from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json

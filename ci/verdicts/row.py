@@ -9,7 +9,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from kraftcheck.ci.explore.command import write_traces
-from kraftcheck.ci.explore.native import SearchBudget, run
+from kraftcheck.ci.run.search import SearchBudget, run
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.verdicts.proofs import ProofRow, row_proofs

@@ -19,7 +19,7 @@ from kraftcheck.ci.conformance.findings.table import LEGEND, about, newest_of_li
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.java import DriverError
 from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name
-from kraftcheck.ci.explore.native import SearchBudget
+from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from kraftcheck.ci.explore.native import SearchBudget, run_to_end
+from kraftcheck.ci.run.search import SearchBudget, run_to_end
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.model.rules.ruleset import PRESETS, variants
 from kraftcheck.properties.findings.finding import Finding, FindingSearch

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kraftcheck.ci.explore.command import traces
-from kraftcheck.ci.explore.native import SearchBudget, search
 from kraftcheck.ci.explore.serve.jobs import Note, Work
 from kraftcheck.ci.explore.serve.numbering import path_of_trace
 from kraftcheck.ci.explore.serve.subjects import Subjects
+from kraftcheck.ci.run.search import SearchBudget, search
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.solvers.search.explore import SearchProgress

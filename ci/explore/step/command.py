@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from kraftcheck.ci.explore.native import SearchBudget
 from kraftcheck.ci.explore.step.commands import Stepper, arrival, loaded
 from kraftcheck.ci.explore.trace import load
+from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.systems.expressions import expression_options
 from kraftcheck.ci.systems.flags import parse_words
 from kraftcheck.ci.systems.lookup import find_system

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.explore.find import searched
-from kraftcheck.ci.explore.native import SearchBudget, run
+from kraftcheck.ci.run.find import searched
+from kraftcheck.ci.run.search import SearchBudget, run
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.solvers.program.verdict import Incomplete, Refuted, TraceStep
 from kraftcheck.solvers.stepping.session import Session

@@ -12,6 +12,8 @@ from urllib.parse import quote
 from attrs import frozen
 
 from kraftcheck.ci.explore.picture import html
+from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, not_judged
+from kraftcheck.ci.run.reports.files import ReportFiles
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal import time_limit
 from kraftcheck.ci.terminal.console import Screen, console
@@ -28,8 +30,6 @@ from kraftcheck.ci.verdicts.configured.running import (
     found_from_here,
     prepare,
 )
-from kraftcheck.ci.verdicts.reports.files import ReportFiles
-from kraftcheck.ci.verdicts.reports.judged import JudgedProperty, JudgedRun, not_judged
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_UNKNOWN, worst_first

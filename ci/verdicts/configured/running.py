@@ -9,27 +9,19 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.explore import walk_report
-from kraftcheck.ci.explore.native import SearchBudget, run
 from kraftcheck.ci.explore.simulate import WalkPlan, walk
 from kraftcheck.ci.prove import report as proof_report
 from kraftcheck.ci.prove.command import check_only, proof_judgements
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.run import walk_report
+from kraftcheck.ci.run.judged import WALKED, JudgedRun, every_id, expecting, judged, judged_by_walks, not_judged
+from kraftcheck.ci.run.search import SearchBudget, run
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.time_limit import within
 from kraftcheck.ci.verdicts.configured.reading import ConfiguredRun, RunTable
-from kraftcheck.ci.verdicts.reports.judged import (
-    WALKED,
-    JudgedRun,
-    every_id,
-    expecting,
-    judged,
-    judged_by_walks,
-    not_judged,
-)
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, worst_exit_code

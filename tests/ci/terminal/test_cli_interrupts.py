@@ -14,9 +14,9 @@ from types import SimpleNamespace
 import pytest
 from attrs import frozen
 
-from kraftcheck.ci.explore.native import SearchBudget
 from kraftcheck.ci.prove.broken_proofs import attempt
 from kraftcheck.ci.prove.proof_rows import rows
+from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED, LINE, Interrupted, descendants
 from kraftcheck.ci.verdicts.defects import explore_defect
 from kraftcheck.properties.defects.matrix import BUGS
@@ -151,7 +151,7 @@ def test_every_long_command(words: tuple[object, ...]) -> None:
 LATE = """
 import os, signal, time
 from kraftcheck.ci import main
-from kraftcheck.ci.explore import native
+from kraftcheck.ci.run import search as native
 from kraftcheck.ci.terminal import interrupts
 begin, explore = interrupts.begin, native.explore
 
@@ -269,7 +269,7 @@ def test_a_stopped_proof_is_not_a_broken_one(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_stopped_search_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """`bugs` does not go on with the defect after the right rules, or with the next one."""
-    monkeypatch.setattr("kraftcheck.ci.explore.native.run", lambda *_, **__: SimpleNamespace(cut=STOPPED))
+    monkeypatch.setattr("kraftcheck.ci.run.search.run", lambda *_, **__: SimpleNamespace(cut=STOPPED))
     bug = BUGS[0]
     with pytest.raises(Interrupted, match=f"stopped in the search of {bug.variant}"):
         explore_defect(bug, bug.base, SearchBudget(1, 1 << 20), quiet=True)

@@ -23,7 +23,7 @@ from kraftcheck.ci.logs.cluster.administration import (
     wait_until_unfenced,
 )
 from kraftcheck.ci.logs.cluster.processes import KafkaCluster, running_cluster
-from kraftcheck.ci.unclean_recovery.snapshot import read_snapshot
+from kraftcheck.ci.logs.unclean_recovery.snapshot import read_snapshot
 from kraftcheck.model.controller.commits import commit
 from kraftcheck.model.controller.lifecycle import expire_session
 from kraftcheck.model.rules.ruleset import parse

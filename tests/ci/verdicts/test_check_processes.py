@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.explore.native import SearchBudget
+from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.terminal.interrupts import Interrupted, descendants
 from kraftcheck.ci.verdicts import processes
 from kraftcheck.ci.verdicts.processes import LostRow, check_rows

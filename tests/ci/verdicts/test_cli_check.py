@@ -136,7 +136,7 @@ def test_a_stop_ends_the_whole_check(monkeypatch: pytest.MonkeyPatch) -> None:
         stop.set()
         return real(*words, stop=stop, **options)
 
-    monkeypatch.setattr("kraftcheck.ci.explore.native.explore", stopped)
+    monkeypatch.setattr("kraftcheck.ci.run.search.explore", stopped)
     monkeypatch.setattr("kraftcheck.ci.terminal.progress.GRACE_SECONDS", 60)
     ran = kraftcheck("check", "elections", "--scope", "tiny", "--quiet", "--workers", 1)
     assert ran.code in (12, 20)

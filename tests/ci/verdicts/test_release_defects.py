@@ -10,7 +10,7 @@ from attrs import evolve
 
 from kraftcheck.ci.conformance.findings.evidence import recorded
 from kraftcheck.ci.conformance.findings.search import ReleaseSearch, search
-from kraftcheck.ci.explore.native import SearchBudget
+from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.verdicts import release_defects
 from kraftcheck.properties.findings.finding import Finding
 from kraftcheck.properties.findings.table import FINDINGS

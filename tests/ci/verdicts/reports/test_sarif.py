@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.explore.native import SearchBudget, run
+from kraftcheck.ci.run.judged import JudgedRun, judged
+from kraftcheck.ci.run.reports.sarif import Limits, sarif
+from kraftcheck.ci.run.search import SearchBudget, run
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.ci.verdicts.reports.judged import JudgedRun, judged
-from kraftcheck.ci.verdicts.reports.sarif import Limits, sarif
 from tests.ci.verdicts.reports.reading import read_sarif, valid_sarif
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT

@@ -9,9 +9,9 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
+from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun
+from kraftcheck.ci.run.reports.escaping import token, xml_text
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.verdicts.reports.escaping import token, xml_text
-from kraftcheck.ci.verdicts.reports.judged import HOLDS, JudgedProperty, JudgedRun
 
 HOST = "localhost"
 """The format wants a host; which one it was says nothing about verdicts."""

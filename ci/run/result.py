@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from kraftcheck.ci.interface.states import States
+from kraftcheck.ci.run.states import States
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.console import PLAIN_WIDTH, Screen
@@ -164,7 +164,7 @@ def _figure(trace: Trace, picture: str) -> str:
     steps = report.steps_text(len(trace.steps))
     text = html.escape("\n".join(lines(trace)))
     return (
-        f'<figure><figcaption><b>{name}</b> is refuted in {steps}</figcaption>'
+        f"<figure><figcaption><b>{name}</b> is refuted in {steps}</figcaption>"
         f'<img alt="{name}, {steps}; the text is below" src="data:image/svg+xml;base64,{source}">'
         f"<details><summary>as text</summary><pre>{text}</pre></details></figure>"
     )

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
+from kraftcheck.ci.logs.unclean_recovery.snapshot import Snapshot
 from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.unclean_recovery.snapshot import Snapshot
 from kraftcheck.model.controller.errors import RequestError, Resignation
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError

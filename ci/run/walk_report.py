@@ -105,8 +105,6 @@ def _counterexamples(chosen: Subject, findings: Sequence[WalkFinding], limit: in
         yield f"\nalso refuted (--traces {len(findings)} shows all): {others}"
 
 
-
-
 def _suspects(chosen: Subject, walks: Walks, limit: int) -> Iterator[str]:
     """The suspected lassos: walks leave the property unknown, and say who judges it."""
     for suspect in walks.suspects[:limit]:

@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun
+from kraftcheck.ci.run.reports.escaping import command_data, command_property, fenced, markdown
+from kraftcheck.ci.run.reports.sarif import REPOSITORY, place_of_property
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.verdicts.reports.escaping import command_data, command_property, fenced, markdown
-from kraftcheck.ci.verdicts.reports.judged import JudgedProperty, JudgedRun
-from kraftcheck.ci.verdicts.reports.places import REPOSITORY, place_of_property
 from kraftcheck.solvers.machine_code.regular import open_regular
 
 MOST_ANNOTATIONS = 10

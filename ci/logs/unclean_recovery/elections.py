@@ -7,12 +7,8 @@ from pathlib import Path
 
 import click
 
-from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.files import check_writable
-from kraftcheck.ci.terminal.progress import stop_flag
-from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.unclean_recovery.lists import read_ballots
-from kraftcheck.ci.unclean_recovery.options import (
+from kraftcheck.ci.logs.unclean_recovery.lists import read_ballots
+from kraftcheck.ci.logs.unclean_recovery.options import (
     ELECTION_FAILED,
     RULES,
     refuse_unanswered,
@@ -20,7 +16,11 @@ from kraftcheck.ci.unclean_recovery.options import (
     save,
     unclean_recovery_rules,
 )
-from kraftcheck.ci.unclean_recovery.snapshot import Snapshot, read_snapshot
+from kraftcheck.ci.logs.unclean_recovery.snapshot import Snapshot, read_snapshot
+from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.files import check_writable
+from kraftcheck.ci.terminal.progress import stop_flag
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.commits import commit
 from kraftcheck.model.controller.elect_leaders import DESIGNATED, PREFERRED, UNCLEAN, elect_leaders
 from kraftcheck.model.controller.state import Controller

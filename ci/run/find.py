@@ -82,5 +82,3 @@ def last_line(result: Exploration, code: int) -> str:
     if isinstance(verdict.verdict, Vacuous) and verdict.verdict.reason == NO_CONTENT_OF_GOALS:
         return f"nothing is shown (exit {code})"
     return f"{words.get(type(verdict.verdict), 'incomplete')} (exit {code})"
-
-

@@ -12,14 +12,14 @@ from typing import Any
 import click
 from attrs import frozen
 
+from kraftcheck.ci.run.judged import JudgedRun, every_id, not_judged
+from kraftcheck.ci.run.reports.github import append_summary, error_commands, on_github
+from kraftcheck.ci.run.reports.junit import junit
+from kraftcheck.ci.run.reports.sarif import sarif
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write
 from kraftcheck.ci.terminal.interrupts import Interrupted
-from kraftcheck.ci.verdicts.reports.github import append_summary, error_commands, on_github
-from kraftcheck.ci.verdicts.reports.judged import JudgedRun, every_id, not_judged
-from kraftcheck.ci.verdicts.reports.junit import junit
-from kraftcheck.ci.verdicts.reports.sarif import sarif
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 

@@ -101,7 +101,9 @@ class JudgedRun:
 
 
 def judged(
-    chosen: Subject, verdicts: Iterable[PropertyVerdict], expected: Mapping[str, str] | None = None,
+    chosen: Subject,
+    verdicts: Iterable[PropertyVerdict],
+    expected: Mapping[str, str] | None = None,
     shortest: bool = True,
 ) -> tuple[JudgedProperty, ...]:
     """The verdicts of a search or a proof.

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, claims_of, every_id, judged, not_judged
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.verdicts.proofs import ProofRow
-from kraftcheck.ci.verdicts.reports.judged import (
-    HOLDS,
-    JudgedProperty,
-    JudgedRun,
-    claims_of,
-    every_id,
-    judged,
-    not_judged,
-)
 from kraftcheck.ci.verdicts.row import CheckedRows, ExploredRow
 from kraftcheck.properties.expected.proofs import ANY_NUMBER, NOT_PROVEN
 from kraftcheck.properties.expected.verdicts import EVERY, Row
@@ -34,9 +26,7 @@ def judged_rows(rows: Sequence[Row], checked: CheckedRows, planned: Collection[R
     return [run for row in rows for run in _runs(row, by_row.get(row), proven[row], row in planned)]
 
 
-def _runs(
-    row: Row, explored: ExploredRow | None, proofs: Sequence[ProofRow], planned: bool
-) -> Iterator[JudgedRun]:
+def _runs(row: Row, explored: ExploredRow | None, proofs: Sequence[ProofRow], planned: bool) -> Iterator[JudgedRun]:
     chosen = subject(row[0], row[1], {}, row[2])
     if explored is None:
         missing = not_judged(chosen, every_id(chosen), "the check ended before this row")
@@ -63,9 +53,7 @@ def _proof_run(row: Row, proof_row: ProofRow) -> JudgedRun:
         expected = "unknown" if claim.id in open_claims else HOLDS
         detail = "for any number of steps" if verdict == HOLDS else "not proven"
         properties.append(
-            JudgedProperty(
-                claim.id, claim.kind, verdict, detail, verdict == expected, expected, claims.get(claim.id)
-            )
+            JudgedProperty(claim.id, claim.kind, verdict, detail, verdict == expected, expected, claims.get(claim.id))
         )
     unseen = sorted(set(open_claims) - {one.id for one in properties} - {DEADLOCK})
     missing = not_judged(chosen, unseen, "expected, and nothing to prove has this name")

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from kraftcheck.ci.systems.shown import shown
 from kraftcheck.ci.terminal.console import Screen
-from kraftcheck.properties.coverage.statement import CHECKED, LEFT_OUT, MODELLED, Statement
-from kraftcheck.properties.coverage.table import DOCUMENTS
+from kraftcheck.properties.register.coverage import CHECKED, DOCUMENTS, LEFT_OUT, MODELLED, Statement
 
 KINDS = {MODELLED: "modelled", CHECKED: "modelled and checked", LEFT_OUT: "left out"}
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kraftcheck.ci.systems.shown import of_the_document, shown
-from kraftcheck.properties.coverage.statement import CHECKED, LEFT_OUT, MODELLED, Document, Statement
-from kraftcheck.properties.coverage.table import DOCUMENTS
+from kraftcheck.properties.register.coverage import CHECKED, DOCUMENTS, LEFT_OUT, MODELLED, Document, Statement
+from tests.shared.places import TESTS
+
+TESTED: Mapping[str, list[str]] = tomllib.loads((TESTS / "properties" / "register" / "stated.toml").read_text(encoding="utf-8"))
+"""The tests of statements, by the statement's id; sources name no tests."""
 
 HEAD = """# Coverage
 
@@ -78,7 +82,7 @@ def _part(document: Document) -> Iterator[str]:
 def _row(name: str, one: Statement) -> str:
     cells = [
         one.id.removeprefix(f"{name} "), one.says, one.kind,
-        _code(*one.rules, *one.places), _code(*one.properties), _refuted(one), one.reason,
+        _code(*one.rules, *one.places, *TESTED.get(one.id, ())), _code(*one.properties), _refuted(one), one.reason,
     ]  # fmt: skip
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 

@@ -17,16 +17,16 @@ from kraftcheck.ci.verdicts import defects as bugs
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS, find
-from kraftcheck.properties.coverage.catalogue_head import CATALOGUE_HEAD
-from kraftcheck.properties.coverage.catalogue_tail import CATALOGUE_TAIL
 from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.register.coverage import DOCUMENTS
 from kraftcheck.solvers.search.explore import Exploration
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 from tests.shared.samples import one_in
 
 REPLICATION = SYSTEMS["replication"]
+(CATALOGUE,) = [document.statements for document in DOCUMENTS if document.name == "catalogue"]
 
 SLOW = {
     "alter-partition-ignores-directories", "one-directory-means-all-online", "fenced-leader-acceptable",
@@ -114,7 +114,7 @@ def test_every_defect_is_listed_once() -> None:
 
 def test_every_entry_of_the_catalogue_has_a_row_or_a_reason() -> None:
     """All 72 entries are in the coverage table, with each variant of the matrix that cites them, or with a reason."""
-    covered = {int(one.id.split()[1]): one for one in CATALOGUE_HEAD + CATALOGUE_TAIL}
+    covered = {int(one.id.split()[1]): one for one in CATALOGUE}
     assert covered.keys() == {*range(1, 73)}
     assert [number for number, one in covered.items() if not (one.variants or one.reason)] == []
     for bug in BUGS:
@@ -126,7 +126,7 @@ def test_an_entry_that_a_page_leaves_out_has_its_reason_in_the_table() -> None:
     """What the system's page says is left out of replication is no row of the matrix, and has a reason."""
     page = (ROOT / "docs" / "explanation" / "systems" / "replication.md").read_text(encoding="utf-8")
     left_out = {int(number) for number in re.findall(r"^\* Entry (\d+) ", page, re.MULTILINE)}
-    reasons = {int(one.id.split()[1]) for one in CATALOGUE_HEAD + CATALOGUE_TAIL if one.reason}
+    reasons = {int(one.id.split()[1]) for one in CATALOGUE if one.reason}
     assert left_out
     assert left_out <= reasons
     assert not left_out & {int(cited[1]) for bug in BUGS if (cited := NUMBER.match(bug.entry))}

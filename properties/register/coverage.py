@@ -1,10 +1,12 @@
-"""A row of the coverage table: a statement of a document, and what the project makes of it."""
+"""The coverage table: each document with its statements, and what the project makes of each; from `documents/`."""
 
 from __future__ import annotations
 
 import re
 
 from attrs import frozen
+
+from kraftcheck.model.register import content, record
 
 MODELLED, CHECKED, LEFT_OUT, UNJUDGED = "a", "b", "c", ""
 
@@ -23,7 +25,7 @@ class Statement:
         properties: what checks it, each with its system, such as `directories fenced-until-settled`.
         variants: rule variants with which one of these properties is refuted, spelled as `--rules` has them: `a+b`
             switches two on, `-a` switches one off.
-        places: where else it is modelled or tested, as `file: name` from the project's root.
+        places: where else it is modelled, as `file: name` from the project's root.
         reason: why it is left out; beside rules or properties, what they do not say of it.
         within: the scope in which a property has to be refuted, where the statement is about what only that one has.
     """
@@ -73,3 +75,22 @@ class Document:
     name: str
     title: str
     statements: tuple[Statement, ...]
+
+
+def _document(file: str) -> Document:
+    """The document of a file: its name and title, then a table for each statement, by its place."""
+    place = f"documents/{file}.toml"
+    tables = content(__package__, place)
+    name = str(tables.pop("name", ""))
+    head = {"title": tables.pop("title", None)}
+    statements = (record(Statement, one, f"{place}: [{at}]", id=f"{name} {at}") for at, one in tables.items())
+    return record(Document, head, place, name=name, statements=tuple(statements))
+
+
+DOCUMENTS: tuple[Document, ...] = tuple(
+    _document(file) for file in (
+        "jbod-on-zookeeper", "kip-858", "early-controller", "broker-ids", "unclean-recovery", "invariant", "behaviour",
+        "finding", "catalogue", "sibling", "later",
+    )
+)  # fmt: skip
+"""The design documents in the order of their age, then what the reference pages list."""

@@ -10,8 +10,8 @@ import pytest
 from kraftcheck.ci.systems.rule_index import entries, names_in
 from kraftcheck.ci.systems.shown import claims, shown
 from kraftcheck.model.rules.ruleset import variants
-from kraftcheck.properties.coverage.statement import CHECKED, LEFT_OUT, UNJUDGED, Statement
-from kraftcheck.properties.coverage.table import DOCUMENTS
+from kraftcheck.properties.register.coverage import CHECKED, DOCUMENTS, LEFT_OUT, UNJUDGED, Statement
+from tests.documentation.coverage import TESTED
 from tests.shared.places import ROOT
 
 STATEMENTS = {one.id: one for document in DOCUMENTS for one in document.statements}
@@ -110,6 +110,12 @@ def test_an_untrue_row_is_found(row: Statement, fault: str) -> None:
     `unknown-directory-hides-log` does refute `fenced-until-settled`, and shares no rule with it.
     """
     assert fault in faults(row)
+
+
+def test_every_test_of_a_statement_exists() -> None:
+    """The list of tests names statements of the table, and tests that are there."""
+    assert [one for one in TESTED if one not in STATEMENTS] == []
+    assert [fault for tests in TESTED.values() for one in tests if (fault := fault_of_place(one)) is not None] == []
 
 
 def test_every_statement_is_judged() -> None:

@@ -1,6 +1,6 @@
 """The catalogue: every shipped system with its properties, loaded when it is asked for.
 
-Expected verdicts are data in `kraftcheck.properties.expected.verdicts`.
+Expected verdicts are data in `kraftcheck.properties.register.verdicts`.
 """
 
 from __future__ import annotations

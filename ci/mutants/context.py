@@ -14,7 +14,7 @@ from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.fairness import LIVENESS
-from kraftcheck.properties.mutants.tables import LEFT
+from kraftcheck.properties.register.mutants import LEFT
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.campaign import Campaign, ConditionMutant, Memory, campaign
 from kraftcheck.solvers.mutants.explore import BaselineFault, MutantBudget, MutantExplanation, explain

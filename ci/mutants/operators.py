@@ -17,7 +17,7 @@ from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write
 from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
-from kraftcheck.properties.mutants.tables import CAMPAIGNS, FURTHER, LEFT
+from kraftcheck.properties.register.mutants import CAMPAIGNS, FURTHER, LEFT
 from kraftcheck.solvers.mutants.explore import MutantBudget
 from kraftcheck.solvers.mutants.source.names import SourceMutant, source_mutants
 from kraftcheck.solvers.mutants.source.operators import OF_CONDITIONS

@@ -9,9 +9,8 @@ from attrs import field, frozen
 
 from kraftcheck.ci.mutants.parts import TablePart
 from kraftcheck.ci.mutants.table import COMPUTED, NO_EFFECT, OPEN, WORDS, MutantRow, counts
-from kraftcheck.properties.mutants.judgement import KINDS, REDUNDANT, SCOPE
-from kraftcheck.properties.mutants.tables import LEFT, TABLES
-from kraftcheck.properties.sources.uncovered import UNCOVERED
+from kraftcheck.properties.register.mutants import KINDS, LEFT, REDUNDANT, SCOPE, TABLES
+from kraftcheck.properties.register.rules import UNCOVERED
 from kraftcheck.solvers.mutants.mutate import GUARD
 from kraftcheck.solvers.mutants.outcome import Survived, Undecided
 

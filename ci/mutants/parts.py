@@ -23,7 +23,7 @@ from kraftcheck.ci.mutants.table import WORDS, MutantRow, counts
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.properties.mutants.tables import LEFT
+from kraftcheck.properties.register.mutants import LEFT
 from kraftcheck.solvers.mutants.mutate import Mutant
 from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, Survived, Undecided
 

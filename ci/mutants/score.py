@@ -14,9 +14,7 @@ from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.words import BRANCH, CONJUNCT, DISJUNCT
-from kraftcheck.properties.mutants.judgement import Judgement
-from kraftcheck.properties.mutants.operators import OPERATOR_JUDGEMENTS
-from kraftcheck.properties.mutants.survivors import JUDGEMENTS
+from kraftcheck.properties.register.mutants import JUDGEMENTS, OPERATOR_JUDGEMENTS, Judgement
 from kraftcheck.solvers.mutants.campaign import Campaign
 from kraftcheck.solvers.mutants.mutate import GUARD
 from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Refused, Same, Survived

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kraftcheck.ci.mutants.score import Alive, SystemScore, judgement
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS
-from kraftcheck.properties.mutants.tables import FURTHER
+from kraftcheck.properties.register.mutants import FURTHER
 from kraftcheck.solvers.mutants.source.operators import OF_CONDITIONS, OPERATORS
 
 HEAD = """# Operator mutants

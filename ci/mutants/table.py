@@ -10,8 +10,7 @@ from attrs import evolve, frozen
 from kraftcheck.ci.systems.report import steps_text
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language.words import BRANCH, CONJUNCT
-from kraftcheck.properties.mutants.survivors import JUDGEMENTS, Judgement
-from kraftcheck.properties.mutants.tables import NAMESAKES
+from kraftcheck.properties.register.mutants import JUDGEMENTS, NAMESAKES, Judgement
 from kraftcheck.solvers.mutants.explore import MutantExplanation
 from kraftcheck.solvers.mutants.mutate import ALWAYS, GUARD, Mutant
 from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Survived, Undecided
@@ -29,7 +28,7 @@ SHORT = 3
 
 NO_EFFECT, STEPS_ONLY, ELSEWHERE, OPEN = "no effect", "steps only", "elsewhere", "not judged"
 COMPUTED = (NO_EFFECT, STEPS_ONLY, ELSEWHERE)
-"""What the counts and the other systems say of survivors; the rest is judged in `properties.mutants.survivors`."""
+"""What the counts and the other systems say of survivors; the rest is judged in `properties/register/mutants.toml`."""
 
 
 @frozen

@@ -22,7 +22,7 @@ from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.expected.proofs import ANY_PLACES
+from kraftcheck.properties.register.proofs import ANY_PLACES
 from kraftcheck.solvers.program.verdict import Refuted, Trace
 from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, ObligationAnswer, Questions
 from kraftcheck.solvers.smt.session import SolverSession

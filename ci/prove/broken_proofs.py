@@ -15,7 +15,7 @@ from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.expected.proofs import NOT_FOR_ANY
+from kraftcheck.properties.register.proofs import NOT_FOR_ANY
 from kraftcheck.solvers.program.verdict import EXIT_VACUOUS
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import UNDECIDED, Effort, ObligationAnswer

@@ -12,7 +12,7 @@ from kraftcheck.model.rules.ruleset import PRESETS, RuleSet, parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.defect import with_variant
 from kraftcheck.properties.defects.matrix import BUGS
-from kraftcheck.properties.expected.proofs import BEYOND, PROOF_SCOPES, unproven
+from kraftcheck.properties.register.proofs import BEYOND, PROOF_SCOPES, unproven
 
 
 @frozen

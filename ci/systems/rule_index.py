@@ -20,8 +20,8 @@ from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.matrix import BUGS
-from kraftcheck.properties.sources.citations import Reference, references
-from kraftcheck.properties.sources.uncovered import UNCOVERED
+from kraftcheck.properties.register.citations import Reference, references
+from kraftcheck.properties.register.rules import UNCOVERED
 
 
 @frozen

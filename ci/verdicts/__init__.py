@@ -1,4 +1,4 @@
 """`kraftcheck check` and `kraftcheck bugs`: every verdict beside the expected one.
 
-What is expected is data, in `kraftcheck.properties.expected` and `kraftcheck.properties.defects`.
+What is expected is data, in `kraftcheck.properties.register`.
 """

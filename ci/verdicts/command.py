@@ -29,8 +29,8 @@ from kraftcheck.ci.verdicts.processes import check_rows
 from kraftcheck.ci.verdicts.report import document, last_line, print_summary
 from kraftcheck.ci.verdicts.row import CheckedRows, RowOptions, RowPart
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.expected.proofs import proofs_named
-from kraftcheck.properties.expected.verdicts import EVERY, Row, rows_named
+from kraftcheck.properties.register.proofs import proofs_named
+from kraftcheck.properties.register.verdicts import EVERY, Row, rows_named
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, worst_first
 
 

@@ -21,8 +21,8 @@ from kraftcheck.ci.terminal import time_limit
 from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, descendants, stop_requested
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.ci.verdicts.row import ExploredRow, RowOptions, RowPart, row_parts
-from kraftcheck.properties.expected.proofs import ANY_NUMBER, LONG
-from kraftcheck.properties.expected.verdicts import EXPECTED, Row
+from kraftcheck.properties.register.proofs import ANY_NUMBER, LONG
+from kraftcheck.properties.register.verdicts import EXPECTED, Row
 
 STOP_SECONDS = 1.0
 """How long a lost process waits to be explained by a stop."""

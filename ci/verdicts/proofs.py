@@ -17,8 +17,8 @@ from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.verdicts.numbers import EXPLORED, FINITE, numbers_that_agree
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
 from kraftcheck.model.language.bound import ANY
-from kraftcheck.properties.expected.proofs import ANY_NUMBER, CERTIFIED, NOT_PROVEN
-from kraftcheck.properties.expected.verdicts import Row
+from kraftcheck.properties.register.proofs import ANY_NUMBER, CERTIFIED, NOT_PROVEN
+from kraftcheck.properties.register.verdicts import Row
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.induction import Proof

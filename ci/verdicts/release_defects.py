@@ -14,8 +14,7 @@ from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.findings.finding import Finding
-from kraftcheck.properties.findings.table import FINDINGS
+from kraftcheck.properties.register.findings import FINDINGS, Finding
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY
 
 

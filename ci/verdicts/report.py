@@ -13,8 +13,7 @@ from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.ci.verdicts.row import CheckedRows, ExploredRow
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
-from kraftcheck.properties.expected.nothing import word
-from kraftcheck.properties.expected.verdicts import Row
+from kraftcheck.properties.register.verdicts import Row, word
 from kraftcheck.solvers.program.verdict import PropertyVerdict, exit_code
 
 

@@ -14,8 +14,7 @@ from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.verdicts.proofs import ProofRow, row_proofs
 from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
-from kraftcheck.properties.expected.nothing import OF_NOTHING
-from kraftcheck.properties.expected.verdicts import EVERY, Row, expected
+from kraftcheck.properties.register.verdicts import EVERY, OF_NOTHING, Row, expected
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.program.pruning import Pruning
 from kraftcheck.solvers.program.stop import is_stop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from kraftcheck.properties.expected.verdicts import Row
+from kraftcheck.properties.register.verdicts import Row
 
 
 @frozen

@@ -28,7 +28,7 @@ class Rule:
 
     Attributes:
         id: words joined by hyphens, from the general to the particular, joined by dots.
-        source: citations, separated by semicolons; their forms are in `kraftcheck.properties.sources.citations`.
+        source: citations, separated by semicolons; their forms are in `kraftcheck.properties.register.citations`.
         switches: the choices of a rule set that change the rule, as the command line spells them.
         says: the rule as one sentence.
     """

@@ -1,4 +1,4 @@
 """What the early controller design promises, as properties of the system `zk-controller`.
 
-Expected verdicts are in `kraftcheck.properties.expected`.
+Expected verdicts are in `kraftcheck.properties.register.verdicts`.
 """

@@ -1,4 +1,4 @@
 """What the JBOD KIP on ZooKeeper promises, as properties of the system `zk-jbod`, and lemmas of their proofs.
 
-Expected verdicts are in `kraftcheck.properties.expected`.
+Expected verdicts are in `kraftcheck.properties.register.verdicts`.
 """

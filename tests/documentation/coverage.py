@@ -10,7 +10,8 @@ from kraftcheck.ci.systems.shown import of_the_document, shown
 from kraftcheck.properties.register.coverage import CHECKED, DOCUMENTS, LEFT_OUT, MODELLED, Document, Statement
 from tests.shared.places import TESTS
 
-TESTED: Mapping[str, list[str]] = tomllib.loads((TESTS / "properties" / "register" / "stated.toml").read_text(encoding="utf-8"))
+_LISTED = TESTS / "properties" / "register" / "stated.toml"
+TESTED: Mapping[str, list[str]] = tomllib.loads(_LISTED.read_text(encoding="utf-8"))
 """The tests of statements, by the statement's id; sources name no tests."""
 
 HEAD = """# Coverage

@@ -9,10 +9,9 @@ from kraftcheck.ci.conformance.findings.observed import Observation, observation
 from kraftcheck.ci.conformance.findings.search import rules_of
 from kraftcheck.ci.conformance.findings.table import LEGEND, UNREPORTED, for_ever, newest_of_lines, word
 from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.systems.rules_page import sources
-from kraftcheck.properties.findings.finding import Finding, FindingSearch
-from kraftcheck.properties.findings.table import FINDINGS
-from kraftcheck.properties.sources.citations import references
+from kraftcheck.properties.register.citations import references
+from kraftcheck.properties.register.findings import FINDINGS, Finding, FindingSearch
+from tests.properties.register.rules_page import sources
 
 HEAD = """# Findings
 

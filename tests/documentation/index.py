@@ -16,7 +16,7 @@ from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import PRESETS, RELEASES
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.matrix import BUGS
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from tests.documentation import coverage
 from tests.documentation.commands import commands
 from tests.documentation.releases import columns

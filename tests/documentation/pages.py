@@ -13,6 +13,7 @@ from kraftcheck.ci.prove import table
 from tests.documentation import commands, coverage, defects, findings, index, live, releases
 from tests.documentation.mistakes import page as mistakes
 from tests.model.language.words import page as words
+from tests.properties.register.rules_page import page as rules_page
 from tests.shared.places import DOCS
 
 PAGES: Mapping[Path, Callable[[], str]] = {
@@ -28,6 +29,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     ),
     DOCS / "reference" / "proofs.md": lambda: table.page(table.read_runs(DOCS / "reference" / "proofs.json")),
     DOCS / "reference" / "words.md": words.page,
+    DOCS / "reference" / "rules.md": rules_page,
     DOCS / "reference" / "README.md": index.reference,
     DOCS / "explanation" / "adr" / "README.md": index.decisions,
     DOCS / "how-to" / "mistakes.md": mistakes.page,

@@ -16,8 +16,16 @@ from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.model.rules.ruleset import variants
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.matrix import BUGS
-from kraftcheck.properties.sources.citations import CATALOGUE, SEMANTICS, UnknownCitation, references
-from kraftcheck.properties.sources.kafka import CLASSES, LINES, RELEASED, WITHOUT_CLASS
+from kraftcheck.properties.register.citations import (
+    CATALOGUE,
+    CLASSES,
+    LINES,
+    RELEASED,
+    SEMANTICS,
+    WITHOUT_CLASS,
+    UnknownCitation,
+    references,
+)
 from tests.shared.places import ROOT
 
 ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
@@ -76,7 +84,7 @@ def test_every_source_resolves() -> None:
         ("semantics 2.12", "has no anchor semantics-2-12"),
         ("catalogue 73", "has no anchor catalogue-73"),
         ("KIP-966; KIP-99999", "title of KIP-99999"),
-        ("PartitionChangeBuilder.guess", "the line of the method is not in LINES"),
+        ("PartitionChangeBuilder.guess", "the line of the method is not in kafka.toml"),
         ("the usual mailing list", "is no citation"),
         ("", "is no citation"),
         ("KIP-966, B20", "has no anchor b20"),

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.properties.expected.liveness import EXPECTED_LIVENESS
-from kraftcheck.properties.expected.nothing import word
-from kraftcheck.properties.expected.verdicts import EVERY, EXPECTED, Row
+from kraftcheck.properties.register.verdicts import EVERY, EXPECTED, EXPECTED_LIVENESS, Row, word
 from tests.documentation.console import files_of
 from tests.shared.places import DOCS, ROOT
 

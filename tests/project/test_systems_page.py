@@ -8,7 +8,7 @@ import pytest
 
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS, find
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from tests.shared.places import DOCS
 
 FOLDER = DOCS / "explanation" / "systems"

@@ -14,7 +14,7 @@ from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place, every_row
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY
-from kraftcheck.properties.expected.proofs import ANY_PLACES, NOT_FOR_ANY, PROOF_SCOPES
+from kraftcheck.properties.register.proofs import ANY_PLACES, NOT_FOR_ANY, PROOF_SCOPES
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, ObligationAnswer
 from kraftcheck.solvers.smt.theory import Theory
 from tests.shared.commands import Ran, kraftcheck

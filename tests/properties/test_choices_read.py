@@ -10,7 +10,7 @@ from kraftcheck.model.rules.ruleset import GROUP_OF, GROUPS, RIGHT, RuleSet
 from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.matrix import BUGS
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program import answers
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.trace import trace

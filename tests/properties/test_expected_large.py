@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kraftcheck.ci.verdicts.command import plan
-from kraftcheck.properties.expected.large_scopes import EXPECTED_LARGE
-from kraftcheck.properties.expected.verdicts import EVERY, EXPECTED
+from kraftcheck.properties.register.verdicts import EVERY, EXPECTED, EXPECTED_LARGE
 from tests.shared.commands import kraftcheck
 
 

@@ -15,8 +15,8 @@ from kraftcheck.model.language.words import negate
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS
 from kraftcheck.properties.elections.healing import replicas
-from kraftcheck.properties.expected.liveness import EXPECTED_LIVENESS, SMALLEST
 from kraftcheck.properties.kinds import strong_fairness
+from kraftcheck.properties.register.verdicts import EXPECTED_LIVENESS, SMALLEST
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search.explore import Exploration, explore

@@ -11,8 +11,7 @@ from kraftcheck.ci.mutants.table import ELSEWHERE, NO_EFFECT, OPEN, STEPS_ONLY, 
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.files import read_json
-from kraftcheck.properties.mutants.survivors import JUDGEMENTS, KINDS
-from kraftcheck.properties.mutants.tables import LEFT, TABLES, Table
+from kraftcheck.properties.register.mutants import JUDGEMENTS, KINDS, LEFT, TABLES, Table
 from kraftcheck.solvers.mutants.explore import MutantBudget, explain
 from kraftcheck.solvers.mutants.mutate import DROPPED, GUARD, Mutant, Mutations, mutate
 from kraftcheck.solvers.mutants.outcome import Killed, Survived

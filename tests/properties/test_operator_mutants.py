@@ -14,8 +14,7 @@ from kraftcheck.ci.mutants.operators import OperatorRequest
 from kraftcheck.ci.mutants.score import Alive, SystemScore, judgement, read, score
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.system import Setting, System
-from kraftcheck.properties.mutants.operators import OPERATOR_JUDGEMENTS
-from kraftcheck.properties.mutants.tables import CAMPAIGNS
+from kraftcheck.properties.register.mutants import CAMPAIGNS, OPERATOR_JUDGEMENTS
 from kraftcheck.solvers.mutants.campaign import Memory
 from kraftcheck.solvers.mutants.explore import MutantBudget
 from kraftcheck.solvers.mutants.operators import reached

@@ -19,7 +19,7 @@ from kraftcheck.model.language.system import Property, Setting, System
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from kraftcheck.properties.kinds import always, eventually, step, weak_fairness
-from kraftcheck.properties.sources.readings import READINGS
+from kraftcheck.properties.register.rules import READINGS
 from kraftcheck.solvers.program.trace import trace
 
 PRESETS = ("fixed", "kip")

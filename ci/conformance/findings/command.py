@@ -29,8 +29,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.findings.finding import Finding
-from kraftcheck.properties.findings.table import FINDINGS
+from kraftcheck.properties.register.findings import FINDINGS, Finding
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 from kraftcheck.solvers.traces import itf
 

@@ -15,7 +15,7 @@ from kraftcheck.ci.conformance.findings.search import ReleaseSearch, search
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.terminal.machine import default_memory
-from kraftcheck.properties.findings.table import SEARCHED
+from kraftcheck.properties.register.findings import SEARCHED
 
 
 def main(names: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from attrs import frozen
 from kraftcheck.ci.run.search import SearchBudget, run_to_end
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.model.rules.ruleset import PRESETS, variants
-from kraftcheck.properties.findings.finding import Finding, FindingSearch
+from kraftcheck.properties.register.findings import Finding, FindingSearch
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace
 from kraftcheck.solvers.search.explore import Exploration
@@ -53,7 +53,7 @@ class ReleaseSearch:
 def rules_of(finding: Finding, release: str, *also_off: str) -> str:
     """The rule set of a search: that of the release, less what breaks the property by another way.
 
-    >>> from kraftcheck.properties.findings.table import FINDINGS
+    >>> from kraftcheck.properties.register.findings import FINDINGS
     >>> rules_of({finding.id: finding for finding in FINDINGS}["dead-last-known-leader"], "4.0.2")
     'kafka-4.0.2-unfence-ignores-controlled-shutdown'
     """

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kraftcheck.ci.conformance.findings.evidence import ABSENT, LIVE, MANAGERS, NOT_RUN, RULES, Evidence
 from kraftcheck.ci.conformance.findings.observed import SHOWN, Observation
-from kraftcheck.properties.findings.finding import Finding
-from kraftcheck.properties.sources.citations import references
+from kraftcheck.properties.register.citations import references
+from kraftcheck.properties.register.findings import Finding
 
 UNREPORTED = "no report is known"
 

@@ -22,7 +22,7 @@ from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.defect import Bug, with_variant
 from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.defects.sightings import BESIDE
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mutant
 from kraftcheck.solvers.program.arguments import SystemFault

@@ -8,8 +8,8 @@ from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, claims_of
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.verdicts.proofs import ProofRow
 from kraftcheck.ci.verdicts.row import CheckedRows, ExploredRow
-from kraftcheck.properties.expected.proofs import ANY_NUMBER, NOT_PROVEN
-from kraftcheck.properties.expected.verdicts import EVERY, Row
+from kraftcheck.properties.register.proofs import ANY_NUMBER, NOT_PROVEN
+from kraftcheck.properties.register.verdicts import EVERY, Row
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
 

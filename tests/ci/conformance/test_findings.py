@@ -19,7 +19,7 @@ from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.model.rules.ruleset import parse, variants
-from kraftcheck.properties.findings.table import FINDINGS, SEARCHED
+from kraftcheck.properties.register.findings import FINDINGS, SEARCHED
 from tests.shared.commands import kraftcheck
 
 NEWEST = known_versions()[-1]

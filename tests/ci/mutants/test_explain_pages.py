@@ -17,7 +17,7 @@ from kraftcheck.ci.mutants.html import html, verdict
 from kraftcheck.ci.mutants.page import page, summary, tally
 from kraftcheck.ci.mutants.parts import TablePart, read_parts
 from kraftcheck.ci.mutants.table import place
-from kraftcheck.properties.sources.uncovered import UNCOVERED
+from kraftcheck.properties.register.rules import UNCOVERED
 from kraftcheck.solvers.mutants.outcome import Survived
 from tests.shared.commands import kraftcheck
 from tests.shared.places import DOCS

@@ -17,9 +17,7 @@ from kraftcheck.ci.mutants.score import Alive, SystemScore, alive, judgement, re
 from kraftcheck.ci.mutants.score_page import counted, kind, page, percent
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.properties.mutants.judgement import ANY, REDUNDANT, Judgement
-from kraftcheck.properties.mutants.survivors import JUDGEMENTS
-from kraftcheck.properties.mutants.tables import LEFT
+from kraftcheck.properties.register.mutants import JUDGEMENTS, LEFT, REDUNDANT, Judgement
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.campaign import Campaign, ConditionMutant
 from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, mutate
@@ -134,7 +132,7 @@ def test_only_the_exact_change_is_judged() -> None:
     exact = Judgement(REDUNDANT, "", *place, "so")
     assert judgement("elections", row, [exact]) == exact
     others = [
-        evolve(exact, part=ANY), evolve(exact, change=ANY), evolve(exact, change="b"),
+        evolve(exact, part=""), evolve(exact, change=""), evolve(exact, change="b"),
         evolve(exact, system="kraft"), evolve(exact, group="kraftcheck.model.partition.elr:clear_elr"),
     ]  # fmt: skip
     assert [judgement("elections", row, [one]) for one in others] == [None] * len(others)

@@ -15,7 +15,7 @@ from kraftcheck.ci.prove.table import NOT_ASKED, ProofRun, column_heads, documen
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.expected.verdicts import EVERY, expected
+from kraftcheck.properties.register.verdicts import EVERY, expected
 from kraftcheck.solvers.smt.queries import Effort
 from tests.shared.commands import kraftcheck
 from tests.shared.places import DOCS

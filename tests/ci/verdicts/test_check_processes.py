@@ -20,7 +20,7 @@ from kraftcheck.ci.verdicts import processes
 from kraftcheck.ci.verdicts.processes import LostRow, check_rows
 from kraftcheck.ci.verdicts.proofs import ProofRow
 from kraftcheck.ci.verdicts.row import ExploredRow, RowOptions, RowPart
-from kraftcheck.properties.expected.verdicts import EXPECTED, Row
+from kraftcheck.properties.register.verdicts import EXPECTED, Row
 from kraftcheck.solvers.audit.audit import Audit
 from tests.shared.commands import kraftcheck, start
 

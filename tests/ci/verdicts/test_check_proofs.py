@@ -9,8 +9,8 @@ import pytest
 
 from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.verdicts import proofs
-from kraftcheck.properties.expected.proofs import ANY_NUMBER, CERTIFIED, LONG, NOT_PROVEN, proofs_named
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.proofs import ANY_NUMBER, CERTIFIED, LONG, NOT_PROVEN, proofs_named
+from kraftcheck.properties.register.verdicts import EXPECTED
 from tests.shared.commands import Ran, kraftcheck
 
 BUDGET = SearchBudget(1, 1 << 30)

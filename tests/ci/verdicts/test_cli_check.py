@@ -10,8 +10,8 @@ import pytest
 
 from kraftcheck.ci.terminal.result_folders import MARK
 from kraftcheck.ci.verdicts.report import last_line
-from kraftcheck.properties.expected.proofs import NOT_PROVEN
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.proofs import NOT_PROVEN
+from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.search import explore as explorer
 from kraftcheck.solvers.smt.queries import Effort
 from tests.shared.commands import kraftcheck

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kraftcheck.properties.expected import nothing
+from kraftcheck.properties.register import verdicts as nothing
 from tests.shared.commands import kraftcheck
 
 ROW = ("check", "elections", "--scope", "small", "--rules", "kafka-3.9", "--built-in", "--quiet", "-v")

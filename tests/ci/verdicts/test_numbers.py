@@ -13,8 +13,8 @@ from kraftcheck.ci.verdicts import proofs, row
 from kraftcheck.ci.verdicts.numbers import EXPLORED, FINITE, numbers_that_agree, of_number, proven_with
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.system import System
-from kraftcheck.properties.expected.proofs import ANY_NUMBER, NOT_PROVEN
-from kraftcheck.properties.expected.verdicts import EVERY, expected
+from kraftcheck.properties.register.proofs import ANY_NUMBER, NOT_PROVEN
+from kraftcheck.properties.register.verdicts import EVERY, expected
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import INITIATION, Effort, Premises, Questions

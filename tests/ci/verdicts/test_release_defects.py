@@ -12,8 +12,7 @@ from kraftcheck.ci.conformance.findings.evidence import recorded
 from kraftcheck.ci.conformance.findings.search import ReleaseSearch, search
 from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.verdicts import release_defects
-from kraftcheck.properties.findings.finding import Finding
-from kraftcheck.properties.findings.table import FINDINGS
+from kraftcheck.properties.register.findings import FINDINGS, Finding
 from tests.shared.commands import kraftcheck
 
 OPEN, MENDED = "reassignment-never-completes", "assignment-clears-elr"

@@ -30,7 +30,7 @@ from kraftcheck.model.systems.broker_ids.state import (
     BrokerIds,
 )
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.search.explore import explore

@@ -30,7 +30,7 @@ from kraftcheck.model.systems.unclean_recovery.tool import LOST, REFUSED, SERVED
 from kraftcheck.model.unclean_recovery.choice import NOBODY
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.unclean_recovery import UNCLEAN_RECOVERY_BUGS
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted

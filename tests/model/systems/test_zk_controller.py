@@ -25,7 +25,7 @@ from kraftcheck.model.systems.zk_controller.state import (
 )
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.zookeeper import ZK_BUGS
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds
 from kraftcheck.solvers.search.explore import explore

@@ -30,7 +30,7 @@ from kraftcheck.model.systems.zk_jbod.errors import (  # fmt: skip
 from kraftcheck.model.systems.zk_jbod.state import DETECTED, IDLE, REMOVED, Partition, ZkJbod
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.zookeeper import ZK_BUGS
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search.explore import explore

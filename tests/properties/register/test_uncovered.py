@@ -18,9 +18,10 @@ from kraftcheck.ci.conformance.vectors.files import read
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.defects.defect import with_variant
-from kraftcheck.properties.sources.uncovered import NOTICED, UNCOVERED
+from kraftcheck.properties.register.rules import UNCOVERED
 from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mutant
 from tests.properties.broken_rules import VARIABLE
+from tests.properties.register.rules_page import NOTICED
 from tests.shared.places import ROOT, TESTS
 from tests.shared.samples import one_in
 
@@ -55,7 +56,7 @@ def run_of(test: str, variant: str) -> str:
 
 def test_every_rule_without_a_property_has_a_variant() -> None:
     """The two tables have the same rules, and each variant is a choice that the rule names, or a mutant of it."""
-    assert list(NOTICED) == list(UNCOVERED)
+    assert sorted(NOTICED) == sorted(UNCOVERED)
     strange = [
         rule
         for rule, (variant, _) in NOTICED.items()

@@ -17,7 +17,7 @@ from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.words import choose
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.mutants.tables import LEFT
+from kraftcheck.properties.register.mutants import LEFT
 from kraftcheck.solvers.machine_code.frame import NO_ACTION
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.mutants import counterexamples as mutant_trace

@@ -14,7 +14,7 @@ from kraftcheck.model.language.layout import LayoutError, Range, subset_of
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Action, System
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.hypothesis.machine import LeavesDomainError, machine, run
 from kraftcheck.solvers.hypothesis.tally import Tally
 from kraftcheck.solvers.machine_code.irtools import TRUTH

@@ -13,7 +13,7 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.defects.matrix import BUGS
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
 from kraftcheck.solvers.search.explore import explore

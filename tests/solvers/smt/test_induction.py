@@ -13,7 +13,7 @@ from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.language.words import implies
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown
 from kraftcheck.solvers.reference.confirm import EngineDisagreement

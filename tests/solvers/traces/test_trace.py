@@ -13,7 +13,7 @@ from itf_py import trace_from_json
 
 from kraftcheck.ci.explore.command import REPORT
 from kraftcheck.ci.terminal.result_folders import MARK
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace as traced
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.traces.failures import already_false, every_property

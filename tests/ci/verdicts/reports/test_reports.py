@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.properties.expected.verdicts import EXPECTED
+from kraftcheck.properties.register.verdicts import EXPECTED
 from tests.ci.verdicts.reports.reading import cases, read_junit, read_sarif, results
 from tests.shared.commands import Ran, kraftcheck
 

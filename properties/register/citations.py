@@ -23,58 +23,42 @@ docs/reference/kafka-semantics.md#b2
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from attrs import frozen
 
-from kraftcheck.properties.sources.kafka import CLASSES, LINES, RELEASED, SNAPSHOT, WITHOUT_CLASS
+from kraftcheck.model.register import content, numbered
 
 WIKI = "https://cwiki.apache.org/confluence/display/KAFKA/"
 SEMANTICS = "docs/reference/kafka-semantics.md"
 CATALOGUE = "docs/reference/bug-catalogue.md"
-SYSTEMS = "docs/explanation/systems/"
 
-PROPOSALS = {
-    101: "KIP-101 - Alter Replication Protocol to use Leader Epoch rather than High Watermark for Truncation",
-    106: "KIP-106 - Change Default unclean.leader.election.enabled from True to False",
-    112: "KIP-112: Handle disk failure for JBOD",
-    113: "KIP-113: Support replicas movement between log directories",
-    279: "KIP-279: Fix log divergence between leader and follower after fast leader fail over",
-    320: "KIP-320: Allow fetchers to detect and handle log truncation",
-    380: "KIP-380: Detect outdated control requests and bounced brokers using broker generation",
-    392: "KIP-392: Allow consumers to fetch from closest replica",
-    455: "KIP-455: Create an Administrative API for Replica Reassignment",
-    497: "KIP-497: Add inter-broker API to alter ISR",
-    570: "KIP-570: Add leader epoch in StopReplicaRequest",
-    631: "KIP-631: The Quorum-based Kafka Controller",
-    704: "KIP-704: Send a hint to the partition leader to recover the partition",
-    841: "KIP-841: Fenced replicas should not be allowed to join the ISR in KRaft",
-    858: "KIP-858: Handle JBOD broker disk failure in KRaft",
-    860: "KIP-860: Add client-provided option to guard against replication factor change during partition "
-    "reassignments",
-    866: "KIP-866 ZooKeeper to KRaft Migration",
-    903: "KIP-903: Replicas with stale broker epoch should not be allowed to join the ISR",
-    966: "KIP-966: Eligible Leader Replicas",
-    1066: "KIP-1066: Mechanism to cordon brokers and log directories",
+_TABLES = content(__package__, "kafka.toml")
+
+SNAPSHOT: str = _TABLES["snapshot"]
+"""The commit of Kafka's source that the rules were read from; line numbers are of it."""
+
+CLASSES: Mapping[str, str] = _TABLES["classes"]
+"""Path of the file of each class that a source names."""
+
+LINES: Mapping[str, int] = {
+    f"{owner}.{method}": line
+    for owner, methods in _TABLES["lines"].items()
+    for method, line in numbered(methods, f"kafka.toml: lines.{owner}").items()
 }
-"""Page titles of the proposals that are cited; the wiki finds a page by its whole title."""
+"""Line of the declaration of each method, and of each inner class, that a source names."""
 
-_RECOVERY = SYSTEMS + "unclean-recovery.md"
+WITHOUT_CLASS: Mapping[str, str] = _TABLES["without-class"]
+"""Names that stand alone in a source, in full."""
 
-DOCUMENTS = {
-    "early controller design": SYSTEMS + "zk-controller.md",
-    "JBOD KIP on ZooKeeper": SYSTEMS + "zk-jbod.md",
-    "broker-id KIP": SYSTEMS + "broker-ids.md",
-    "unclean-recovery KIP": _RECOVERY,
-    "GetReplicaLogInfo": _RECOVERY,
-    "Designated Leader Elections": _RECOVERY,
-    "ElectLeaders": _RECOVERY,
-    "--recovery-duration-ms": _RECOVERY,
-    "exit status": _RECOVERY,
-    "SIGTERM": _RECOVERY,
-    "ZooKeeper watches": "https://zookeeper.apache.org/doc/current/zookeeperProgrammers.html#ch_zkWatches",
-    "seeded": CATALOGUE + "#seeded",
-}
-"""Documents, and parts of them, by the name that sources give them."""
+RELEASED: Mapping[str, str] = {name: release for release, names in _TABLES["released"].items() for name in names}
+"""Classes and methods that the snapshot does not have yet, with the first release that has them."""
+
+PROPOSALS: Mapping[int, str] = {int(number): title for number, title in _TABLES["proposals"].items()}
+"""Page titles of the proposals that are cited."""
+
+DOCUMENTS: Mapping[str, str] = _TABLES["documents"]
+"""Documents, and parts of them, by the name that sources give them: where each leads."""
 
 _TRACKERS = {"issue": "https://issues.apache.org/jira/browse/KAFKA-", "pull": "https://github.com/apache/kafka/pull/"}
 
@@ -137,7 +121,7 @@ def _of_number(text: str, **parts: str | None) -> str:
     kind, number = next((kind, number) for kind, number in parts.items() if number is not None)
     if kind == "kip":
         if int(number) not in PROPOSALS:
-            raise UnknownCitation(f"{text!r}: the title of KIP-{number} is not in PROPOSALS of {__name__}")
+            raise UnknownCitation(f"{text!r}: the title of KIP-{number} is not in kafka.toml")
         return WIKI + PROPOSALS[int(number)].replace(":", "%3A").replace(" ", "+")
     if kind in _TRACKERS:
         return _TRACKERS[kind] + number
@@ -155,6 +139,6 @@ def _in_kafka(name: str) -> str | None:
     if owner not in CLASSES:
         return None
     if name != owner and name not in LINES and name not in RELEASED:
-        raise UnknownCitation(f"{name!r}: {owner} is known, the line of the method is not in LINES")
+        raise UnknownCitation(f"{name!r}: {owner} is known, the line of the method is not in kafka.toml")
     line = f"#L{LINES[name]}" if name in LINES else ""
     return f"https://github.com/apache/kafka/blob/{RELEASED.get(name, SNAPSHOT)}/{CLASSES[owner]}{line}"

@@ -1,10 +1,73 @@
-"""The coverage of the load-bearing table: the scopes explored, and the functions that are no rules of Kafka."""
+"""Mutants of the rules: which tables are made, and the judgement of each that no property kills.
+
+The judgements are from mutants.toml, those of operator mutants from operators.toml. Survivors that change no state of
+the scope, or that another system kills, need none of their own; the table says so by itself. So do those that only
+change steps between states. `kraftcheck.solvers.mutants` makes the mutants.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from attrs import field, frozen
+
+from kraftcheck.model.register import RegisterError, content
+
+REDUNDANT, SCOPE = "redundant", "scope"
+KINDS = (REDUNDANT, SCOPE)
+
+
+@frozen
+class Judgement:
+    """What it means that mutants survive.
+
+    Attributes:
+        kind: `redundant`: other checks or the model see to it; `scope`: this scope is too small to show it. Where
+            something observable is wrong and no property says so, a property is missing: there is no kind for that.
+        system: the system; empty: each whose rules have it.
+        group: the action, or `module:rule`.
+        part: the condition, as the table shows it; of an operator mutant the expression as it is written.
+        change: `dropped`, `always` or `never`, empty: each; of an operator mutant the expression as it is changed.
+        why: a sentence.
+    """
+
+    kind: str
+    system: str
+    group: str
+    part: str
+    change: str
+    why: str
+
+    def about(self, system: str, group: str, part: str, change: str) -> bool:
+        """Whether this judges the mutant."""
+        wanted = (self.system or system, self.group, self.part or part, self.change or change)
+        return wanted == (system, group, part, change)
+
+
+def _judgements(file: str, name: str) -> Iterator[Judgement]:
+    """A judgement for each place of each table."""
+    for number, table in enumerate(content(__package__, file)[name], 1):
+        kinds = [kind for kind in KINDS if kind in table]
+        if len(kinds) != 1 or not table.keys() <= {*KINDS, "system", "places"} or not _are_places(table.get("places")):
+            raise RegisterError(
+                f"{file}: {name} {number}: write redundant or scope with a sentence, a system if it is of one, "
+                "and places, each of three strings"
+            )
+        for group, part, change in table["places"]:
+            place = f"kraftcheck.model.{group}" if ":" in group else group
+            yield Judgement(kinds[0], table.get("system", ""), place, part, change, table[kinds[0]])
+
+
+def _are_places(listed: Any) -> bool:
+    return isinstance(listed, list) and all(isinstance(one, list) and len(one) == 3 for one in listed)
+
+
+JUDGEMENTS: tuple[Judgement, ...] = tuple(_judgements("mutants.toml", "condition"))
+"""Of the conditions of rules."""
+
+OPERATOR_JUDGEMENTS: tuple[Judgement, ...] = tuple(_judgements("operators.toml", "operator"))
+"""Of operator mutants; one without a judgement is open."""
 
 LEFT: Mapping[str, str] = {
     "kraftcheck.model.language.anynumber.maps:with_record": "how records are kept by broker",

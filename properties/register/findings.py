@@ -1,10 +1,13 @@
-"""A finding: a defect of released controllers, as data."""
+"""The findings: defects of released controllers, worst first; from findings.toml."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from attrs import field, frozen
+
+from kraftcheck.model.register import RegisterError, content, record, spelled
 
 
 @frozen
@@ -54,3 +57,22 @@ class Finding:
     scenario: str = ""
     reported: str = ""
     broker_cases: tuple[str, ...] = ()
+
+
+def _finding(name: str, table: dict[str, Any]) -> Finding:
+    """A finding; `search` is system, scope and bounds as on the command line, `refutes` and `without` go with it."""
+    place, search = f"findings.toml: [{name}]", None
+    if "search" in table:
+        names, bounds = spelled(table.pop("search"), place)
+        if len(names) != 2 or "refutes" not in table:
+            raise RegisterError(f"{place}: search names a system and a scope, and refutes a property; write the three")
+        without = tuple(table.pop("without", ()))
+        search = FindingSearch(*names, table.pop("refutes"), bounds, without)
+    return record(Finding, table, place, id=name, search=search)
+
+
+FINDINGS: tuple[Finding, ...] = tuple(_finding(*one) for one in content(__package__, "findings.toml").items())
+"""What is open in the newest release, loss of records first, then what later releases have mended."""
+
+SEARCHED = tuple(finding for finding in FINDINGS if finding.search is not None)
+"""Those that an explored system shows."""

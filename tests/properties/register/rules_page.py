@@ -1,23 +1,26 @@
-"""Regenerate docs/reference/rules.md: `python -m kraftcheck.ci.systems.rules_page [FILE]`."""
+"""docs/reference/rules.md: every rule, with what states and checks it."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-
-import click
 
 from kraftcheck import model
 from kraftcheck.ci.mutants.witnesses.witness import read_witnesses
 from kraftcheck.ci.systems.rule_index import Entry, entries, names_in
-from kraftcheck.ci.terminal.files import write
 from kraftcheck.properties.defects.matrix import BUGS
-from kraftcheck.properties.sources.citations import Reference, references
-from kraftcheck.properties.sources.uncovered import NOTICED
+from kraftcheck.properties.register.citations import Reference, references
+from tests.shared.places import TESTS
 
 PAGE = Path("docs/reference/rules.md")
+_LISTED = (TESTS / "properties" / "register" / "noticed.toml").read_text(encoding="utf-8")
+NOTICED: Mapping[str, tuple[str, str]] = {
+    rule: (words.split()[0], " ".join(words.split()[1:])) for rule, words in tomllib.loads(_LISTED).items()
+}
+"""For each rule without a property a variant, and the vector or test that notices it; sources name no tests."""
+
 WITNESSES = Path(model.__path__[0]).resolve().parent / "docs" / "reference" / "witnesses.json"
 
 HEAD = """# Rules
@@ -28,12 +31,12 @@ that states it. A rule is noted on its function, with the decorator of `model/la
     @rule("isr.join.unfenced", source="KAFKA-13916; KIP-841", switches=("fenced-may-join-isr",),
           says="A fenced broker may not be in a proposed ISR.")
 
-The id goes from the general to the particular. The forms of a source are in `properties/sources/citations.py`; each
+The id goes from the general to the particular. The forms of a source are in `properties/register/citations.py`; each
 leads to a page. Switches are the variants that change the rule. Without `says`, the sentence is the first one of the
 function's docstring. A property names the rules that it checks. `kraftcheck where WORDS` finds rules by words of any of
 these, with file and line.
 
-`python -m kraftcheck.ci.systems.rules_page` writes this page, and a test compares it.
+`python -m tests.documentation` writes this page, and a test compares it.
 
 {count} rules, {checked} of them checked by a property; the [others](#rules-without-a-property) have a reason, and a
 variant that a vector of Kafka's own tests, or a test of the rules on ints, notices.
@@ -128,15 +131,3 @@ def _defects(found: Iterable[Entry]) -> Iterable[str]:
             f"| {sources(references(bug.entry))} | `{bug.variant}` | {broken} | "
             f"`{bug.system}` `--scope {bug.scope}{bounds}` | {breaks} |\n"
         )
-
-
-@click.command()
-@click.argument("target", type=click.Path(path_type=Path), default=PAGE)
-def rules_command(target: Path) -> None:
-    """Write the page of rules to TARGET (default docs/reference/rules.md)."""
-    write(target, page())
-    sys.stdout.write(f"wrote {target}\n")
-
-
-if __name__ == "__main__":
-    rules_command()

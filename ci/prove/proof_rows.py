@@ -10,8 +10,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.ruleset import PRESETS, RuleSet, parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.defect import with_variant
-from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.register.defects import BUGS, with_variant
 from kraftcheck.properties.register.proofs import BEYOND, PROOF_SCOPES, unproven
 
 

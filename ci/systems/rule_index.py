@@ -18,9 +18,8 @@ from kraftcheck.model.language.rule import Rule, rules_of
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.defect import Bug
-from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.register.citations import Reference, references
+from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.properties.register.rules import UNCOVERED
 
 

@@ -12,9 +12,8 @@ from kraftcheck.ci.systems.rule_index import entries, names_in
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import CHOICES, PRESETS, parse
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS, find
-from kraftcheck.properties.defects.defect import Bug
-from kraftcheck.properties.defects.sightings import SEEN
 from kraftcheck.properties.register.coverage import Statement
+from kraftcheck.properties.register.defects import SEEN, Bug
 
 
 @frozen

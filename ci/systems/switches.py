@@ -23,7 +23,7 @@ from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.rules.spelling import Spelling
 from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.parts import ask

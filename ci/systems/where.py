@@ -17,8 +17,8 @@ from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.defects.defect import Bug
 from kraftcheck.properties.register.coverage import Statement
+from kraftcheck.properties.register.defects import Bug
 
 IN_FULL = 8
 """Rules that are shown in full; the ids of the others follow."""

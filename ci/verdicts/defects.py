@@ -20,8 +20,7 @@ from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.release_defects import release_defects
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.defects.defect import Bug
-from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_VACUOUS, Holds, Refuted
 from kraftcheck.solvers.search.explore import Exploration
 

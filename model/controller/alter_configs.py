@@ -13,8 +13,7 @@ from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ClearElrRe
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import PartitionChangeRecord
-from kraftcheck.model.rules.controller import ControllerRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import ControllerRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers.min_isr import announced
 

@@ -12,8 +12,7 @@ from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids, PartitionRecord, ids
-from kraftcheck.model.rules.controller import ControllerRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import ControllerRules, PartitionRules
 from kraftcheck.model.triggers.creation import first_isr
 from kraftcheck.model.triggers.reassignment import targets_registered
 

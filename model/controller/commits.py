@@ -37,7 +37,7 @@ from kraftcheck.model.records.records import (
     ids,
 )
 from kraftcheck.model.records.replay import ClusterImage, ReplayError, Topic, replay
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 
 

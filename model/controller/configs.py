@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 from kraftcheck.model.controller.records import CLUSTER, TOPIC, ConfigRecord
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.fields import INT32
-from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.groups import ControllerRules
 
 MIN_ISR = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"

@@ -14,7 +14,7 @@ from kraftcheck.model.controller.state import Controller, Outcome, Place
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.election import LEADERLESS, may_designate
 from kraftcheck.model.records.records import PartitionChangeRecord
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers import table as triggers
 from kraftcheck.model.triggers.table import Pass, elect_designated, elect_preferred, needs_leader, needs_preferred

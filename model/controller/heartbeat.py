@@ -16,7 +16,7 @@ from kraftcheck.model.controller.errors import NotTracked, Resignation
 from kraftcheck.model.controller.topics.placement import UsableBroker
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.words import choose
-from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.groups import ControllerRules
 from kraftcheck.model.rules.ruleset import RIGHT
 from kraftcheck.model.triggers.sessions import shutdown_offset
 

@@ -24,7 +24,7 @@ from kraftcheck.model.controller.sessions import heard
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids
-from kraftcheck.model.rules.directories import DirectoryRules
+from kraftcheck.model.rules.groups import DirectoryRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers.heartbeat import STATE, directory_known, passes_in_order, second_sees_first
 from kraftcheck.model.triggers.sessions import unfencing_offset

@@ -20,7 +20,7 @@ from kraftcheck.model.partition.change import build
 from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryList
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import lookup_failed, may_lead

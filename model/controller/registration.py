@@ -18,7 +18,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.partition.directories import is_reserved
 from kraftcheck.model.records.brokers import Registration
 from kraftcheck.model.records.records import Feature, Ids, Listener, RegisterBrokerRecord
-from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.groups import ControllerRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers.sessions import registered_epoch
 

@@ -13,7 +13,7 @@ from kraftcheck.model.controller.heartbeat import Sessions
 from kraftcheck.model.controller.state import Controller, Soft
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.brokers import Registration
-from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.groups import ControllerRules
 from kraftcheck.model.triggers.sessions import heard_at_takeover
 
 

@@ -25,8 +25,7 @@ from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.brokers import Registration
 from kraftcheck.model.records.elr_index import ElrIndex
 from kraftcheck.model.records.replay import ClusterImage, Topic
-from kraftcheck.model.rules.controller import ControllerRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import ControllerRules, PartitionRules
 from kraftcheck.model.triggers.leadership import Registered
 from kraftcheck.model.triggers.min_isr import effective_min_isr
 

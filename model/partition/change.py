@@ -18,7 +18,7 @@ from kraftcheck.model.partition.election import Candidates, Election, designate,
 from kraftcheck.model.partition.elr import Eligible, ElrInputs, by_leadership, elr_fields, populate
 from kraftcheck.model.partition.reassignment import completion
 from kraftcheck.model.partition.registration import Partition, PartitionChange, no_change
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 
 
 def nowhere(broker: Word) -> Maybe[Word]:

@@ -14,7 +14,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, Maybe, all_of, any_of, choose, negate
 from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.registration import Partition, PartitionChange, no_change
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 
 
 @frozen

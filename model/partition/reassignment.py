@@ -17,7 +17,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT
 
 

@@ -15,7 +15,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, Maybe, absent, all_of, any_of, choose, negate, none_of, word
 from kraftcheck.model.partition.directories import MIGRATING, Directories, DirectoryList, DirectoryMismatch
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT
 
 

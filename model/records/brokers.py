@@ -19,7 +19,7 @@ from kraftcheck.model.records.records import (
     UnfenceBrokerRecord,
     by_name,
 )
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT
 from kraftcheck.model.triggers.leadership import replica_online
 

@@ -36,7 +36,7 @@ from kraftcheck.model.records.records import (
     partition_of,
 )
 from kraftcheck.model.records.timelinemap import FEWEST_SLOTS, first_key, keys_in_order, slots_after_put, slots_of
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT
 
 K = TypeVar("K")

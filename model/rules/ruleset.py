@@ -14,26 +14,29 @@ from attrs import field, frozen
 
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.nearest import nearest
-from kraftcheck.model.rules.broker_ids import OF_DOCUMENT, BrokerIdRules
-from kraftcheck.model.rules.controller import HISTORICAL, OF_KIP_ALONE, OF_LATER_RELEASES, ControllerRules
-from kraftcheck.model.rules.data_plane import DataPlaneRules
-from kraftcheck.model.rules.directories import OF_KIP, OF_SNAPSHOT, DirectoryRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.register import RegisterError
+from kraftcheck.model.rules.groups import (
+    BrokerIdRules,
+    ControllerRules,
+    DataPlaneRules,
+    DirectoryRules,
+    PartitionRules,
+    UncleanRecoveryRules,
+    ZkControllerRules,
+    ZkJbodRules,
+)
 from kraftcheck.model.rules.spelling import spelt
-from kraftcheck.model.rules.unclean_recovery import OF_RECOVERY_KIP, UncleanRecoveryRules
-from kraftcheck.model.rules.zk_controller import OF_FIRST_CONTROLLER, ZkControllerRules
-from kraftcheck.model.rules.zk_jbod import OF_ZK_JBOD, ZkJbodRules
 
 
 @frozen
 class RuleSet:
     """The choices in groups; a rule takes the groups that it reads, and a system declares them.
 
-    Each choice carries its kind, source and sentence as metadata. The kinds: `defect` (found in Kafka's code at
-    the snapshot), `feature` (differs between versions and documents), `seeded` (a wrong rule of the controller,
-    kept to show that a property can fail), `controller` (a defect, or a difference of releases, that only the
-    controller in full can show: it takes several partitions, sessions or configurations), and for each of the other
-    groups its own name.
+    Each choice carries its kind, source and sentence as metadata, from the TOML file of its group. The kinds: `defect`
+    (found in Kafka's code at the snapshot), `feature` (differs between versions and documents), `seeded` (a wrong rule
+    of the controller, kept to show that a property can fail), `controller` (a defect, or a difference of releases, that
+    only the controller in full can show: it takes several partitions, sessions or configurations), and for each of the
+    other groups its own name.
 
     Attributes:
         broker_ids: how a broker finds its id.
@@ -84,84 +87,50 @@ GROUP_OF: Mapping[str, str] = {choice.name: name for name, group in GROUPS.items
 DEFECTS = tuple(name for name, choice in CHOICES.items() if choice.metadata["group"] == "defect")
 """Choices that are defects of the snapshot, or of the design documents."""
 
-_OF_DOCUMENTS = (
-    "unknown_directory_is_offline", "one_directory_means_all_online", "designated_may_be_leaving",
+_RELEASED = (
+    "3.9.2", "4.0.0", "4.0.1", "4.0.2", "4.1.0", "4.1.1", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0",
 )  # fmt: skip
-_OF_CONTROLLER = tuple(
-    name for name in attrs.fields_dict(ControllerRules) if name not in (*OF_KIP_ALONE, *OF_LATER_RELEASES, *HISTORICAL)
-)
-_SNAPSHOT = {name: True for name in (*DEFECTS, *_OF_CONTROLLER, *OF_SNAPSHOT) if name not in _OF_DOCUMENTS}
+_IN_ORDER = ("3.9", "4.0", "4.1", *_RELEASED)
+_NAMES = ("kip", *(f"kafka-{name}" for name in _IN_ORDER[:3]), "fixed", *(f"kafka-{name}" for name in _RELEASED))
 
-_LATE_REPLIES = ("earlier_reply_applied", "append_beyond_fetch_epoch")
-"""KAFKA-18723: the fetchers of 3.9.2, 4.0.1 and later have it mended, that of 4.0.0 has not."""
 
-_MENDED_IN_4_1 = (
-    "dead_last_known_leader_electable", "every_restart_is_unclean", "min_isr_change_keeps_elr", *_LATE_REPLIES,
-)  # fmt: skip
-"""KAFKA-19522, KAFKA-18635, KAFKA-16540, KAFKA-18723."""
+def _having(choice: attrs.Attribute[bool]) -> frozenset[str]:
+    """The presets that have a choice on, of names and spans such as `4.0.0 to 4.1.2`.
 
-_MENDED_IN_4_0_0 = ("stale_reregistration_keeps_isr", "every_restart_is_unclean", "min_isr_change_keeps_elr")
-"""KAFKA-18106, KAFKA-18635, KAFKA-16540: mended between the snapshot and the release, as the tour finds."""
+    Raises:
+        RegisterError: for another name.
+    """
+    found: set[str] = set()
+    for span in choice.metadata["has"]:
+        first, _, last = span.partition(" to ")
+        if first in ("kip", "fixed") and not last:
+            found.add(first)
+        elif first in _IN_ORDER and (last or first) in _IN_ORDER:
+            at = _IN_ORDER.index(first), _IN_ORDER.index(last or first)
+            found |= {f"kafka-{name}" for name in _IN_ORDER[at[0] : at[1] + 1]}
+        else:
+            raise RegisterError(
+                f"{variant_name(choice.name)}: has names {span!r}; write kip, fixed, FIRST to LAST, or one of "
+                f"{', '.join(_IN_ORDER)}"
+            )
+    return frozenset(found)
 
-_CONTROLLER_OF_4_0_0 = {
-    "registration_is_one_batch": False,
-    "metadata_version_range_required": True,
-    "sessions_by_contact": True,
-    "contacts_hashed_as_lists": True,
-    "takeover_hears_fenced_brokers": True,
-}
-"""KAFKA-17793 and KAFKA-18138 among them."""
 
-_OF_3_9_2 = {
-    **_SNAPSHOT, "elr_available": False, "created_partitions_uncounted": False, **dict.fromkeys(_LATE_REPLIES, False),
-}  # fmt: skip
-_OF_4_0_0 = {
-    **_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_0_0, False), "elr_downgrade": True,
-    "created_partitions_uncounted": False, **_CONTROLLER_OF_4_0_0,
-}  # fmt: skip
-_OF_4_0_1 = {**_OF_4_0_0, **dict.fromkeys(_LATE_REPLIES, False)}
-_OF_4_1_0 = {
-    **_OF_4_0_1, "dead_last_known_leader_electable": False, "last_known_leader_may_be_removed": True,
-    "takeover_hears_fenced_brokers": False, "factor_change_can_be_forbidden": True,
-}  # fmt: skip
-_OF_4_1_1 = {**_OF_4_1_0, "last_known_leader_on_leader_loss": True}
-_OF_4_2_0 = {**_OF_4_1_1, "contacts_hashed_as_lists": False, "policy_exception_is_fatal": False}
-_OF_4_2_1 = {**_OF_4_2_0, "unsupported_configs_kept": False}
-_OF_4_3_0 = {**_OF_4_2_1, "assignment_clears_elr": False, "completion_tolerates_stragglers": True}
-_OF_4_4_0 = {**_OF_4_3_0, "added_partitions_uncounted": False, "cordoned_brokers_assignable": False}
+def _presets() -> dict[str, RuleSet]:
+    having = {name: _having(choice) for name, choice in CHOICES.items()}
+    return {preset: RIGHT.switched(**{name: preset in having[name] for name in CHOICES}) for preset in _NAMES}
 
-_OF_RELEASES: dict[str, Mapping[str, bool]] = {
-    "3.9.2": _OF_3_9_2,
-    "4.0.0": _OF_4_0_0,
-    **dict.fromkeys(("4.0.1", "4.0.2"), _OF_4_0_1),
-    "4.1.0": _OF_4_1_0,
-    **dict.fromkeys(("4.1.1", "4.1.2"), _OF_4_1_1),
-    "4.2.0": _OF_4_2_0,
-    "4.2.1": _OF_4_2_1,
-    **dict.fromkeys(("4.3.0", "4.3.1"), _OF_4_3_0),
-    "4.4.0": _OF_4_4_0,
-}
 
-RELEASES: dict[str, RuleSet] = {f"kafka-{name}": RIGHT.switched(**choices) for name, choices in _OF_RELEASES.items()}
-"""Presets of releases, as conformance with their classes has found them; see docs/reference/conformance.md."""
+def variant_name(choice: str) -> str:
+    """The command-line spelling of a choice."""
+    return choice.replace("_", "-")
 
-PRESETS: dict[str, RuleSet] = {
-    "kip": RIGHT.switched(
-        designated_elections=True,
-        default_directory_unassigned=True,
-        one_directory_means_all_online=True,
-        unknown_directory_is_offline=True,
-        designated_may_be_leaving=True,
-        **dict.fromkeys((*OF_DOCUMENT, *OF_KIP, *OF_KIP_ALONE, *OF_RECOVERY_KIP), True),
-        **dict.fromkeys((*OF_FIRST_CONTROLLER, *OF_ZK_JBOD), True),
-    ),
-    "kafka-3.9": RIGHT.switched(**{**_SNAPSHOT, "elr_available": False}),
-    "kafka-4.0": RIGHT.switched(**_SNAPSHOT),
-    "kafka-4.1": RIGHT.switched(**{**_SNAPSHOT, **dict.fromkeys(_MENDED_IN_4_1, False)}),
-    "fixed": RIGHT,
-    **RELEASES,
-}
+
+PRESETS: dict[str, RuleSet] = _presets()
 """The presets; `kafka-4.0` is the 4.0.0-SNAPSHOT of October 2024."""
+
+RELEASES: dict[str, RuleSet] = {f"kafka-{name}": PRESETS[f"kafka-{name}"] for name in _RELEASED}
+"""Presets of releases, as conformance with their classes has found them; see docs/reference/conformance.md."""
 
 PRESET_NOTES = {
     "kip": "the design documents as written (KIP-858, KIP-966, the unclean-recovery KIP)",
@@ -171,11 +140,6 @@ PRESET_NOTES = {
     "fixed": "kafka-4.0 with every defect mended that a choice of the rules stands for",
     **{name: f"the controller of {name.replace('kafka-', 'Kafka ')} as released" for name in RELEASES},
 }
-
-
-def variant_name(choice: str) -> str:
-    """The command-line spelling of a choice."""
-    return choice.replace("_", "-")
 
 
 def variants() -> dict[str, attrs.Attribute[bool]]:

@@ -18,9 +18,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, implies, negate
 from kraftcheck.model.partition.change import Target
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.data_plane import DataPlaneRules
-from kraftcheck.model.rules.directories import DirectoryRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.triggers.leadership import Cluster
 
 NOT_AHEAD = "epochs are not ahead of the controller"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.rule import rule
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 
 
 @rule("topic.creation.active-replicas-in-sync", switches=("created-isr-holds-fenced",),

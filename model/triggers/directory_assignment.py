@@ -13,7 +13,7 @@ from kraftcheck.model.language.words import Maybe, all_of, choose
 from kraftcheck.model.partition.change import Target
 from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.triggers.table import Pass, Permits, leave, ordinary, without
 
 

@@ -10,8 +10,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, implies, none_of
 from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
-from kraftcheck.model.rules.directories import DirectoryRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import DirectoryRules, PartitionRules
 
 STATE, DIRECTORIES = "state", "directories"
 

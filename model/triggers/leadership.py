@@ -15,7 +15,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.partition.directories import is_online
 from kraftcheck.model.partition.election import Election
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 
 
 class Cluster(Protocol):

@@ -17,7 +17,7 @@ from kraftcheck.model.language.words import NO_LEADER, any_of, choose, negate
 from kraftcheck.model.partition.change import Target
 from kraftcheck.model.partition.reassignment import in_progress, plan_for, revert
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.triggers.table import Pass, Permits, ordinary
 
 IN_PROGRESS = "a reassignment is in progress"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import any_of, choose, negate
-from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.groups import ControllerRules
 
 
 @rule("unfence.offset-of-registration", switches=("unfence-needs-log-end",),

@@ -23,7 +23,7 @@ from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, n
 from kraftcheck.model.partition.change import Target
 from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 
 
 @frozen

@@ -12,7 +12,7 @@ from attrs import frozen
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.model.rules.unclean_recovery import UncleanRecoveryRules
+from kraftcheck.model.rules.groups import UncleanRecoveryRules
 
 NOBODY = -1
 """The choice where no replica can be chosen."""

@@ -11,8 +11,8 @@ from kraftcheck.model.controller.elect_leaders import DESIGNATED, MOST_DESIGNATE
 from kraftcheck.model.controller.errors import NONE
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.rule import rule
+from kraftcheck.model.rules.groups import UncleanRecoveryRules
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.model.rules.unclean_recovery import UncleanRecoveryRules
 from kraftcheck.model.unclean_recovery.loginfo import Rights, TopicPartition
 from kraftcheck.model.unclean_recovery.status import exits_zero, is_recovered
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from attrs import field, frozen
 
 from kraftcheck.model.language.rule import rule
-from kraftcheck.model.rules.unclean_recovery import UncleanRecoveryRules
+from kraftcheck.model.rules.groups import UncleanRecoveryRules
 from kraftcheck.model.unclean_recovery.choice import NOBODY, SILENT, Answer, best
 from kraftcheck.model.unclean_recovery.loginfo import (
     MOST_PARTITIONS,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of
-from kraftcheck.model.rules.unclean_recovery import UncleanRecoveryRules
+from kraftcheck.model.rules.groups import UncleanRecoveryRules
 
 
 @rule("recovery.online-is-success", source="unclean-recovery KIP, exit status",

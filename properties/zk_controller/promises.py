@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate
-from kraftcheck.model.rules.zk_controller import ZkControllerRules
+from kraftcheck.model.rules.groups import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.state import READ, Partition, ZkController
 from kraftcheck.model.systems.zk_controller.system import actions
 from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step

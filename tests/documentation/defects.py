@@ -7,8 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from kraftcheck.ci.systems.listing import catalogue
-from kraftcheck.properties.defects.defect import Bug
-from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.register.defects import BUGS, Bug
 
 HEAD = """# Defects
 

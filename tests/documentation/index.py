@@ -15,7 +15,7 @@ from kraftcheck.ci.mutants.score_page import counted, percent
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import PRESETS, RELEASES
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
 from tests.documentation import coverage
 from tests.documentation.commands import commands

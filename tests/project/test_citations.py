@@ -15,7 +15,6 @@ from kraftcheck.ci.systems.listing import every_property
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.model.rules.ruleset import variants
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.register.citations import (
     CATALOGUE,
     CLASSES,
@@ -26,6 +25,7 @@ from kraftcheck.properties.register.citations import (
     UnknownCitation,
     references,
 )
+from kraftcheck.properties.register.defects import BUGS
 from tests.shared.places import ROOT
 
 ANCHOR = re.compile(r'<a id="([^"]+)"></a>')

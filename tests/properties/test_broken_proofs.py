@@ -16,7 +16,7 @@ from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.rules.ruleset import PRESETS, RuleSet, parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.proofs import BEYOND, NOT_PROVEN, PROOF_SCOPES, unproven
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds

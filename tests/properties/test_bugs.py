@@ -17,9 +17,8 @@ from kraftcheck.ci.verdicts import defects as bugs
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS, find
-from kraftcheck.properties.defects.defect import Bug
-from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.register.coverage import DOCUMENTS
+from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.solvers.search.explore import Exploration
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT

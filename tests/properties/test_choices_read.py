@@ -9,7 +9,7 @@ import pytest
 from kraftcheck.model.rules.ruleset import GROUP_OF, GROUPS, RIGHT, RuleSet
 from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program import answers
 from kraftcheck.solvers.program.fingerprint import fingerprint

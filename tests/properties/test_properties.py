@@ -13,9 +13,9 @@ from kraftcheck.model.language.layout import cap_of, leaves
 from kraftcheck.model.language.system import Property, Setting, System
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS, find
-from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.kinds import CatalogueError, always, happens, sometimes, step, validate
 from kraftcheck.properties.register import verdicts as expected_verdicts
+from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.search.explore import Exploration, explore

@@ -19,9 +19,7 @@ from kraftcheck.model.language.system import Setting, System
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.defect import Bug, with_variant
-from kraftcheck.properties.defects.matrix import BUGS
-from kraftcheck.properties.defects.sightings import BESIDE
+from kraftcheck.properties.register.defects import BESIDE, BUGS, Bug, with_variant
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mutant

@@ -17,7 +17,7 @@ from kraftcheck.model.controller.topics.streams import RandomStream
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids, PartitionRecord
 from kraftcheck.model.records.replay import Topic
-from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.groups import ControllerRules
 from kraftcheck.model.rules.ruleset import RuleSet
 
 

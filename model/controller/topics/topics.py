@@ -21,8 +21,7 @@ from kraftcheck.model.controller.topics.placement import place
 from kraftcheck.model.controller.topics.streams import RandomStream
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.records.records import Ids, PartitionRecord, RemoveTopicRecord, TopicRecord
-from kraftcheck.model.rules.controller import ControllerRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import ControllerRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 
 LONGEST_NAME = 249

@@ -12,7 +12,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
-from kraftcheck.model.rules.broker_ids import BrokerIdRules
+from kraftcheck.model.rules.groups import BrokerIdRules
 from kraftcheck.model.systems.broker_ids.state import (
     BY_ELIMINATION,
     BY_HOSTNAME,

@@ -6,7 +6,7 @@ from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of
-from kraftcheck.model.rules.broker_ids import BrokerIdRules
+from kraftcheck.model.rules.groups import BrokerIdRules
 from kraftcheck.model.systems.broker_ids.faults import Faults
 from kraftcheck.model.systems.broker_ids.legend import LEGEND
 from kraftcheck.model.systems.broker_ids.startup import Startup

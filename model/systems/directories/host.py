@@ -14,7 +14,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of, pick
 from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST
-from kraftcheck.model.rules.directories import DirectoryRules
+from kraftcheck.model.rules.groups import DirectoryRules
 
 ABSENT = 0
 """The broker hosts no replica, as far as it knows."""

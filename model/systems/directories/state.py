@@ -26,8 +26,7 @@ from kraftcheck.model.language.system import Conjuncts, Outcome, ScopeError, Set
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, none_of
 from kraftcheck.model.partition.directories import FIRST_LOCAL, MIGRATING, UNASSIGNED, DirectoryMap
-from kraftcheck.model.rules.directories import DirectoryRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import DirectoryRules, PartitionRules
 from kraftcheck.model.systems.directories.host import (
     ABSENT,
     ACCEPTED,

@@ -12,9 +12,7 @@ from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL
-from kraftcheck.model.rules.data_plane import DataPlaneRules
-from kraftcheck.model.rules.directories import DirectoryRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.directories.legend import LEGEND
 from kraftcheck.model.systems.directories.moves import Moves

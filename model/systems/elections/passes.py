@@ -17,7 +17,7 @@ from kraftcheck.model.language.words import Maybe, all_of, any_of, choose, negat
 from kraftcheck.model.partition.change import Build, build
 from kraftcheck.model.partition.directories import FIRST_LOCAL
 from kraftcheck.model.partition.registration import Partition, PartitionChange, merge
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent, replicas_offline
 from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import lookup_failed, may_lead

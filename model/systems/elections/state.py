@@ -22,7 +22,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.systems.elections import any_number
 from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import active, replica_online

@@ -17,9 +17,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate
 from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from kraftcheck.model.partition.election import LEADERLESS, may_designate
-from kraftcheck.model.rules.data_plane import DataPlaneRules
-from kraftcheck.model.rules.directories import DirectoryRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections import any_number
 from kraftcheck.model.systems.elections.legend import LEGEND

@@ -12,10 +12,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.model.rules.controller import ControllerRules
-from kraftcheck.model.rules.data_plane import DataPlaneRules
-from kraftcheck.model.rules.directories import DirectoryRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import ControllerRules, DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections import system as elections
 from kraftcheck.model.systems.elections.passes import start

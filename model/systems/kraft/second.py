@@ -15,7 +15,7 @@ from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, choose
 from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
-from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.groups import ControllerRules
 from kraftcheck.model.systems.directories import state as directories
 from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, Host, Slots
 from kraftcheck.model.systems.directories.state import Placement

@@ -13,7 +13,7 @@ from kraftcheck.model.language.system import Outcome, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate, word
 from kraftcheck.model.partition.directories import FIRST_LOCAL, DirectoryMap
-from kraftcheck.model.rules.directories import DirectoryRules
+from kraftcheck.model.rules.groups import DirectoryRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories import state as directories
 from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NOTHING, SERVING, Host, Slots

@@ -11,10 +11,7 @@ from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System, conjuncts
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.model.rules.controller import ControllerRules
-from kraftcheck.model.rules.data_plane import DataPlaneRules
-from kraftcheck.model.rules.directories import DirectoryRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import ControllerRules, DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.state import Placement, Told
 from kraftcheck.model.systems.directories.system import actions as directory_actions

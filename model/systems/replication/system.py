@@ -14,8 +14,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, negate
-from kraftcheck.model.rules.data_plane import DataPlaneRules
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import DataPlaneRules, PartitionRules
 from kraftcheck.model.systems.elections.system import replica_lists
 from kraftcheck.model.systems.replication.control import Control
 from kraftcheck.model.systems.replication.dataplane import DataPlane

@@ -10,7 +10,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of
-from kraftcheck.model.rules.controller import ControllerRules
+from kraftcheck.model.rules.groups import ControllerRules
 from kraftcheck.model.systems.sessions.legend import LEGEND
 from kraftcheck.model.systems.sessions.state import (
     LAG,

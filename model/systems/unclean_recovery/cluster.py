@@ -17,7 +17,7 @@ from kraftcheck.model.partition.change import Target, build_change
 from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryMap
 from kraftcheck.model.partition.election import may_designate
 from kraftcheck.model.partition.registration import Partition, merge
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.unclean_recovery.state import (
     CUT,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Truth
-from kraftcheck.model.rules.partition import PartitionRules
-from kraftcheck.model.rules.unclean_recovery import UncleanRecoveryRules
+from kraftcheck.model.rules.groups import PartitionRules, UncleanRecoveryRules
 from kraftcheck.model.systems.unclean_recovery.cluster import STATUSES, Cluster, designation
 from kraftcheck.model.systems.unclean_recovery.legend import LEGEND
 from kraftcheck.model.systems.unclean_recovery.state import IDLE, Recovery, initial, layout

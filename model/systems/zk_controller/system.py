@@ -5,7 +5,7 @@ from __future__ import annotations
 from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Action, Setting, System
-from kraftcheck.model.rules.zk_controller import ZkControllerRules
+from kraftcheck.model.rules.groups import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.control import Control
 from kraftcheck.model.systems.zk_controller.deposed import Deposed
 from kraftcheck.model.systems.zk_controller.faults import Faults

@@ -12,7 +12,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import none_of, pick
-from kraftcheck.model.rules.zk_controller import ZkControllerRules
+from kraftcheck.model.rules.groups import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.control import ZkControllerEvent
 from kraftcheck.model.systems.zk_controller.state import NOTHING, RESTING, UNREAD, ZkController, replaced
 

@@ -12,7 +12,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick
-from kraftcheck.model.rules.zk_jbod import ZkJbodRules
+from kraftcheck.model.rules.groups import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.errors import NONE
 from kraftcheck.model.systems.zk_jbod.handler import ZkJbodEvent
 from kraftcheck.model.systems.zk_jbod.state import Controller, Partition, PartitionSet, ZkJbod, any_set, replaced

@@ -10,7 +10,7 @@ from attrs import frozen
 from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate
-from kraftcheck.model.rules.zk_jbod import ZkJbodRules
+from kraftcheck.model.rules.groups import ZkJbodRules
 
 APPEND = 0
 """LogAppendException(log)."""

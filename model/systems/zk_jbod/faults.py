@@ -9,7 +9,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate
-from kraftcheck.model.rules.zk_jbod import ZkJbodRules
+from kraftcheck.model.rules.groups import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.errors import NONE
 from kraftcheck.model.systems.zk_jbod.handler import ZkJbodEvent, partitions_of, stopped, with_host
 from kraftcheck.model.systems.zk_jbod.state import IDLE, REMOVED, ZkJbod, replaced

@@ -12,7 +12,7 @@ from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.model.rules.zk_jbod import ZkJbodRules
+from kraftcheck.model.rules.groups import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.errors import DIRECTORY, HALT, NONE, NOTHING, WATERMARK, decision, raised
 from kraftcheck.model.systems.zk_jbod.state import (
     CHECKPOINTS_CUT,

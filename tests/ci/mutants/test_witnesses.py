@@ -12,7 +12,7 @@ from kraftcheck.ci.mutants.witnesses.witness import Link, Witness, document, lin
 from kraftcheck.model.language.rule import Rule
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.defect import with_variant
+from kraftcheck.properties.register.defects import with_variant
 from kraftcheck.solvers.mutants.source.names import StaleMutantError, source_mutant
 from tests.shared.places import DOCS
 from tests.shared.samples import one_in

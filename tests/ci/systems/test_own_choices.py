@@ -14,7 +14,7 @@ from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 from tests.toys import CLOCK

@@ -19,7 +19,7 @@ from kraftcheck.ci.prove.proof_rows import rows
 from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED, LINE, Interrupted, descendants
 from kraftcheck.ci.verdicts.defects import explore_defect
-from kraftcheck.properties.defects.matrix import BUGS
+from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.solvers.program.stop import STOPPED
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT

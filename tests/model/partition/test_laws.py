@@ -23,7 +23,7 @@ from kraftcheck.model.partition.registration import merge
 from kraftcheck.model.records.codecs import decode, encode
 from kraftcheck.model.records.records import PartitionRecord
 from kraftcheck.model.records.replay import ClusterImage, ReplayError, replay
-from kraftcheck.model.rules.partition import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT, RuleSet, parse
 from tests.shared.partitions import Case, as_lists, cases
 from tests.solvers.hypothesis.record_strategies import batches, records

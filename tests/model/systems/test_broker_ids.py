@@ -12,7 +12,7 @@ from attrs import evolve
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
-from kraftcheck.model.rules.broker_ids import OF_DOCUMENT, BrokerIdRules
+from kraftcheck.model.rules.groups import BrokerIdRules
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.model.systems.broker_ids.startup import LIST_READS, missing_id_reads
 from kraftcheck.model.systems.broker_ids.state import (
@@ -244,7 +244,7 @@ def test_every_choice_refutes_a_promise(choice: str) -> None:
     assert wanted, f"no property names {name}"
     refuted: set[str] = set()
     for scope in ("static",) if choice == "configured_id_wins" else ("newcomer",):  # the first has no search
-        refuted |= refutations(scope, "kip" if choice in OF_DOCUMENT else f"kip+{name}")
+        refuted |= refutations(scope, "kip" if parse("kip").value(choice) else f"kip+{name}")
     assert wanted <= refuted
 
 

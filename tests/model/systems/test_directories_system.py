@@ -13,12 +13,10 @@ from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.verdicts import defects as bugs
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Property
-from kraftcheck.model.rules.directories import OF_KIP, OF_SNAPSHOT, DirectoryRules
+from kraftcheck.model.rules.groups import DirectoryRules
 from kraftcheck.model.rules.ruleset import parse, preset, variant_name
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.defect import Bug
-from kraftcheck.properties.defects.directories import DIRECTORY_BUGS
-from kraftcheck.properties.defects.sightings import BESIDE
+from kraftcheck.properties.register.defects import BESIDE, BUGS, Bug
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search.explore import explore
@@ -45,23 +43,25 @@ def claims() -> dict[str, Property]:
 @pytest.mark.parametrize("claim", claims().values(), ids=claims())
 def test_every_property_is_refuted_by_the_rows_it_names(claim: Property) -> None:
     """The row of each variant that a property names lists the property."""
-    rows = {bug.variant: bug for bug in (*BESIDE, *DIRECTORY_BUGS) if bug.system == "directories"}
+    rows = {bug.variant: bug for bug in (*BESIDE, *BUGS) if bug.system == "directories"}
     for name in claim.refuted_by:
         assert claim.id in rows[name].refutes, f"{name} is not known to refute {claim.id}"
 
 
 def test_every_choice_is_judged() -> None:
     """Each choice of the group is in a row of the matrix, or is known to break nothing."""
-    judged = {name for bug in DIRECTORY_BUGS for name in bug.variant.split("+")}
+    judged = {name for bug in BUGS for name in bug.variant.split("+")}
     ours = {variant_name(f.name) for f in attrs.fields(DirectoryRules)}
     assert ours - judged == UNJUDGED
 
 
 def test_presets_have_the_choices_of_their_sources() -> None:
-    """The snapshot and the KIP switch on what is listed for them, the mended rules nothing."""
+    """The snapshot is the same with and without ELR and differs from the KIP; the mended rules switch nothing on."""
     ours = [f.name for f in attrs.fields(DirectoryRules)]
-    for name, listed in (("kafka-4.0", OF_SNAPSHOT), ("kafka-3.9", OF_SNAPSHOT), ("kip", OF_KIP), ("fixed", ())):
-        assert {choice for choice in ours if getattr(preset(name).directories, choice)} == set(listed)
+    snapshot, older, kip, fixed = (preset(name).directories for name in ("kafka-4.0", "kafka-3.9", "kip", "fixed"))
+    assert snapshot == older
+    assert (sum(getattr(snapshot, choice) for choice in ours), sum(getattr(kip, choice) for choice in ours)) == (15, 9)
+    assert not any(getattr(fixed, choice) for choice in ours)
 
 
 @pytest.mark.parametrize("rules", ["fixed", "kafka-4.0", "kip"])
@@ -107,7 +107,7 @@ def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int, bound
 
 def steps(variant: str, claim: str) -> list[str]:
     """The actions of the shortest trace by which a row's variant breaks a property."""
-    (row,) = [bug for bug in DIRECTORY_BUGS if bug.variant == variant]
+    (row,) = [bug for bug in BUGS if bug.variant == variant]
     found = trace_of(row, row.rules, claim)
     assert found is not None
     return found

@@ -17,8 +17,8 @@ from kraftcheck.model.systems.kraft.pair import EITHER, SETTLED, SHARED
 from kraftcheck.model.systems.kraft.second import OF_PARTITION, OF_REPLICA
 from kraftcheck.model.systems.kraft.system import DISKS
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.kraft.second_partition import OF_SECOND
+from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search.explore import Exploration, explore

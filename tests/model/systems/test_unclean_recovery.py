@@ -12,8 +12,8 @@ import pytest
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
+from kraftcheck.model.rules.groups import UncleanRecoveryRules
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.model.rules.unclean_recovery import OF_RECOVERY_KIP, UncleanRecoveryRules
 from kraftcheck.model.systems.unclean_recovery.state import (
     CUT,
     DOWN,
@@ -29,7 +29,7 @@ from kraftcheck.model.systems.unclean_recovery.state import (
 from kraftcheck.model.systems.unclean_recovery.tool import LOST, REFUSED, SERVED
 from kraftcheck.model.unclean_recovery.choice import NOBODY
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.unclean_recovery import UNCLEAN_RECOVERY_BUGS
+from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
@@ -258,10 +258,10 @@ def test_every_choice_is_named_by_a_property_and_in_the_matrix() -> None:
     """Each choice of the group refutes something by name, and has a row with the length of its trace."""
     names = {name.replace("_", "-") for name in OWN}
     assert {name for variant in NAMED for name in variant.split("+")} >= names
-    assert {name for bug in UNCLEAN_RECOVERY_BUGS for name in bug.variant.split("+")} >= names
+    assert {name for bug in BUGS for name in bug.variant.split("+")} >= names
     claims = UNCLEAN_RECOVERY.properties(UNCLEAN_RECOVERY.setting(rules=parse("fixed")))
     pairs = {(variant, claim.id) for claim in claims for variant in claim.refuted_by}
-    assert pairs <= {(bug.variant, claim) for bug in UNCLEAN_RECOVERY_BUGS for claim in bug.refutes}
+    assert pairs <= {(bug.variant, claim) for bug in BUGS for claim in bug.refutes}
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_every_choice_is_named_by_a_property_and_in_the_matrix() -> None:
 def test_a_mend_keeps_the_promise(case: tuple[str, str, str]) -> None:
     """What the document breaks holds once all its faults are mended, and breaks with this one alone."""
     choice, promise, scope = case
-    assert choice.replace("-", "_") in OF_RECOVERY_KIP
+    assert parse("kip").value(choice.replace("-", "_"))
     assert promise in refutations(scope, f"fixed+{choice}")
     assert not refutations(scope, "fixed")
 

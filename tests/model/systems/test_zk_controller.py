@@ -24,7 +24,7 @@ from kraftcheck.model.systems.zk_controller.state import (
     ZkController,
 )
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.zookeeper import ZK_BUGS
+from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds
@@ -297,7 +297,7 @@ CHOICES = sorted(name for name, field in variants().items() if field.metadata["g
 
 def test_every_choice_is_in_the_matrix() -> None:
     """Each choice has a row of the matrix, which names exactly what it breaks."""
-    listed = {name for bug in ZK_BUGS if bug.system == "zk-controller" for name in bug.variant.split("+")}
+    listed = {name for bug in BUGS if bug.system == "zk-controller" for name in bug.variant.split("+")}
     assert listed == set(CHOICES)
 
 
@@ -305,7 +305,7 @@ def test_every_refutation_is_shown() -> None:
     """Each variant that a property names breaks it in some row of the matrix."""
     claims = {c.id: c for row in EXPECTED if row[0] == "zk-controller" for c in ZK_CONTROLLER.properties(
         ZK_CONTROLLER.setting(row[1], rules=parse(row[2])))}  # fmt: skip
-    shown = {(claim, bug.variant) for bug in ZK_BUGS for claim in bug.refutes}
+    shown = {(claim, bug.variant) for bug in BUGS for claim in bug.refutes}
     named = {(claim.id, "+".join(sorted(v.split("+")))) for claim in claims.values() for v in claim.refuted_by}
     assert {(claim, "+".join(sorted(variant.split("+")))) for claim, variant in shown} >= named
 

@@ -29,7 +29,7 @@ from kraftcheck.model.systems.zk_jbod.errors import (  # fmt: skip
 )
 from kraftcheck.model.systems.zk_jbod.state import DETECTED, IDLE, REMOVED, Partition, ZkJbod
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.properties.defects.zookeeper import ZK_BUGS
+from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
@@ -245,7 +245,7 @@ def test_a_broker_that_stops_is_led_away_from() -> None:
 
 def test_every_choice_is_in_the_matrix() -> None:
     """Each choice has a row of the matrix, and each variant that a property names breaks it in a row."""
-    rows = [bug for bug in ZK_BUGS if bug.system == "zk-jbod"]
+    rows = [bug for bug in BUGS if bug.system == "zk-jbod"]
     assert {bug.variant for bug in rows} == {n for n, f in variants().items() if f.metadata["group"] == "zk-jbod"}
     shown = {(claim, bug.variant) for bug in rows for claim in bug.refutes}
     settings = [ZK_JBOD.setting(row[1], rules=parse(row[2])) for row in EXPECTED if row[0] == "zk-jbod"]

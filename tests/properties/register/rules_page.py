@@ -10,8 +10,8 @@ from pathlib import Path
 from kraftcheck import model
 from kraftcheck.ci.mutants.witnesses.witness import read_witnesses
 from kraftcheck.ci.systems.rule_index import Entry, entries, names_in
-from kraftcheck.properties.defects.matrix import BUGS
 from kraftcheck.properties.register.citations import Reference, references
+from kraftcheck.properties.register.defects import BUGS
 from tests.shared.places import TESTS
 
 PAGE = Path("docs/reference/rules.md")

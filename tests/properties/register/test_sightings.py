@@ -11,9 +11,7 @@ from attrs import evolve
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import find
-from kraftcheck.properties.defects.defect import Bug
-from kraftcheck.properties.defects.matrix import BUGS
-from kraftcheck.properties.defects.sightings import BESIDE, SEEN
+from kraftcheck.properties.register.defects import BESIDE, BUGS, SEEN, Bug
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted
 from kraftcheck.solvers.search.explore import explore

@@ -17,7 +17,7 @@ from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, Vector
 from kraftcheck.ci.conformance.vectors.files import read
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.model.rules.ruleset import parse, variants
-from kraftcheck.properties.defects.defect import with_variant
+from kraftcheck.properties.register.defects import with_variant
 from kraftcheck.properties.register.rules import UNCOVERED
 from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mutant
 from tests.properties.broken_rules import VARIABLE

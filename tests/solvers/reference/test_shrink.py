@@ -11,7 +11,7 @@ from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.model.language.system import System
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
-from kraftcheck.properties.defects.matrix import BUGS, Bug
+from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.reference.interpreter import Integers, Move

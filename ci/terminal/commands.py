@@ -17,6 +17,7 @@ from kraftcheck.ci.terminal.interrupts import Interrupted, abandon
 from kraftcheck.ci.terminal.parameter_types import check_words
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
+from kraftcheck.model.register import RegisterError
 from kraftcheck.model.visible import visible
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
@@ -169,6 +170,8 @@ def _guarded() -> int:
         show_fault(error)
         _say(f"the engine disagrees with the rules, no verdict: {error} ({DISAGREEMENT})")
         return EXIT_DISAGREEMENT
+    except RegisterError as error:
+        _say(str(error))
     except MemoryError:
         _say("there is no memory left; give --memory less, or fewer --workers")
     except Exception as error:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from attrs import frozen
 
 from kraftcheck.model.register import content, record
+from kraftcheck.model.rules.ruleset import variants
 
 MODELLED, CHECKED, LEFT_OUT, UNJUDGED = "a", "b", "c", ""
 
@@ -83,8 +85,17 @@ def _document(file: str) -> Document:
     tables = content(__package__, place)
     name = str(tables.pop("name", ""))
     head = {"title": tables.pop("title", None)}
-    statements = (record(Statement, one, f"{place}: [{at}]", id=f"{name} {at}") for at, one in tables.items())
+    statements = (record(Statement, _told(one), f"{place}: [{at}]", id=f"{name} {at}") for at, one in tables.items())
     return record(Document, head, place, name=name, statements=tuple(statements))
+
+
+def _told(table: dict[str, Any]) -> dict[str, Any]:
+    """A statement about one defect that says nothing itself says what the defect's choice says."""
+    named = table.get("variants", [])
+    if "says" in table or len(named) != 1 or named[0] not in variants():
+        return table
+    text = str(variants()[named[0]].metadata["text"])
+    return {"says": f"{text[0].upper()}{text[1:]}.", **table}
 
 
 DOCUMENTS: tuple[Document, ...] = tuple(

@@ -1,7 +1,4 @@
-"""What is known of rules beside their properties: which have none, which links nothing shows, which code is shared.
-
-From rules.toml.
-"""
+"""Which rules have no property, and which code of the model properties share with them; from rules.toml."""
 
 from __future__ import annotations
 
@@ -13,11 +10,6 @@ _TABLES = content(__package__, "rules.toml")
 
 UNCOVERED: Mapping[str, str] = {rule: row["reason"] for row in _TABLES["uncovered"] for rule in row["rules"]}
 """Rules that no property checks, each with the reason."""
-
-UNSHOWN: frozenset[tuple[str, str, str]] = frozenset(
-    (rule, *link.split()) for link, rules in _TABLES["unshown"].items() for rule in rules
-)
-"""Links from a rule to a property that no variant tried so far shows: rule, system, property."""
 
 READINGS: Mapping[str, tuple[str, ...]] = {reason: tuple(names) for reason, names in _TABLES["readings"].items()}
 """Functions of the model that properties call, by reason, each as `module:name` below `kraftcheck.model`."""

@@ -119,6 +119,14 @@ def test_rules_are_pure() -> None:
     assert offenders == []
 
 
+def test_the_model_and_its_register_name_no_tests() -> None:
+    """Nothing in `model` and `properties`, data included, names a test or a file of tests."""
+    files = [path for layer in LAYERS[:2] for end in ("py", "toml") for path in (ROOT / layer).rglob(f"*.{end}")]
+    named = re.compile(r"\btests/\w|\btest_[a-z]")
+    assert [name_of(path) for path in files if named.search(path.read_text(encoding="utf-8"))] == []
+    assert len([path for path in files if path.suffix == ".toml"]) > 20
+
+
 def calls_of(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Plain and dotted calls by name, with their lines."""
     for node in ast.walk(tree):

@@ -80,10 +80,10 @@ def _native(chosen: Subject, threads: int, cache: Path) -> _Found:
 
 def _disk(chosen: Subject, threads: int, cache: Path) -> _Found:
     from kraftcheck.ci.dataset.decoding import decoding
+    from kraftcheck.ci.dataset.disk.runner import DiskRunner
     from kraftcheck.ci.dataset.search.run import DatasetRun
     from kraftcheck.ci.dataset.store.commits import CommitLog, identity
     from kraftcheck.ci.dataset.store.lease import lease_on
-    from kraftcheck.ci.explore.disk.runner import DiskRunner  # what these import is there only with an extra
     from kraftcheck.solvers.blocks.kernel import block_spec
     from kraftcheck.solvers.blocks.tasks import load_block_kernel
 

@@ -9,7 +9,7 @@ import click
 
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.dataset.store.stores import is_served, place_of
-from kraftcheck.ci.terminal.urls import DatasetPath, check_matched
+from kraftcheck.ci.terminal.urls import DatasetPath, check_matched, local_path
 
 
 class DatasetPlace(DatasetPath):
@@ -19,6 +19,11 @@ class DatasetPlace(DatasetPath):
         """See `click.ParamType`."""
         is_url = isinstance(value, str) and is_served(value)
         return place_of(value) if is_url else super().convert(value, param, ctx)
+
+
+def dataset_place(text: str) -> AnyPath:
+    """The place that Python names: a path, a `file:` URL of one, or a URL of a store; raises Refusal for another."""
+    return place_of(text) if is_served(text) else Path(local_path(text))
 
 
 def check_readable(place: AnyPath) -> None:

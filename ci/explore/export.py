@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from kraftcheck.ci.systems.flags import parse_words
-from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.flags import system_and_bounds
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject
 from kraftcheck.ci.terminal.files import check_writable, write
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -33,15 +32,14 @@ def export_command(words: tuple[str, ...], scope: str | None, rules: str | None,
     Examples:
       kraftcheck export elections --scope tiny --rules fixed --tla Elections.tla
     """
-    parsed = parse_words(words, OPTIONS)
+    name, bounds = system_and_bounds(words)
     place = Path(target)
     if place.suffix != ".tla" or not place.stem.isidentifier() or not place.stem.isascii():
         raise Refusal(f"--tla {target}: a module's file is named NAME.tla, where NAME is a word of letters and digits")
     configuration = place.with_suffix(".cfg")
     check_writable(str(place))
     check_writable(str(configuration))
-    bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], OPTIONS)
-    chosen = subject(parsed.system, scope, bounds, rules)
+    chosen = subject(name, scope, bounds, rules)
     try:
         made = module(program(chosen), place.stem, chosen.title())
     except TooWide as error:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
+
+from attrs import fields
 
 from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY, spelled
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.expressions.added import Expressions
+
+R = TypeVar("R")
 
 Invariants = Mapping[str, str] | Iterable[str]
 """Expressions by the names that they get as properties, or expressions that are named by their texts."""
@@ -31,15 +37,27 @@ def check_numbers(least: int, **numbers: int | None) -> None:
             raise Refusal(f"{name} takes an int of at least {least}, not {value!r}")
 
 
-def expressions_of(invariants: Invariants, when: str = "") -> Expressions:
+def expressions_of(invariants: Invariants, when: str = "", invariant: str = "") -> Expressions:
     """Expressions as the command line takes them, with the names that they have; refuses what are none."""
     named = dict(invariants) if isinstance(invariants, Mapping) else {}
     texts, names = list(named.values() or invariants), list(named)
     if isinstance(invariants, str) or not all(isinstance(text, str) and text.strip() for text in (*texts, *names)):
         raise Refusal(f"invariants takes expressions by name, {{'led': 'a in b'}}, or a list, not {invariants!r}")
+    if not isinstance(invariant, str) or (invariant and named):
+        raise Refusal(f"invariant takes one expression, beside no named invariants, not {invariant!r}")
+    texts += [invariant] * bool(invariant)
     if when and not texts:
         raise Refusal("when says where invariants have to hold; give one")
     return Expressions(tuple(texts), when, names=tuple(name.strip() for name in names))
+
+
+def record_of(kind: type[R], name: str, values: Mapping[str, Any] | None) -> R:
+    """A record of options from a mapping of their names; refuses a name that it does not have."""
+    offered = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+    for key in values or {}:
+        if key not in offered:
+            raise Refusal(f"{name} has no option {key!r}; {nearest(key, offered)}")
+    return kind(**(values or {}))
 
 
 def check_choice(name: str, value: str, choices: Iterable[str]) -> None:

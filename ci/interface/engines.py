@@ -3,67 +3,45 @@
 from __future__ import annotations
 
 import math
-import threading
-import time
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from kraftcheck.ci.explore.simulate import WalkPlan, walks_of
+from kraftcheck.ci.dataset.dataset_place import dataset_place
 from kraftcheck.ci.interface.arguments import (
     Invariants,
     bounds_of,
     check_choice,
     check_numbers,
     expressions_of,
+    record_of,
     threads_of,
 )
-from kraftcheck.ci.prove import report as proof_report
-from kraftcheck.ci.prove.command import check_only
-from kraftcheck.ci.prove.evidence import search_evidence
+from kraftcheck.ci.prove.question import MOST_STATES, ProofQuestion, check_only
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.prove.second_solver import check_endless, check_solver
-from kraftcheck.ci.run import walk_report
+from kraftcheck.ci.run.find import searched
+from kraftcheck.ci.run.folder import check_out, keep_traces
+from kraftcheck.ci.run.questions import ENGINES, SearchQuestion, WalkQuestion
 from kraftcheck.ci.run.result import Result
-from kraftcheck.ci.run.search import NONE, SearchBudget, argument, reduced_program, search, symmetry_of
-from kraftcheck.ci.systems import report
+from kraftcheck.ci.run.search import NONE, SearchBudget, argument, search, symmetry_of
+from kraftcheck.ci.run.walks import WalkPlan, walks_of
+from kraftcheck.ci.spark.options import ClusterOptions
 from kraftcheck.ci.systems.liveness import refuse_liveness
-from kraftcheck.ci.systems.subject import Subject, faults_refused, program, subject
+from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.systems.switches import check_switches
-from kraftcheck.ci.terminal.interrupts import Stop
 from kraftcheck.ci.terminal.machine import default_memory
-from kraftcheck.ci.terminal.progress import run_interruptibly
+from kraftcheck.ci.terminal.progress import interruptible
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.ci.terminal.time_limit import limited, within
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
-from kraftcheck.solvers.program.premises.cases import checks_nothing
-from kraftcheck.solvers.program.verdict import (
-    DEADLOCK,
-    Holds,
-    Incomplete,
-    PropertyVerdict,
-    Refuted,
-    Unknown,
-    Vacuous,
-    Verdict,
-    worst_exit_code,
-)
+from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.explore import Exploration, SearchProgress
-from kraftcheck.solvers.smt import induction
 from kraftcheck.solvers.smt.queries import SOLVERS, Effort
 from kraftcheck.solvers.smt.theory import theory
-from kraftcheck.solvers.smt.verdicts import judge
-from kraftcheck.solvers.walks.findings import confirm_findings, witnesses
-from kraftcheck.solvers.walks.suspects import unknown_text, with_suspects
 from kraftcheck.solvers.walks.walker import SCHEDULES
-
-Answer = TypeVar("Answer")
-
-def _interruptible(work: Callable[[Stop], Answer]) -> Answer:
-    """The result of work on a thread of its own; Ctrl-C in the caller's stops it, and is raised there."""
-    stop, begun = Stop(awaits_report=False), threading.Event()
-    begun.set()
-    return run_interruptibly(lambda: work(stop), stop, begun)
+from kraftcheck.solvers.walks.walks import Walks
 
 
 def explore(
@@ -71,8 +49,9 @@ def explore(
     threads: int | None = None, memory: int | None = None, max_depth: int | None = None,
     max_states: int | None = None, stop_at_first: bool = False, strict: bool = False, symmetry: bool | str = False,
     reduce: str = NONE, sampling: Sampling = DEFAULT, keep: bool = True, cache: bool = True,
-    progress: Callable[[SearchProgress], None] | None = None, invariants: Invariants = (), when: str = "",
-    **bounds: int,
+    progress: Callable[[SearchProgress], None] | None = None, invariants: Invariants = (), invariant: str = "",
+    when: str = "", find: str | None = None, engine: str = "native", out: str | os.PathLike[str] | None = None,
+    cluster: Mapping[str, Any] | None = None, time_limit: str | None = None, **bounds: int,
 ) -> Result:  # fmt: skip
     """Explore every reachable state.
 
@@ -91,9 +70,15 @@ def explore(
         sampling: how much is audited on ints.
         keep: whether the result keeps the states.
         cache: whether compiled code is kept between runs.
-        progress: called now and then, on another thread, with how far the search is.
+        progress: called now and then, on another thread, with how far the search is; of the engine native.
         invariants: expressions to judge too, by the names that they get as properties, or a list.
-        when: an expression; each of `invariants` has to hold only in states that satisfy it.
+        invariant: one expression to judge too.
+        when: an expression; each of these has to hold only in states that satisfy it.
+        find: judge nothing, and search the shortest way to a state that satisfies this expression.
+        engine: "native", "disk" or "spark".
+        out: the folder for counterexamples and the report; of disk and spark the dataset, which may be a URL.
+        cluster: options of disk and spark by name, as `ClusterOptions` has them: `{"resume": True}`.
+        time_limit: such as "90s" or "1h30m"; past it verdicts are incomplete.
         bounds: single bounds by name, with `_` for `-`.
 
     Returns:
@@ -105,27 +90,38 @@ def explore(
     """
     check_numbers(1, threads=threads, memory=memory, max_states=max_states)
     check_numbers(0, max_depth=max_depth)
-    chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=expressions_of(invariants, when))
-    check_switches(chosen)
+    check_choice("engine", engine, ENGINES)
+    added = expressions_of(invariants, when, invariant)
+    if find is not None and (added.invariants or properties or stop_at_first):
+        raise Refusal("find judges no property; leave out invariants, properties and stop_at_first")
+    chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=added)
+    chosen = chosen if find is None else searched(chosen, find)
+    place = None if out is None else dataset_place(os.fspath(out))
+    check_out(place, engine)
+    budget = SearchBudget(threads_of(threads), memory or default_memory(), max_depth, max_states,
+                          stop_at_first or find is not None, cache, keep, strict, sampling)  # fmt: skip
     asked = symmetry_of(symmetry)
-    traced = reduced_program(chosen, asked, reduce, argument)
-    budget = SearchBudget(threads_of(threads), memory or default_memory(), max_depth, max_states, stop_at_first, cache,
-                          keep, strict, sampling)  # fmt: skip
-    return _result(chosen, _interruptible(
-        lambda stop: search(traced, budget, stop, progress, symmetry=argument("symmetry", asked))
-    ))  # fmt: skip
+    options = record_of(ClusterOptions, "cluster", cluster)
+    question = SearchQuestion(chosen, budget, engine, asked, reduce, find, options, place, argument)
+    traced = question.traced()
+    check_switches(chosen)
 
+    def native(traced: Program, budget: SearchBudget) -> Exploration:
+        spelled = argument("symmetry", asked)
+        return interruptible(lambda stop: search(traced, budget, stop, progress, symmetry=spelled))
 
-def _result(chosen: Subject, found: Exploration) -> Result:
-    notes = (*(f"warning: {warning}" for warning in found.warnings), *report.summary(found))
-    code, document = worst_exit_code(one.verdict for one in found.verdicts), report.document(chosen, found)
-    return Result(chosen, "explore", found.verdicts, found.program.claims, notes, code, document, found)
+    with limited(time_limit):
+        result = question.result(traced, native)
+    if place is not None:
+        keep_traces(place, result, engine, find is not None)
+    return result
 
 
 def simulate(
     system: str | System, *, scope: str | None = None, rules: str | None = None, properties: Sequence[str] = (),
     runs: int = 1000, steps: int = 1000, seed: int = 1, schedule: str = "both", threads: int | None = None,
-    strict: bool = False, cache: bool = True, invariants: Invariants = (), when: str = "", **bounds: int,
+    strict: bool = False, cache: bool = True, invariants: Invariants = (), invariant: str = "", when: str = "",
+    time_limit: str | None = None, **bounds: int,
 ) -> Result:  # fmt: skip
     """Walk at random, where every state is too many.
 
@@ -143,37 +139,22 @@ def simulate(
     check_numbers(1, runs=runs, steps=steps, threads=threads)
     check_numbers(0, seed=seed)
     check_choice("schedule", schedule, SCHEDULES)
-    chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=expressions_of(invariants, when))
+    added = expressions_of(invariants, when, invariant)
+    chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=added)
     check_switches(chosen)
-    traced = program(chosen)
-
     plan = WalkPlan(runs, steps, seed, schedule, workers=threads_of(threads), cache=cache, strict=strict)
-    walks = with_suspects(_interruptible(lambda stop: walks_of(traced, plan, stop)))
-    suspects = {one.trace.claim: one for one in walks.suspects}
-    broken = confirm_findings(walks)
-    traces = {one.trace.claim: one.trace for one in (*broken, *witnesses(walks))}
-    code, notes = walk_report.exit_code(walks, broken), walk_report.lines(chosen, walks, broken, steps, schedule, 0)
-    document = walk_report.document(chosen, walks, broken, steps, schedule, code)
-    size = f"{walks.runs:,} random walks"
-    judged, empty = [], checks_nothing(walks.program)
-    for claim, kind in [*((one.id, one.kind) for one in traced.claims), (DEADLOCK, DEADLOCK)]:
-        goal = kind in ("sometimes", "happens")
-        trace = None if goal and claim in empty else traces.get(claim)
-        verdict: Verdict = Vacuous(size, f"not reached in {size}") if goal else Incomplete(f"not refuted in {size}")
-        if kind in LIVENESS:
-            verdict = Unknown(unknown_text(suspects.get(claim), size))
-        if trace is not None:
-            verdict = Holds(size, trace) if goal else Refuted(trace)
-        elif claim in empty:
-            verdict = Vacuous(claim, empty[claim])
-        judged.append(PropertyVerdict(claim, kind, verdict, None if trace is None else len(trace.steps)))
-    return Result(chosen, "simulate", tuple(judged), traced.claims, tuple(notes)[1:], code, document)
+
+    def walk(traced: Program, plan: WalkPlan) -> Walks:
+        return interruptible(lambda stop: walks_of(traced, plan, stop))
+
+    with limited(time_limit):
+        return WalkQuestion(chosen, plan).result(program(chosen), walk)
 
 
 def prove(
     system: str | System, *, scope: str | None = None, rules: str | None = None, properties: Sequence[str] = (),
-    solver: str = "z3", timeout: float = 30.0, seed: int = 1, search_states: int = 5_000_000, cache: bool = True,
-    invariants: Invariants = (), **bounds: int | str,
+    solver: str = "z3", timeout: float = 30.0, seed: int = 1, search_states: int = MOST_STATES, cache: bool = True,
+    invariants: Invariants = (), invariant: str = "", time_limit: str | None = None, **bounds: int | str,
 ) -> Result:  # fmt: skip
     """Prove invariants and step properties for any number of steps, by induction.
 
@@ -195,28 +176,14 @@ def prove(
         raise Refusal(f"timeout takes seconds above 0, not {timeout!r}")
     check_choice("solver", solver, SOLVERS)
     check_solver(solver, None, False)
-    added = expressions_of(invariants)
+    added = expressions_of(invariants, "", invariant)
     request = ProofRequest(system, scope, bounds_of(bounds), rules, added.invariants, added.names)
-    chosen, few = request.subject(), request.builders()
+    chosen = request.subject()
     refuse_liveness(chosen, "prove judges", properties, "; ask for other properties here")
     check_switches(chosen, theory)
-    subject_ = request.build()
-    only = check_only(chosen.name, subject_, properties, added.names or added.invariants)
-    check_endless(subject_, (solver, None), False)
-    effort, begun = Effort(timeout, seed, False, solver), time.monotonic()
-
-    def proven(stop: Stop) -> induction.Proof:
-        return induction.prove(request.build, effort=effort, clock=time.monotonic, only=only, stop=stop, few=few)
-
-    with faults_refused(chosen.name):
-        proof = _interruptible(proven)
+    built = request.build()
+    only = check_only(chosen.name, built, properties, added.names or added.invariants)
+    check_endless(built, (solver, None), False)
     budget = SearchBudget(threads_of(None), default_memory(), max_states=search_states, cache=cache, keep=True)
-    evidence = search_evidence(
-        request, proof, search_states, lambda traced: _interruptible(lambda stop: search(traced, budget, stop))
-    )
-    judged = judge(proof, evidence)
-    verdicts, seconds = tuple(one.verdict for one in judged), time.monotonic() - begun
-    code = worst_exit_code(one.verdict for one in verdicts)
-    document = proof_report.document(chosen, proof, judged, seconds, effort, code, only)
-    notes = [line.strip() for line in proof_report.notes(chosen, proof, seconds, (solver, None), only)]
-    return Result(chosen, "prove", verdicts, tuple(subject_.claims), tuple(notes), code, document)
+    with limited(time_limit):
+        return ProofQuestion(request, Effort(within(timeout), seed, False, solver), only, 1, budget).answer().result()

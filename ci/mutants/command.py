@@ -16,7 +16,7 @@ from kraftcheck.ci.mutants.operators import OperatorRequest, explain_operators
 from kraftcheck.ci.mutants.page import page
 from kraftcheck.ci.mutants.parts import TablePart, document, read_parts
 from kraftcheck.ci.mutants.table import MutantRow, combine, counts, identity, judge_survivors, lines, rows, sentences_of
-from kraftcheck.ci.systems.flags import CommandWords, parse_words
+from kraftcheck.ci.systems.flags import system_and_bounds
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
@@ -199,23 +199,16 @@ def _subject(words: Sequence[str], scope: str | None, rules: str | None, action:
             if value is not None:
                 raise Refusal(f"{flag} needs a SYSTEM; without one the whole page is made")
         return None
-    parsed: CommandWords = parse_words(words, OPTIONS)
-    system = find_system(parsed.system)
-    bounds = parsed.bounds([bound.name for bound in system.bounds], OPTIONS)
+    name, bounds = system_and_bounds(words)
+    system = find_system(name)
     of_kafka = isinstance(system.rules, tuple) and system.rules  # choices of one's own have another preset
-    chosen = subject(parsed.system, scope, bounds, RULES if rules is None and of_kafka else rules)
+    chosen = subject(name, scope, bounds, RULES if rules is None and of_kafka else rules)
     program(chosen)  # refuses what cannot be traced, in the words of the other commands
     check_switches(chosen)
     actions = [action_.name for action_ in chosen.system.actions(chosen.setting)]
     if action is not None and action not in actions:
         raise Refusal(f"{chosen.name} has no action {action!r} at this setting; {nearest(action, actions, '')}")
     return chosen
-
-
-OPTIONS = (
-    "--scope", "--rules", "--action", "--limit", "--workers", "--memory", "--json", "--markdown", "--html", "--from",
-    "--operators", "--sample", "--seed", "--results", "--quiet",
-)  # fmt: skip
 
 
 def _print(screen: Screen, parts: Sequence[TablePart], listed: bool) -> int:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import z3
 from attrs import evolve, frozen
 
-from kraftcheck.ci.prove.evidence import NO_SEARCH, explorer, needs_case, of_scope
+from kraftcheck.ci.prove.evidence import NO_SEARCH, needs_case, of_scope
 from kraftcheck.ci.prove.report import not_judged, not_judged_lines
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.run.judged import judged_proof
+from kraftcheck.ci.run.judged import judged
+from kraftcheck.ci.run.reports.files import finish
+from kraftcheck.ci.run.result import Result
+from kraftcheck.ci.run.search import SearchBudget, run
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.subject import Subject, faults_refused, traced
 from kraftcheck.ci.terminal import time_limit
-from kraftcheck.ci.terminal.console import Screen, console
-from kraftcheck.ci.terminal.files import write_json
+from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.solvers.program.stop import StopFlag
 from kraftcheck.solvers.program.verdict import (
@@ -48,34 +50,33 @@ class BoundedResult:
     lemmas: Mapping[str, str]
 
 
-def run_bounded(request: ProofRequest, effort: Effort, flags: Mapping[str, Any]) -> int:
-    """Check as the flags say, report, and return the exit code."""
+def run_bounded(request: ProofRequest, effort: Effort, flags: Mapping[str, Any]) -> NoReturn:
+    """Check as the flags say, report, and end with the exit code."""
     start, chosen = time.monotonic(), request.subject()
     subject = traced(chosen, functools.partial(theory, use_lemmas=False, use_liveness=flags["bmc"] is not None))
     claims = [c.id for c in subject.claims if not flags["only"] or c.id in flags["only"]]
     with faults_refused(chosen.name):
-        result = _search(subject, claims, effort, flags)
-        result = evolve(result, verdicts=_with_cases(request, subject, result.verdicts, flags))
-    verdicts = [_property_verdict(subject, claim, time_limit.overdue(result.verdicts[claim])) for claim in claims]
+        found = _search(subject, claims, effort, flags)
+        found = evolve(found, verdicts=_with_cases(request, subject, found.verdicts, flags))
+    verdicts = tuple(_property_verdict(subject, claim, time_limit.overdue(found.verdicts[claim])) for claim in claims)
     code = worst_exit_code(verdict.verdict for verdict in verdicts)
+    notes = (*not_judged_lines(chosen, flags["only"]), assurance.of_bounded([one.verdict for one in verdicts]))
+    result = Result(
+        chosen, "prove", verdicts, tuple(subject.claims), notes, code, _document(chosen, verdicts, found, flags, code),
+        program=subject.program, rows=judged(chosen, verdicts), last_line=report.last_line(verdicts, code),
+        seconds=time.monotonic() - start, options=_engine_flag(flags),
+    )  # fmt: skip
     screen = console(to_stderr=flags["target"] == "-")
     screen.plain(chosen.title())
     report.print_verdicts(screen, verdicts, subject.claims, flags["verbose"])
-    for claim, lemma in result.lemmas.items():
+    for claim, lemma in found.lemmas.items():
         screen.plain(f"\nSpacer's strengthening of {claim}, checked to be inductive:\n{lemma}")
-    _print_traces(screen, verdicts, flags["number"])
-    if flags["target"] is not None:
-        write_json(flags["target"], _document(chosen, verdicts, result, flags, code))
-    for line in not_judged_lines(chosen, flags["only"]):
+    for trace in result.traces()[: flags["number"]]:
+        screen.plain(f"\n{trace.claim} is refuted")
+        screen.plain("\n".join(lines(trace)))
+    for line in notes:
         screen.plain(line)
-    screen.plain(assurance.of_bounded([verdict.verdict for verdict in verdicts]))
-    words = [report.WORDS[type(verdict.verdict)] for verdict in verdicts]
-    counts = [f"{words.count(word)} {word}" for word in report.WORST_FIRST if word in words]
-    closing = ", ".join(counts) + f" (exit {code})"
-    run = judged_proof(chosen, verdicts, time.monotonic() - start, _engine_flag(flags))
-    flags["reports"].write(screen, [run], code, closing)
-    screen.plain(closing)
-    return code
+    finish(screen, result, flags["target"], flags["reports"])
 
 
 def _with_cases(
@@ -89,7 +90,9 @@ def _with_cases(
     proven = [claim for claim, verdict in verdicts.items() if isinstance(verdict, Holds)]
     if not needs_case(subject, proven):
         return dict(verdicts)
-    evidence = of_scope(request, explorer(flags)) if flags["search"] else SearchEvidence(reason=NO_SEARCH)
+    budget = SearchBudget(1, flags["memory"], max_states=flags["search"], keep=True)
+    explore = functools.partial(run, budget=budget, quiet=flags["quiet"])
+    evidence = of_scope(request, explore) if flags["search"] else SearchEvidence(reason=NO_SEARCH)
     for claim in proven:
         if evidence.refutation(claim) is not None:
             raise EngineDisagreement(f"{claim} is proven, and a run refutes it")
@@ -136,14 +139,6 @@ def _property_verdict(subject: Theory, claim: str, verdict: Verdict) -> Property
     return PropertyVerdict(claim, subject.claim(claim).kind, verdict, depth)
 
 
-def _print_traces(screen: Screen, verdicts: Sequence[PropertyVerdict], number: int) -> None:
-    refuted = [verdict for verdict in verdicts if isinstance(verdict.verdict, Refuted)]
-    for verdict in refuted[:number]:
-        assert isinstance(verdict.verdict, Refuted)
-        screen.plain(f"\n{verdict.claim} is refuted")
-        screen.plain("\n".join(lines(verdict.verdict.trace)))
-
-
 def _document(
     chosen: Subject, verdicts: Sequence[PropertyVerdict], result: BoundedResult, flags: Mapping[str, Any], code: int
 ) -> dict[str, Any]:
@@ -151,10 +146,7 @@ def _document(
         "version": report.DOCUMENT_VERSION,
         "command": "prove",
         "engine": "bmc" if flags["bmc"] is not None else "k-induction" if flags["k"] is not None else "spacer",
-        "system": chosen.name,
-        "scope": chosen.setting.scope,
-        "bounds": dict(chosen.setting.bounds),
-        "rules": chosen.rules,
+        **chosen.document(),
         "exit_code": code,
         "claims": [
             {"id": verdict.claim, "kind": verdict.kind, "verdict": report.WORDS[type(verdict.verdict)],

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from attrs import field, frozen
 
-from kraftcheck.ci.prove.command import run_proof
 from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place, chosen, every_row, of_proofs, rows
+from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.console import Screen, console

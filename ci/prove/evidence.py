@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from attrs import evolve
 
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.prove.smallest import smallest_steps
-from kraftcheck.ci.run.search import SearchBudget, run
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.time_limit import passed
@@ -27,12 +24,6 @@ NO_SEARCH = "--search 0"
 """Why nothing was explored, where the user says so."""
 
 Explorer = Callable[[Program], Exploration]
-
-
-def explorer(flags: Mapping[str, Any]) -> Explorer:
-    """A search with progress, within the memory and the number of states of the options."""
-    budget = SearchBudget(1, flags["memory"], max_states=flags["search"], keep=True)
-    return functools.partial(run, budget=budget, quiet=flags["quiet"])
 
 
 def search_evidence(request: ProofRequest, proof: Proof, most: int, explore: Explorer) -> SearchEvidence:

@@ -7,8 +7,11 @@ from importlib import metadata
 from typing import Any
 
 import z3
+from attrs import frozen
 from rich.text import Text
 
+from kraftcheck.ci.run.judged import judged
+from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.console import Screen
@@ -16,7 +19,7 @@ from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.fingerprint import Meaning
-from kraftcheck.solvers.program.verdict import Holds, Refuted
+from kraftcheck.solvers.program.verdict import Holds, Refuted, worst_exit_code
 from kraftcheck.solvers.smt.bounds import cap_text, leaves_text
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import PROVEN, Effort
@@ -25,12 +28,51 @@ from kraftcheck.solvers.traces.plain import trace_document
 from kraftcheck.solvers.traces.render import lines
 
 
-def print_proof(
-    screen: Screen, subject: Subject, proof: Proof, judgements: Sequence[ClaimJudgement], seconds: float,
-    flags: Mapping[str, Any],
-) -> None:  # fmt: skip
+@frozen
+class ProofAnswer:
+    """The answer of a prover.
+
+    Attributes:
+        subject: what was proven.
+        proof: every query with its answer.
+        judgements: one for each claim that was asked for.
+        seconds: of the proof.
+        effort: of each query.
+        only: the claims that were asked for; none: all.
+        workers: processes.
+        second: the solver that answered every query too, if one did.
+    """
+
+    subject: Subject
+    proof: Proof
+    judgements: tuple[ClaimJudgement, ...]
+    seconds: float
+    effort: Effort
+    only: tuple[str, ...]
+    workers: int
+    second: str | None = None
+
+    def result(self) -> Result:
+        """The record of which every report is made."""
+        verdicts = tuple(one.verdict for one in self.judgements)
+        code, notes = worst_exit_code(one.verdict for one in verdicts), tuple(line.strip() for line in self.notes())
+        return Result(
+            self.subject, "prove", verdicts, tuple(self.proof.theory.claims), notes, code,
+            document(self, code), program=self.proof.theory.program, rows=judged(self.subject, verdicts),
+            last_line=report.last_line(verdicts, code), seconds=self.seconds,
+        )  # fmt: skip
+
+    def notes(self) -> list[str]:
+        """What is said of a proof beside its verdicts."""
+        solver = self.effort.solver
+        lines_ = [*summary(self.proof, self.seconds, solver), *not_judged_lines(self.subject, self.only)]
+        return [*lines_, assurance_line(self.proof, solver, self.second)]
+
+
+def print_proof(screen: Screen, answer: ProofAnswer, flags: Mapping[str, Any]) -> None:
     """Print what was proven, verdicts, counterexamples, and the optional parts: cores and times."""
-    screen.plain(subject.title())
+    proof, judgements = answer.proof, answer.judgements
+    screen.plain(answer.subject.title())
     by_claim = {judgement.verdict.claim: judgement for judgement in judgements}
     worst_first = report.in_order([judgement.verdict for judgement in judgements], flags["verbose"])
     listed = [by_claim[verdict.claim] for verdict in worst_first]
@@ -41,18 +83,11 @@ def print_proof(
     if flags["core"]:
         _print_cores(screen, proof)
     if flags["times"]:
-        for obligation, answer in proof.answers.items():
-            screen.plain(f"{answer.seconds:8.3f} s  {answer.result:13}  {obligation.claim}, {obligation.action}")
+        for obligation, one in proof.answers.items():
+            screen.plain(f"{one.seconds:8.3f} s  {one.result:13}  {obligation.claim}, {obligation.action}")
     _print_counterexamples(screen, proof, judgements, flags["number"])
-    for line in notes(subject, proof, seconds, (flags["solver"], flags["second"]), flags["only"]):
+    for line in answer.notes():
         screen.plain(line)
-
-
-def notes(
-    subject: Subject, proof: Proof, seconds: float, solvers: tuple[str, str | None], only: Sequence[str]
-) -> list[str]:
-    """What is said of a proof beside its verdicts; `only` are the claims that were asked for, if not all."""
-    return [*summary(proof, seconds, solvers[0]), *not_judged_lines(subject, only), assurance_line(proof, *solvers)]
 
 
 def not_judged(subject: Subject, only: Sequence[str]) -> list[Property]:
@@ -170,31 +205,26 @@ def version(solver: str) -> str:
     return f"Z3 {z3.get_version_string()}" if solver == "z3" else f"{solver} {metadata.version(solver)}"
 
 
-def document(
-    subject: Subject, proof: Proof, judgements: Sequence[ClaimJudgement], seconds: float, effort: Effort, code: int,
-    only: Sequence[str] = (),
-) -> dict[str, Any]:  # fmt: skip
-    """One proof as plain values; `only` are the claims that were asked for, if not all."""
+def document(answer: ProofAnswer, code: int) -> dict[str, Any]:
+    """A proof as plain values."""
+    subject, proof, effort = answer.subject, answer.proof, answer.effort
     meaning = Meaning.of(proof.theory.program)
     return {
         "version": report.DOCUMENT_VERSION,
         "command": "prove",
         "engine": effort.solver,
-        "system": subject.name,
-        "scope": subject.setting.scope,
-        "bounds": subject.setting.values(),
-        "rules": subject.rules,
+        **subject.document(),
         "exit_code": code,
         "complete": not proof.stopped,
         "timeout": effort.timeout,
         "seed": effort.seed,
-        "seconds": seconds,
+        "seconds": answer.seconds,
         "behaviour": meaning.behaviour,
-        "claims": [_claim(proof, judgement, meaning) for judgement in judgements],
+        "claims": [_claim(proof, judgement, meaning) for judgement in answer.judgements],
         "bounded_by": proof.bounded(),
         "undeclared": proof.faults(),
         "idle_lemmas": proof.idle_lemmas(),
-        "not_judged": [claim.id for claim in not_judged(subject, only)],
+        "not_judged": [claim.id for claim in not_judged(subject, answer.only)],
         "versions": {**report.versions(), "z3": z3.get_version_string(), **_first(effort)},
     }
 

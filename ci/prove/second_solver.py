@@ -11,6 +11,7 @@ from pathlib import Path
 
 from attrs import evolve
 
+from kraftcheck.ci.prove.report import ProofAnswer
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
@@ -54,14 +55,7 @@ def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: 
         raise Refusal("bitwuzla knows bit-vectors only, and what has no bound is an int; use Z3, and cvc5 as second")
 
 
-def second_opinion(
-    proof: Proof,
-    judgements: Sequence[ClaimJudgement],
-    place: str | None,
-    second: str | None,
-    effort: Effort,
-    workers: int,
-) -> list[ClaimJudgement]:
+def second_opinion(answer: ProofAnswer, place: str | None, second: str | None) -> ProofAnswer:
     """The verdicts after every query was written to a file, or answered by a second solver too.
 
     A proof that the second solver cannot confirm in time is none.
@@ -69,15 +63,17 @@ def second_opinion(
     Raises:
         EngineDisagreement: when one solver says sat and the other unsat.
     """
+    proof, effort = answer.proof, answer.effort
     texts = list(scripts(proof, effort, time.monotonic))
     if place is not None:
         with results("--smt2", Path(place)) as folder:
             for script in texts:
                 write(folder / script.name, script.text)
     if second is None:
-        return list(judgements)
-    undecided = _undecided(proof, texts, second, effort, workers)
-    return [_confirm(proof, judgement, second, undecided) for judgement in judgements]
+        return answer
+    undecided = _undecided(proof, texts, second, effort, answer.workers)
+    confirmed = tuple(_confirm(proof, judgement, second, undecided) for judgement in answer.judgements)
+    return evolve(answer, judgements=confirmed, second=second)
 
 
 def _confirm(proof: Proof, judgement: ClaimJudgement, second: str, undecided: Mapping[str, str]) -> ClaimJudgement:

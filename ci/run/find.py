@@ -8,8 +8,6 @@ from attrs import evolve
 
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.ci.terminal.console import Screen
-from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.solvers.expressions.added import search_for
@@ -21,7 +19,6 @@ from kraftcheck.solvers.program.premises.hidden_goals import NO_CONTENT_OF_GOALS
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Vacuous
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION
-from kraftcheck.solvers.traces.render import lines
 
 FOUND = "the search ended where it was found"
 """Why a search for a state is not complete."""
@@ -31,9 +28,8 @@ def searched(chosen: Subject, text: str) -> Subject:
     """The subject whose search ends at the first state that satisfies an expression.
 
     Raises:
-        Refusal: for options that judge properties, and for an expression that does not fit the state.
+        Refusal: for an expression that does not fit the state.
     """
-    check_idle("judges properties, and --find judges none", "invariants", "when", "only", "stop_at_first", "show_goals")
     listing = f"kraftcheck step {shlex.quote(chosen.name)}"
     try:
         shape = ask("layout", lambda: chosen.system.layout(chosen.setting))
@@ -58,21 +54,6 @@ def located(result: Exploration) -> Exploration:
         verdict = Vacuous(claim.id, f"not reachable: none of all {result.distinct:,} states satisfies it")
     ended = FOUND if result.cut == FIRST_VIOLATION else result.cut
     return evolve(result, verdicts=(PropertyVerdict(claim.id, "sometimes", verdict, one.depth),), cut=ended)
-
-
-def print_located(screen: Screen, chosen: Subject, result: Exploration) -> Exploration:
-    """Show the way, or why there is none, and what the search took; returns the result as `located` does."""
-    result = located(result)
-    screen.plain(chosen.title())
-    (verdict,) = result.verdicts
-    screen.plain(f"{verdict.claim}: {report.detail(verdict).replace('shown', 'found')}")
-    if isinstance(verdict.verdict, Holds) and verdict.verdict.witness is not None:
-        screen.plain("\n".join(lines(verdict.verdict.witness)))
-        screen.plain(f"     again: {chosen.again(verdict.claim)}")
-    screen.print()
-    for line in report.summary(evolve(result, cut=None) if result.cut == FOUND else result):
-        screen.plain(line)
-    return result
 
 
 def last_line(result: Exploration, code: int) -> str:

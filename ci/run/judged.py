@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from attrs import evolve, frozen
 
+from kraftcheck.ci.run.walks import WALKED, Walked
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.premises.cases import checks_nothing
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Refuted, Trace
-from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.traces.render import lines
-from kraftcheck.solvers.walks.findings import WalkFinding
 from kraftcheck.solvers.walks.suspects import unknown_text
-from kraftcheck.solvers.walks.walks import Walks
 
 HOLDS, NOTHING_FOUND, SHOWN, NOT_JUDGED = "holds", "nothing found", "shown", "not judged"
-WALKED = ("always", "step", "sometimes", "happens", DEADLOCK)
-"""Kinds of properties that random walks judge: the others are about all runs at once."""
-
 UNDECIDED = ("incomplete", "unknown", NOT_JUDGED)
 """Verdicts that say neither yes nor no."""
 
@@ -129,19 +124,6 @@ def judged(
     )  # fmt: skip
 
 
-def judged_search(chosen: Subject, result: Exploration, options: tuple[str, ...] = ()) -> JudgedRun:
-    """What a search judged, none of it expected to fail."""
-    found = judged(chosen, result.verdicts, shortest=result.shortest)
-    return JudgedRun(chosen, "explore", found, result.seconds, options)
-
-
-def judged_proof(
-    chosen: Subject, verdicts: Iterable[PropertyVerdict], seconds: float, options: tuple[str, ...] = ()
-) -> JudgedRun:
-    """What a proof judged, none of it expected to fail."""
-    return JudgedRun(chosen, "prove", judged(chosen, verdicts), seconds, options)
-
-
 def expecting(one: JudgedProperty, expected: str) -> JudgedProperty:
     """The property judged by the verdict that it must have; `refuted` stands for a trace of any length."""
     if expected == HOLDS:
@@ -171,9 +153,10 @@ def claims_of(chosen: Subject) -> dict[str, Property]:
     return {claim.id: claim for claim in both}
 
 
-def judged_by_walks(chosen: Subject, walks: Walks, findings: Sequence[WalkFinding]) -> tuple[JudgedProperty, ...]:
+def judged_by_walks(walked: Walked) -> tuple[JudgedProperty, ...]:
     """What random walks say of each property that they judge; they never say that one holds."""
-    claims, traces = claims_of(chosen), {finding.trace.claim: finding.trace for finding in findings}
+    chosen, walks = walked.subject, walked.walks
+    claims, traces = claims_of(chosen), {found.trace.claim: found.trace for found in walked.findings}
     suspects = {one.trace.claim: one for one in walks.suspects}
     missed, reason = {goal.id for goal in walks.goals_missed}, walks.cut or walks.fault
     size, rows, empty = f"{walks.runs:,} runs, {walks.steps:,} steps", [], checks_nothing(walks.program)

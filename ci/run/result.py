@@ -5,19 +5,26 @@ from __future__ import annotations
 import base64
 import html
 import io
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from attrs import field, frozen
 
+from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun
+from kraftcheck.ci.run.reports.junit import junit
+from kraftcheck.ci.run.reports.sarif import sarif
 from kraftcheck.ci.run.states import States
+from kraftcheck.ci.run.traces import print_goals, print_traces, shortest_first
+from kraftcheck.ci.run.walks import Walked
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.systems.subject import Subject, program
+from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.console import PLAIN_WIDTH, Screen
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.drawings.svg import svg
+from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Trace, Verdict
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.traces.render import lines
@@ -28,7 +35,7 @@ DRAWN = 3
 
 @frozen
 class Result:
-    """What an engine answered about the properties of a system.
+    """What an engine answered about the properties of a system: the record of which every report is made.
 
     Attributes:
         subject: the system at its setting.
@@ -38,7 +45,14 @@ class Result:
         summary: what else the engine says, in lines.
         exit_code: what the command would exit with.
         document: the report as plain values, as `--json` writes it.
+        program: what was judged, for drawings of traces.
+        rows: the verdicts in words, for reports to CI systems.
+        last_line: the result in a line.
+        seconds: how long it took.
+        options: further words of the command that does it again.
         exploration: the explored space, where the engine is `explore`.
+        walked: the walks, where the engine is `simulate`.
+        shortest: whether no counterexample is shorter than those found.
     """
 
     subject: Subject = field(repr=False)
@@ -48,7 +62,45 @@ class Result:
     summary: tuple[str, ...] = field(repr=False)
     exit_code: int
     document: Mapping[str, Any] = field(repr=False)
-    exploration: Exploration | None = field(default=None, repr=False)
+    program: Program = field(repr=False, kw_only=True)
+    rows: tuple[JudgedProperty, ...] = field(repr=False, kw_only=True)
+    last_line: str = field(kw_only=True)
+    seconds: float = field(default=0.0, repr=False, kw_only=True)
+    options: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+    exploration: Exploration | None = field(default=None, repr=False, kw_only=True)
+    walked: Walked | None = field(default=None, repr=False, kw_only=True)
+    shortest: bool = field(default=True, repr=False, kw_only=True)
+
+    def run(self, folder: str = "") -> JudgedRun:
+        """The verdicts for JUnit, SARIF and GitHub; `folder` is where the command that judges again is to be run."""
+        return JudgedRun(self.subject, self.engine, self.rows, self.seconds, self.options, folder)
+
+    def junit(self) -> str:
+        """The verdicts as JUnit XML."""
+        return junit([self.run()], time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()))
+
+    def sarif(self) -> str:
+        """The verdicts as SARIF 2.1.0."""
+        return sarif([self.run()], self.exit_code)
+
+    def traces(self, goals: bool = False) -> list[Trace]:
+        """Every counterexample, shortest first; then every witness of a goal, if asked."""
+        found = [one.verdict.trace for one in self.judged if isinstance(one.verdict, Refuted)]
+        shown = [one.verdict.witness for one in self.judged if isinstance(one.verdict, Holds) and goals]
+        return [*shortest_first(found), *shortest_first([trace for trace in shown if trace is not None])]
+
+    def show(self, screen: Screen, verbose: bool, limit: int, goals: bool = False) -> None:
+        """Print the title, the verdicts, so many counterexamples, witnesses of goals if asked, and the summary."""
+        screen.plain(self.subject.title())
+        warnings = [line for line in self.summary if line.startswith("warning: ")]
+        for line in warnings:
+            screen.plain(line)
+        report.print_verdicts(screen, self.judged, self.claims, verbose, self.shortest)
+        print_traces(screen, self.subject, self.traces(), limit)
+        print_goals(screen, self.subject, self.traces(goals=True)[len(self.traces()) :] if goals else ())
+        screen.plain("")
+        for line in self.summary[len(warnings) :]:
+            screen.plain(line)
 
     @property
     def verdicts(self) -> Mapping[str, Verdict]:
@@ -124,14 +176,14 @@ class Result:
         """The report as the command prints it with `-v`, counterexamples aside."""
         stream = io.StringIO()
         screen = Screen(file=stream, width=PLAIN_WIDTH, highlight=False, emoji=False)
-        screen.table(report.verdict_table(report.in_order(self.judged), self.claims, self._shortest()))
+        screen.table(report.verdict_table(report.in_order(self.judged), self.claims, self.shortest))
         return "\n".join([self.subject.title(), stream.getvalue(), *self.summary])
 
     def _repr_html_(self) -> str:
         """The report for a notebook: the table of verdicts, then the shortest counterexamples as drawings."""
         sentences = {claim.id: claim.sentence for claim in self.claims}
         rows = "".join(
-            _row("td", one.claim, report.WORDS[type(one.verdict)], report.detail(one, self._shortest()),
+            _row("td", one.claim, report.WORDS[type(one.verdict)], report.detail(one, self.shortest),
                  sentences.get(one.claim, report.DEADLOCK_SAYS))
             for one in report.in_order(self.judged)
         )  # fmt: skip
@@ -142,18 +194,12 @@ class Result:
 
     def _drawings(self) -> str:
         """The shortest counterexamples as pictures, each with its text below it."""
-        refuting = [one.verdict.trace for one in self.judged if isinstance(one.verdict, Refuted)]
-        if not refuting:
-            return ""
-        traced = program(self.subject) if self.exploration is None else self.exploration.program
-        shortest = sorted(refuting, key=lambda trace: (len(trace.steps), trace.claim))[:DRAWN]
-        return "".join(_figure(trace, svg(drawing(trace, traced, self.subject.title()))) for trace in shortest)
-
-    def _shortest(self) -> bool:
-        return self.engine != "simulate"
+        return "".join(
+            _figure(trace, svg(drawing(trace, self.program, self.subject.title()))) for trace in self.traces()[:DRAWN]
+        )
 
     def _failure(self, one: PropertyVerdict) -> str:
-        text = f"{one.claim}: {report.word_of(one)} {report.detail(one, self._shortest())}".rstrip()
+        text = f"{one.claim}: {report.word_of(one)} {report.detail(one, self.shortest)}".rstrip()
         return "\n".join([text, *lines(one.verdict.trace)]) if isinstance(one.verdict, Refuted) else text
 
 

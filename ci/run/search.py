@@ -177,20 +177,6 @@ def reduction_options(command: Decorated) -> Decorated:
     )(command)  # fmt: skip
 
 
-def traced_for(chosen: Subject, engine: str, symmetry: str, reduce: str, find: str | None) -> Program:
-    """The subject traced, to be explored with these options.
-
-    Raises:
-        Refusal: as `reduced_program`; for another engine; for a reduction that may leave out the shortest way.
-    """
-    for name, value, without in (("reduce", reduce, NONE), ("symmetry", symmetry, OFF)):
-        if value != without and engine != "native":
-            raise Refusal(f"{option(name, value)} works with --engine native, not with {engine}")
-    if reduce == ORDERS and find:
-        raise Refusal("--find asks for the shortest way, which --reduce orders may leave out; leave out one of the two")
-    return reduced_program(chosen, symmetry, reduce, option)
-
-
 def option(name: str, value: str) -> str:
     """A reduction as the command line spells it."""
     return f"--{name} {value}"

@@ -29,13 +29,13 @@ class ClusterOptions:
         portable_code: compile for the oldest processor of this architecture.
     """
 
-    master: str | None
-    conf: tuple[str, ...]
-    handover: int | None
-    buckets: int | None
-    resume: bool
-    repair: bool
-    portable_code: bool
+    master: str | None = None
+    conf: tuple[str, ...] = ()
+    handover: int | None = None
+    buckets: int | None = None
+    resume: bool = False
+    repair: bool = False
+    portable_code: bool = False
 
     def used_flags(self) -> list[str]:
         """The flags that were used."""

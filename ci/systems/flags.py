@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import click
 from attrs import frozen
 
+from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.nearest import nearest
@@ -43,6 +45,23 @@ class CommandWords:
             if value != "any" and not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 20):
                 raise Refusal(f"--{name} takes an int, not {value!r}")
         return {name: ANY if value == "any" else int(value) for name, value in self.flags.items()}
+
+
+def own_options() -> list[str]:
+    """The options of the running command, for suggestions."""
+    parameters = click.get_current_context().command.params
+    return [flag for parameter in parameters for flag in parameter.opts if flag.startswith("--")]
+
+
+def system_and_bounds(words: Sequence[str]) -> tuple[str, dict[str, int]]:
+    """The system among the free words of the running command, and the values of its bounds.
+
+    Raises:
+        Refusal: as `parse_words` and `CommandWords.bounds` do, and for a system that there is not.
+    """
+    options = own_options()
+    parsed = parse_words(words, options)
+    return parsed.system, parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], options)
 
 
 def parse_words(words: Sequence[str], options: Sequence[str]) -> CommandWords:

@@ -80,6 +80,9 @@ def _cycle(length: int) -> str:
 DEADLOCK_SAYS = "a state without successors is quiescent"
 """The sentence of the built-in property."""
 
+DEADLOCK_FAILS = "a state that is not quiescent has no successor"
+"""What refutes it."""
+
 
 def in_order(judged: Sequence[PropertyVerdict], verbose: bool = True) -> list[PropertyVerdict]:
     """The verdicts, the worst first; those that hold only where everything is listed."""
@@ -113,6 +116,13 @@ def print_verdicts(
         screen.table(verdict_table(listed, claims, shortest))
     if len(judged) > len(listed):
         screen.plain(held(len(judged) - len(listed)))
+
+
+def last_line(judged: Sequence[PropertyVerdict], code: int) -> str:
+    """How many properties have which verdict, the worst first."""
+    words = [WORDS[type(one.verdict)] for one in judged]
+    counts = [f"{words.count(word)} {word}" for word in WORST_FIRST if word in words]
+    return ", ".join(counts) + f" (exit {code})"
 
 
 def held(count: int, word: str = "hold") -> str:
@@ -193,10 +203,7 @@ def document(
         "command": "explore",
         "engine": engine,
         **({} if part is None else {engine: part}),
-        "system": subject.name,
-        "scope": subject.setting.scope,
-        "bounds": dict(subject.setting.bounds),
-        "rules": subject.rules,
+        **subject.document(),
         "exit_code": worst_exit_code(v.verdict for v in result.verdicts),
         "symmetry": symmetries(result), "orders": None if result.orders is None else result.orders.document(),
         "complete": result.cut is None,

@@ -74,6 +74,11 @@ class Subject:
         judged_alone = [] if FIND in added else [f"--property {shlex.quote(typed)}"]
         return " ".join([self.command(), *words, *judged_alone])
 
+    def document(self) -> dict[str, Any]:
+        """The words that name it, as plain values."""
+        values = self.setting.values()
+        return {"system": self.name, "scope": self.setting.scope, "bounds": values, "rules": self.rules}
+
     def title(self) -> str:
         """A line that says what is checked."""
         bounds = self.setting.text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import signal
 import sys
@@ -158,13 +159,14 @@ def progress_tally(quiet: bool, noun: str) -> Iterator[ProgressTally | None]:
 
 
 @contextmanager
-def stop_flag(awaits_report: bool = False) -> Iterator[Stop]:
+def stop_flag(awaits_report: bool = False, signals: bool = True) -> Iterator[Stop]:
     """A flag that Ctrl-C, SIGTERM and the end of --time-limit set; after that Ctrl-C does what it always does.
 
     SIGTERM does not: `timeout` sends it to a process and to its group, so that one request to stop arrives twice.
 
     Args:
         awaits_report: whether Ctrl-C waits for what is reported of the stopped work; else the process ends in any case.
+        signals: whether signals set it: not where Python asks, whose handlers stay, nor in a thread beside the first.
 
     Raises:
         Interrupted: where a signal has set an earlier flag, whose work was complete all the same, or time is over.
@@ -172,10 +174,11 @@ def stop_flag(awaits_report: bool = False) -> Iterator[Stop]:
     deadline = time_limit.current()
     if deadline is not None and time_limit.passed():
         raise Interrupted(f"{deadline.reason} between two parts of the work")
-    if stop_requested():
+    signals = signals and threading.current_thread() is threading.main_thread()
+    if signals and stop_requested():
         raise Interrupted("stopped between two parts of the work")
     flag = Stop(awaits_report)
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM) if signals}
 
     def ask(number: int, frame: FrameType | None) -> None:
         flag.ask(number)
@@ -185,7 +188,7 @@ def stop_flag(awaits_report: bool = False) -> Iterator[Stop]:
         signal.signal(number, ask)
     timer = None if deadline is None else threading.Timer(deadline.remaining(), flag.expire, [deadline.reason])
     try:
-        with register_stop(flag):
+        with register_stop(flag) if signals else contextlib.nullcontext():
             if timer is not None:
                 timer.daemon = True
                 timer.start()
@@ -195,6 +198,14 @@ def stop_flag(awaits_report: bool = False) -> Iterator[Stop]:
             timer.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def interruptible(work: Callable[[Stop], Result]) -> Result:
+    """The result of work on a thread of its own, as Python asks for it: Ctrl-C stops it, and is raised there."""
+    begun = threading.Event()
+    begun.set()
+    with stop_flag(signals=False) as stop:
+        return run_interruptibly(lambda: work(stop), stop, begun)
 
 
 @contextmanager

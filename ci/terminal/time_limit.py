@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import click
@@ -15,6 +17,7 @@ from kraftcheck.solvers.program.stop import TIME_LIMIT
 from kraftcheck.solvers.program.verdict import Incomplete, Unknown, Verdict
 
 _KEY = "kraftcheck.time_limit"
+_OF_PYTHON: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d{1,3})?)s)?", re.ASCII)
 
@@ -41,8 +44,8 @@ class Deadline:
         return max(0.0, self.end - time.monotonic())
 
 
-def duration(text: str) -> float:
-    """Seconds from `90s`, `10m`, `2h`, `1h30m`.
+def duration(text: str, option: str = "--time-limit") -> float:
+    """Seconds from `90s`, `10m`, `2h`, `1h30m`; `option` is what was given.
 
     >>> duration("1h30m")
     5400.0
@@ -50,17 +53,27 @@ def duration(text: str) -> float:
     Raises:
         Refusal: for anything else, and for no time at all.
     """
-    found = _DURATION.fullmatch(text)
+    found = _DURATION.fullmatch(text) if isinstance(text, str) else None
     seconds = sum(float(n) * _SECONDS[u] for n, u in zip(found.groups("0"), "hms", strict=True)) if found else 0.0
     if seconds <= 0:
-        raise Refusal(f"--time-limit takes a time such as 90s, 10m or 1h30m, not {text[:40]!r}")
+        raise Refusal(f"{option} takes a time such as 90s, 10m or 1h30m, not {str(text)[:40]!r}")
     return seconds
 
 
 def current() -> Deadline | None:
-    """The deadline of the running command; None without a limit."""
+    """The deadline of the running command, or of the Python function; None without a limit."""
     context = click.get_current_context(silent=True)
-    return None if context is None else context.meta.get(_KEY)
+    return _OF_PYTHON.get() if context is None else context.meta.get(_KEY)
+
+
+@contextlib.contextmanager
+def limited(text: str | None) -> Iterator[None]:
+    """Meanwhile work ends after this time, such as `90s`; None: no limit. Raises Refusal for another text."""
+    before = _OF_PYTHON.set(None if text is None else Deadline(time.monotonic() + duration(text, "time_limit"), text))
+    try:
+        yield
+    finally:
+        _OF_PYTHON.reset(before)
 
 
 def passed() -> bool:

@@ -8,11 +8,13 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from attrs import asdict, evolve, field, frozen
+from attrs import asdict, field, frozen
 
-from kraftcheck.ci.explore.simulate import WalkPlan, walks_of
-from kraftcheck.ci.run.judged import WALKED, JudgedProperty, JudgedRun, judged_by_walks, judged_search
-from kraftcheck.ci.run.search import NONE, OFF, SearchBudget, argument, reduced_program, search, symmetry_of
+from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun
+from kraftcheck.ci.run.questions import SearchQuestion, WalkQuestion
+from kraftcheck.ci.run.result import Result
+from kraftcheck.ci.run.search import NONE, OFF, SearchBudget, argument, search, symmetry_of
+from kraftcheck.ci.run.walks import WALKED, WalkPlan, walks_of
 from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import Subject, program, subject
@@ -23,9 +25,7 @@ from kraftcheck.ci.testing.artefacts import write_artefacts
 from kraftcheck.model.language.system import System
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.fingerprint import fingerprint
-from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds
-from kraftcheck.solvers.walks.findings import confirm_findings
 
 ENGINES = ("explore", "simulate")
 
@@ -158,8 +158,7 @@ def judgement(request: JudgementRequest, name: str, folder: Path, worker: str, a
     with open(folder / f"kraftcheck-{stem}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.exists():
-            judge = _judge_exploration if request.engine == "explore" else _judge_walks
-            judgements = judge(request, worker, artefacts / stem)
+            judgements = _judged(request, worker, artefacts / stem)
             write(target, json.dumps([asdict(judgement_) for judgement_ in judgements]))
     rows = {row["claim"]: PropertyJudgement(**row) for row in json.loads(target.read_text(encoding="utf-8"))}
     return _with_expected(rows[name], request.expect.get(name))
@@ -175,44 +174,41 @@ def _with_expected(judgement: PropertyJudgement, expected: str | None) -> Proper
     return PropertyJudgement(**{**asdict(judgement), "passed": same, "text": text})
 
 
-def _judge_exploration(request: JudgementRequest, worker: str, place: Path) -> list[PropertyJudgement]:
-    traced = reduced_program(request.chosen, request.symmetry, request.reduce, argument)
-    result = search(traced, SearchBudget(request.threads, strict=request.strict))
-    options = ["--strict"] * request.strict
-    options += [f"--symmetry={request.symmetry}"] * (request.symmetry != OFF)
-    options += [f"--reduce={request.reduce}"] * (request.reduce != NONE)
-    run = judged_search(request.chosen, result, tuple(options))
-    run = evolve(run, folder=request.folder)
-    bounds = {one.claim: one.verdict.bound for one in result.verdicts if isinstance(one.verdict, Holds)}
+def _judged(request: JudgementRequest, worker: str, place: Path) -> list[PropertyJudgement]:
+    """Judge a system as the request says."""
+    chosen = request.chosen
+    if request.engine == "explore":
+        budget = SearchBudget(request.threads, strict=request.strict)
+        question = SearchQuestion(chosen, budget, symmetry=request.symmetry, reduce=request.reduce, spelled=argument)
+        result = question.result(question.traced(), search)
+    else:
+        plan = WalkPlan(request.runs, request.steps, request.seed, workers=request.threads, strict=request.strict)
+        result = WalkQuestion(chosen, plan).result(program(chosen), walks_of)
+    run, bounds = result.run(request.folder), {}
+    if result.walked is not None:
+        walks = result.walked.walks
+        states, size = walks.distinct, f"{walks.runs:,} runs, {walks.steps:,} steps of {chosen.title()}"
+    else:
+        assert result.exploration is not None
+        states, size = result.exploration.distinct, chosen.title()
+        bounds = {one.claim: one.verdict.bound for one in result.judged if isinstance(one.verdict, Holds)}
     return [
-        _judgement(request, run, one, bounds.get(one.id, request.chosen.title()), result.distinct, worker, place,
-                   result.program)
+        _judgement(request, result, run, one, (bounds.get(one.id, size), states), worker, place)
         for one in run.properties
-    ]  # fmt: skip
+    ]
 
 
 def _judgement(
-    request: JudgementRequest, run: JudgedRun, one: JudgedProperty, bound: str, states: int, worker: str, place: Path,
-    program_: Program,
+    request: JudgementRequest, result: Result, run: JudgedRun, one: JudgedProperty, covered: tuple[str, int],
+    worker: str, place: Path,
 ) -> PropertyJudgement:  # fmt: skip
     """A verdict as an item says it, with the files of its counterexample."""
     files = {}
     if one.trace is not None:
-        shortest = request.engine == "explore" and request.reduce == NONE
-        files = write_artefacts(place, one.trace, program_, request.chosen, shortest)
+        files = write_artefacts(place, one.trace, result.program, request.chosen, result.shortest)
     text = "\n".join([run.text(one), *(f"{kind}: {path}" for kind, path in files.items())])
     seed = str(request.seed) if request.engine == "simulate" else "none"
     return PropertyJudgement(
-        one.id, one.kind, one.verdict, request.engine, bound, states, seed, text, one.passed, worker, files,
+        one.id, one.kind, one.verdict, request.engine, *covered, seed, text, one.passed, worker, files,
         run.again(one.id),
     )  # fmt: skip
-
-
-def _judge_walks(request: JudgementRequest, worker: str, place: Path) -> list[PropertyJudgement]:
-    traced: Program = program(request.chosen)
-    plan = WalkPlan(request.runs, request.steps, request.seed, workers=request.threads, strict=request.strict)
-    walks = walks_of(traced, plan)
-    bound = f"{walks.runs:,} runs, {walks.steps:,} steps of {request.chosen.title()}"
-    properties_ = judged_by_walks(request.chosen, walks, confirm_findings(walks))
-    run = JudgedRun(request.chosen, "simulate", properties_, 0.0, plan.flags(), request.folder)
-    return [_judgement(request, run, one, bound, walks.distinct, worker, place, traced) for one in run.properties]

@@ -13,7 +13,6 @@ import click
 from kraftcheck.ci.conformance.command import NON_CONFORMANT, VectorReport, conform
 from kraftcheck.ci.conformance.vectors.files import VectorError
 from kraftcheck.ci.run.reports.files import ReportFiles, report_options
-from kraftcheck.ci.run.reports.rows import judged_rows
 from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.terminal import options, time_limit
@@ -28,6 +27,7 @@ from kraftcheck.ci.verdicts.configured.reading import RunTable, find_table
 from kraftcheck.ci.verdicts.processes import check_rows
 from kraftcheck.ci.verdicts.report import document, last_line, print_summary
 from kraftcheck.ci.verdicts.row import CheckedRows, RowOptions, RowPart
+from kraftcheck.ci.verdicts.rows import judged_rows
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.proofs import proofs_named
 from kraftcheck.properties.register.verdicts import EVERY, Row, rows_named

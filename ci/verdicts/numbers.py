@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from kraftcheck.ci.prove.command import run_proof
 from kraftcheck.ci.prove.evidence import with_lemmas
+from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.search import SearchBudget, run
 from kraftcheck.ci.systems.subject import program

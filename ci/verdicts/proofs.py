@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 
 from kraftcheck.ci.prove.certificates import check_certificate, write_certificate
-from kraftcheck.ci.prove.command import run_proof
+from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.systems.lookup import find_system

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from attrs import define, field, frozen
 
-from kraftcheck.ci.explore.command import write_traces
+from kraftcheck.ci.run.questions import SearchQuestion
 from kraftcheck.ci.run.search import SearchBudget, run
+from kraftcheck.ci.run.traces import write_traces
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.verdicts.proofs import ProofRow, row_proofs
@@ -139,12 +141,15 @@ def row_parts(row: Row, proven: bool, options: RowOptions) -> Iterator[RowPart]:
         EngineDisagreement: when it refutes what is proven.
     """
     chosen = subject(row[0], row[1], {}, row[2])
-    found = run(program(chosen), options.budget, options.quiet)
+    native = functools.partial(run, quiet=options.quiet)
+    result = SearchQuestion(chosen, options.budget).result(program(chosen), native)
     if options.place is not None:
-        write_traces(options.place / "-".join(row), chosen, found)
+        write_traces(options.place / "-".join(row), chosen, result.program, result.traces(), result.shortest)
+    found = result.exploration
+    assert found is not None
     explored = ExploredRow(
         row, found.verdicts, found.distinct, found.generated, found.depth, found.seconds, found.compile_seconds,
-        found.prunings, found.cut, found.audit, report.document(chosen, found) if options.documented else None,
+        found.prunings, found.cut, found.audit, dict(result.document) if options.documented else None,
         frozenset(found.program.lenient) & frozenset(found.program.premises) - found.premises_shown,
     )  # fmt: skip
     yield explored

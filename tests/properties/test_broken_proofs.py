@@ -10,8 +10,8 @@ from attrs import evolve
 from kraftcheck.ci.prove import broken_proofs as bugs_z3
 from kraftcheck.ci.prove import proof_rows
 from kraftcheck.ci.prove.broken_proofs import attempt
-from kraftcheck.ci.prove.command import run_proof
 from kraftcheck.ci.prove.proof_rows import BrokenProofRow, every_row, rows
+from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.rules.ruleset import PRESETS, RuleSet, parse

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from kraftcheck.ci.explore.serve.finished import Opened, opened_run, opened_trace
-from kraftcheck.ci.systems.flags import parse_words
-from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.flags import own_options, parse_words, system_and_bounds
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
 from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import console
@@ -47,8 +46,7 @@ def serve_command(
       kraftcheck serve lease:SYSTEM
       kraftcheck serve path/to/lease.py:SYSTEM
     """
-    flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
-    opened = _opened(words, flags, scope, rules, named)
+    opened = _opened(words, scope, rules, named)
     second = _second_rules(opened.chosen, beside)
     check_installed()
     from kraftcheck.ci.explore.serve.application import Application  # what it imports is there only with the extra
@@ -70,15 +68,14 @@ def serve_command(
         jobs.stop_all()
 
 
-def _opened(
-    words: tuple[str, ...], flags: list[str], scope: str | None, rules: str | None, named: str | None
-) -> Opened:
+def _opened(words: tuple[str, ...], scope: str | None, rules: str | None, named: str | None) -> Opened:
     """What the words name: a folder or a file that is there, or else a system.
 
     Raises:
         Refusal: for what is neither, and for options of a system with a file.
     """
-    parsed = parse_words(words if any(not word.startswith("-") for word in words) else (DEFAULT_SYSTEM, *words), flags)
+    words = words if any(not word.startswith("-") for word in words) else (DEFAULT_SYSTEM, *words)
+    parsed = parse_words(words, own_options())
     place = Path(parsed.system)
     if place.exists() or parsed.system.endswith(".json") or ("/" in parsed.system and ":" not in parsed.system):
         check_idle("is of SYSTEM, and a file says its own", "scope", "rules")
@@ -86,8 +83,8 @@ def _opened(
             raise Refusal(f"--{next(iter(parsed.flags))} is of SYSTEM, and a file says its own; leave it out")
         return opened_run(place, named) if place.is_dir() else opened_trace(place, named)
     check_idle("is of TRACE and OUT", "named")
-    bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], flags)
-    return Opened(subject(parsed.system, scope, bounds, rules))
+    name, bounds = system_and_bounds(words)
+    return Opened(subject(name, scope, bounds, rules))
 
 
 def _second_rules(chosen: Subject, beside: str | None) -> str | None:

@@ -6,12 +6,11 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from kraftcheck.ci.explore.command import traces
 from kraftcheck.ci.explore.serve.jobs import Note, Work
 from kraftcheck.ci.explore.serve.numbering import path_of_trace
 from kraftcheck.ci.explore.serve.subjects import Subjects
+from kraftcheck.ci.run.questions import SearchQuestion
 from kraftcheck.ci.run.search import SearchBudget, search
-from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.solvers.search.explore import SearchProgress
 
@@ -25,9 +24,11 @@ def exploration(subjects: Subjects, budget: int) -> Work:
     def work(stop: threading.Event, note: Note) -> Mapping[str, Any]:
         note("compiling")
         whole = SearchBudget(memory=default_memory(), max_states=budget)
-        result = search(subjects.traced, whole, stop, lambda progress: note(progress_text(progress)))
-        examples = {trace.claim: path_of_trace(subjects.traced, trace) for trace in traces(result)}
-        return {**report.document(subjects.chosen, result), "counterexamples": examples}
+        question = SearchQuestion(subjects.chosen, whole)
+        result = question.result(subjects.traced, lambda traced, budget: search(
+            traced, budget, stop, lambda progress: note(progress_text(progress))))  # fmt: skip
+        examples = {trace.claim: path_of_trace(subjects.traced, trace) for trace in result.traces()}
+        return {**result.document, "counterexamples": examples}
 
     return work
 

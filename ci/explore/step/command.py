@@ -11,8 +11,7 @@ from kraftcheck.ci.explore.step.commands import Stepper, arrival, loaded
 from kraftcheck.ci.explore.trace import load
 from kraftcheck.ci.run.search import SearchBudget
 from kraftcheck.ci.systems.expressions import expression_options
-from kraftcheck.ci.systems.flags import parse_words
-from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.flags import system_and_bounds
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Screen, console
@@ -69,16 +68,14 @@ def step_command(
       kraftcheck step elections --from out/leader-active.itf.json
       printf 'goto isr == {}\\nsave run.itf.json\\n' | kraftcheck step elections --scope tiny
     """
-    flags = [flag for parameter in context.command.params for flag in parameter.opts if flag.startswith("--")]
-    parsed = parse_words(words, flags)
-    bounds = parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], flags)
+    name, bounds = system_and_bounds(words)
     if file is None:
-        chosen = subject(parsed.system, scope, bounds, rules, only, expressions=expressions)
+        chosen = subject(name, scope, bounds, rules, only, expressions=expressions)
     else:
         check_idle("comes from the file of --from", "scope", "rules", "only", "invariants", "when")
         if bounds:
             raise Refusal(f"--{next(iter(bounds))} comes from the file of --from; leave it out")
-        chosen, _ = load(file, parsed.system)
+        chosen, _ = load(file, name)
     stepper = Stepper(chosen, SearchBudget(workers, memory, max_states=max_states, stop_at_first=True))
     session = Session.begin(program(chosen))
     session = session if file is None else loaded(stepper, session, file)

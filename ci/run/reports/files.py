@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from attrs import frozen
@@ -16,9 +17,10 @@ from kraftcheck.ci.run.judged import JudgedRun, every_id, not_judged
 from kraftcheck.ci.run.reports.github import append_summary, error_commands, on_github
 from kraftcheck.ci.run.reports.junit import junit
 from kraftcheck.ci.run.reports.sarif import sarif
+from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.console import Screen, console
-from kraftcheck.ci.terminal.files import check_apart, check_writable, write
+from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
@@ -81,6 +83,22 @@ class ReportFiles:
             for line in error_commands(runs):
                 screen.command(line)
             append_summary(runs, last_line)
+
+
+def finish(screen: Screen, result: Result, target: str | None, reports: ReportFiles) -> NoReturn:
+    """Write the document and the reports of a result, print its last line, and end with its exit code.
+
+    Args:
+        screen: standard error, where standard output is the document.
+        result: the answer.
+        target: where the document goes; None: nowhere.
+        reports: the reports that are wanted.
+    """
+    if target is not None:
+        write_json(target, result.document)
+    reports.write(screen, [result.run()], result.exit_code, result.last_line)
+    screen.plain(result.last_line)
+    sys.exit(result.exit_code)
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,14 +10,13 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.explore.simulate import WalkPlan, walk
-from kraftcheck.ci.prove import report as proof_report
-from kraftcheck.ci.prove.command import check_only, proof_judgements
+from kraftcheck.ci.prove.question import MOST_STATES, ProofQuestion, check_only
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.run import walk_report
-from kraftcheck.ci.run.judged import WALKED, JudgedRun, every_id, expecting, judged, judged_by_walks, not_judged
+from kraftcheck.ci.run.judged import JudgedRun, every_id, expecting, not_judged
+from kraftcheck.ci.run.questions import SearchQuestion, WalkQuestion
+from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.run.search import SearchBudget, run
-from kraftcheck.ci.systems import report
+from kraftcheck.ci.run.walks import WALKED, WalkPlan, walk
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -24,14 +24,9 @@ from kraftcheck.ci.terminal.time_limit import within
 from kraftcheck.ci.verdicts.configured.reading import ConfiguredRun, RunTable
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.verdict import DEADLOCK, worst_exit_code
+from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.theory import theory
-from kraftcheck.solvers.walks.findings import confirm_findings
-from kraftcheck.solvers.walks.suspects import with_suspects
-
-MOST_STATES = 5_000_000
-"""States explored to tell whether a counterexample to induction is reachable, as `kraftcheck prove` does."""
 
 
 @frozen
@@ -156,42 +151,32 @@ def execute(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> Ex
     Raises:
         Interrupted: when it was stopped before there was a verdict.
     """
-    engines = {"explore": _explored, "prove": _proven, "simulate": _walked}
-    return engines[prepared.configured.engine](prepared, workers, memory, quiet)
+    result = _answered(prepared, workers, memory, quiet)
+    judged_run = prepared.judged(result.rows, result.seconds, result.options)
+    return ExecutedRun(prepared, judged_run, result.document, _size(result), result.program)
 
 
-def _explored(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> ExecutedRun:
-    strict = prepared.configured.strict
-    result = run(program(prepared.subject), SearchBudget(workers, memory, strict=strict), quiet)
-    judged_run = prepared.judged(
-        judged(prepared.subject, result.verdicts), result.seconds, ("--strict",) if strict else ()
-    )
-    size = f"{result.distinct:,} distinct states, depth {result.depth}"
-    return ExecutedRun(prepared, judged_run, report.document(prepared.subject, result), size, result.program)
-
-
-def _proven(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> ExecutedRun:
-    request, one = prepared.request(), prepared.configured
-    effort = Effort(within(float(one.timeout)))
-    flags = {"only": one.properties, "workers": workers, "memory": memory, "search": MOST_STATES, "quiet": quiet}
-    proof, judgements, seconds = proof_judgements(request, effort, flags)
-    verdicts = [judgement.verdict for judgement in judgements]
-    code = worst_exit_code(verdict.verdict for verdict in verdicts)
-    document = proof_report.document(prepared.subject, proof, judgements, seconds, effort, code, one.properties)
-    judged_run = prepared.judged(judged(prepared.subject, verdicts), seconds, ())
-    return ExecutedRun(prepared, judged_run, document, f"{len(proof.answers):,} queries", proof.theory.program)
-
-
-def _walked(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> ExecutedRun:
+def _answered(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> Result:
+    """The answer of the run's engine."""
     one, chosen = prepared.configured, prepared.subject
-    plan = WalkPlan(one.runs, one.steps, one.seed, "both", {}, (), workers, True, one.strict)
-    walks = with_suspects(walk(program(chosen), plan, quiet))
-    findings = confirm_findings(walks)
-    code = walk_report.exit_code(walks, findings)
-    document = walk_report.document(chosen, walks, findings, one.steps, "both", code)
-    judged_run = prepared.judged(judged_by_walks(chosen, walks, findings), walks.seconds, plan.flags())
-    size = f"{walks.runs:,} random walks, {walks.steps:,} steps"
-    return ExecutedRun(prepared, judged_run, document, size, walks.program)
+    if one.engine == "prove":
+        budget = SearchBudget(1, memory, max_states=MOST_STATES, keep=True)
+        effort = Effort(within(float(one.timeout)))
+        return ProofQuestion(prepared.request(), effort, one.properties, workers, budget, quiet).answer().result()
+    if one.engine == "simulate":
+        plan = WalkPlan(one.runs, one.steps, one.seed, workers=workers, strict=one.strict)
+        return WalkQuestion(chosen, plan).result(program(chosen), functools.partial(walk, quiet=quiet))
+    question = SearchQuestion(chosen, SearchBudget(workers, memory, strict=one.strict))
+    return question.result(question.traced(), functools.partial(run, quiet=quiet))
+
+
+def _size(result: Result) -> str:
+    """What was covered, in words."""
+    if result.walked is not None:
+        return f"{result.walked.walks.runs:,} random walks, {result.walked.walks.steps:,} steps"
+    if result.exploration is not None:
+        return f"{result.exploration.distinct:,} distinct states, depth {result.exploration.depth}"
+    return f"{sum(len(claim['queries']) for claim in result.document['claims']):,} queries"
 
 
 def folder_name(prepared: PreparedRun) -> str:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.dataset.disk import runner as disk
+from kraftcheck.ci.dataset.disk.runner import DiskRunner, RoundProgress
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store import digests
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
-from kraftcheck.ci.explore.disk import runner as disk
-from kraftcheck.ci.explore.disk.runner import DiskRunner, RoundProgress
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.program.program import Program
 from tests import toys

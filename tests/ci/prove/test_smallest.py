@@ -8,8 +8,8 @@ import pytest
 from attrs import evolve
 
 import kraftcheck as kc
-from kraftcheck.ci.prove.command import run_proof
 from kraftcheck.ci.prove.evidence import search_evidence
+from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.search import SearchBudget, run
 from kraftcheck.model.language.bound import ANY

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.prove.command import run_proof
+from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.table import NOT_ASKED, ProofRun, column_heads, document, main, merged, page, read_runs, run_of
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal

@@ -11,6 +11,7 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
+from kraftcheck.ci.dataset.disk.runner import DiskRunner
 from kraftcheck.ci.dataset.search import levels
 from kraftcheck.ci.dataset.search.compaction import Compaction
 from kraftcheck.ci.dataset.search.levels import JobFailedError, bucket_bits
@@ -18,7 +19,6 @@ from kraftcheck.ci.dataset.store.groups import BucketRange
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import read_states
 from kraftcheck.ci.dataset.store.runs import StoredRun
-from kraftcheck.ci.explore.disk.runner import DiskRunner
 from kraftcheck.ci.spark import memos
 from kraftcheck.ci.spark.backward import search
 from kraftcheck.ci.spark.small import rows_here

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.prove.command import run_proof
+from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.verdicts import proofs, row
 from kraftcheck.ci.verdicts.numbers import EXPLORED, FINITE, numbers_that_agree, of_number, proven_with

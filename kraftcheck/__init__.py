@@ -18,8 +18,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kraftcheck.ci.dataset.engine import Answer
     from kraftcheck.ci.interface.engines import explore, prove, simulate
-    from kraftcheck.ci.interface.kafka import conform, replay
+    from kraftcheck.ci.interface.finished import FinishedRun, query
+    from kraftcheck.ci.interface.finished import open_run as open  # noqa: A004, as `webbrowser` has it
+    from kraftcheck.ci.interface.kafka import check, conform, replay, whatif
     from kraftcheck.ci.interface.report import Report
     from kraftcheck.ci.run.result import Result
     from kraftcheck.ci.run.states import States
@@ -66,7 +69,9 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "kraftcheck.ci.interface.engines": ("explore", "prove", "simulate"),
-    "kraftcheck.ci.interface.kafka": ("conform", "replay"),
+    "kraftcheck.ci.dataset.engine": ("Answer",),
+    "kraftcheck.ci.interface.finished": ("FinishedRun", "query"),
+    "kraftcheck.ci.interface.kafka": ("check", "conform", "replay", "whatif"),
     "kraftcheck.ci.interface.report": ("Report",),
     "kraftcheck.ci.run.result": ("Result",),
     "kraftcheck.ci.run.states": ("States",),
@@ -110,16 +115,17 @@ _HOMES |= {
 }
 """Names for systems that have nothing to do with brokers."""
 
+_HOMES["open"] = ("kraftcheck.ci.interface.finished", "open_run")
+
 __all__ = [
-    "ANY", "Action", "Bag", "Bound", "BrokerSet", "EngineDisagreement", "Enum", "Fairness", "Holds", "Incomplete",
-    "IntSet", "Map", "Outcome", "Property", "Queue", "Refusal", "Refuted", "Replicas", "Report", "Result", "Sampling",
-    "Sequence", "Set", "SetOf", "Setting", "States", "Step", "Symmetry", "System", "Trace", "Truth", "Unknown",
-    "Vacuous", "Word", "all_of", "all_where", "always", "always_eventually", "any_of", "choice", "choose", "conform",
-    "count", "each", "equal", "eventually", "eventually_always", "explore", "get", "happens", "implies", "ints", "keys",
-    "leads_to",
-    "map_below", "maximum", "minimum", "negate", "none_of", "numbers_below", "pick", "prove", "put", "recovers",
-    "refines", "replay", "set_below", "simulate", "some", "sometimes", "step", "strong_fairness", "subset_of",
-    "truth", "weak_fairness", "word_below",
+    "ANY", "Action", "Answer", "Bag", "Bound", "BrokerSet", "EngineDisagreement", "Enum", "Fairness", "FinishedRun",
+    "Holds", "Incomplete", "IntSet", "Map", "Outcome", "Property", "Queue", "Refusal", "Refuted", "Replicas", "Report",
+    "Result", "Sampling", "Sequence", "Set", "SetOf", "Setting", "States", "Step", "Symmetry", "System", "Trace",
+    "Truth", "Unknown", "Vacuous", "Word", "all_of", "all_where", "always", "always_eventually", "any_of", "check",
+    "choice", "choose", "conform", "count", "each", "equal", "eventually", "eventually_always", "explore", "get",
+    "happens", "implies", "ints", "keys", "leads_to", "map_below", "maximum", "minimum", "negate", "none_of",
+    "numbers_below", "open", "pick", "prove", "put", "query", "recovers", "refines", "replay", "set_below", "simulate",
+    "some", "sometimes", "step", "strong_fairness", "subset_of", "truth", "weak_fairness", "whatif", "word_below",
 ]  # fmt: skip
 
 

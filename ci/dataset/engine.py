@@ -18,16 +18,25 @@ class Answer:
         columns: names.
         rows: the first ones, as many as were asked for.
         more: whether there are others.
+        complete: whether the space is whole; else the answer is about the levels so far.
     """
 
     columns: Sequence[str]
     rows: Sequence[tuple[Any, ...]]
     more: bool
+    complete: bool = True
 
     @classmethod
     def of(cls, columns: Sequence[str], rows: Sequence[Sequence[Any]], limit: int) -> Answer:
         """The answer from one row more than was asked for, if there is one; its values are of JSON."""
         return cls(columns, [tuple(map(_plain, row)) for row in rows[:limit]], len(rows) > limit)
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas data frame; raises ImportError without pandas, which comes with `kraftcheck[notebook]`.
+        """
+        import pandas
+
+        return pandas.DataFrame.from_records(list(self.rows), columns=list(self.columns))
 
 
 class Engine(Protocol):

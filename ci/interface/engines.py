@@ -90,30 +90,35 @@ def explore(
     """
     check_numbers(1, threads=threads, memory=memory, max_states=max_states)
     check_numbers(0, max_depth=max_depth)
-    check_choice("engine", engine, ENGINES)
     added = expressions_of(invariants, when, invariant)
-    if find is not None and (added.invariants or properties or stop_at_first):
-        raise Refusal("find judges no property; leave out invariants, properties and stop_at_first")
     chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=added)
-    chosen = chosen if find is None else searched(chosen, find)
-    place = None if out is None else dataset_place(os.fspath(out))
-    check_out(place, engine)
     budget = SearchBudget(threads_of(threads), memory or default_memory(), max_depth, max_states,
                           stop_at_first or find is not None, cache, keep, strict, sampling)  # fmt: skip
-    asked = symmetry_of(symmetry)
-    options = record_of(ClusterOptions, "cluster", cluster)
-    question = SearchQuestion(chosen, budget, engine, asked, reduce, find, options, place, argument)
+    if find is not None:
+        if added.invariants or properties or stop_at_first:
+            raise Refusal("find judges no property; leave out invariants, properties and stop_at_first")
+        chosen = searched(chosen, find)
+    options, place = record_of(ClusterOptions, "cluster", cluster), None if out is None else os.fspath(out)
+    question = SearchQuestion(chosen, budget, engine, symmetry_of(symmetry), reduce, find, options,
+                              None if place is None else dataset_place(place), argument)  # fmt: skip
+    with limited(time_limit):
+        return _explored(question, progress)
+
+
+def _explored(question: SearchQuestion, progress: Callable[[SearchProgress], None] | None) -> Result:
+    """The answer to a search; what it leaves in its folder is written."""
+    check_choice("engine", question.engine, ENGINES)
+    check_out(question.out, question.engine)
     traced = question.traced()
-    check_switches(chosen)
+    check_switches(question.chosen)
+    spelled = argument("symmetry", question.symmetry)
 
     def native(traced: Program, budget: SearchBudget) -> Exploration:
-        spelled = argument("symmetry", asked)
         return interruptible(lambda stop: search(traced, budget, stop, progress, symmetry=spelled))
 
-    with limited(time_limit):
-        result = question.result(traced, native)
-    if place is not None:
-        keep_traces(place, result, engine, find is not None)
+    result = question.result(traced, native)
+    if question.out is not None:
+        keep_traces(question.out, result, question.engine, question.find is not None)
     return result
 
 

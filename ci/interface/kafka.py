@@ -1,18 +1,26 @@
-"""Comparisons with real Kafka as Python functions: `kraftcheck.replay` and `kraftcheck.conform`."""
+"""Comparisons as Python functions: with real Kafka `replay`, `whatif`, `conform`; with expected verdicts `check`."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from kraftcheck.ci.conformance import command as conformance
 from kraftcheck.ci.conformance.vectors.files import VectorError
+from kraftcheck.ci.interface.arguments import check_numbers
 from kraftcheck.ci.interface.report import Report
 from kraftcheck.ci.logs import command as logs
 from kraftcheck.ci.logs.format.read import find
 from kraftcheck.ci.logs.report import document, exit_code, report_of
+from kraftcheck.ci.logs.whatif import distances_of
+from kraftcheck.ci.terminal.console import plain_screen
+from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.time_limit import limited
+from kraftcheck.ci.verdicts.command import check_built_in, named_table
+from kraftcheck.ci.verdicts.configured.command import CheckOptions, check_table
 from kraftcheck.model.language.system import ScopeError
 
 Place: TypeAlias = str | os.PathLike[str]
@@ -39,6 +47,55 @@ def replay(*paths: Place, rules: str | None = None, static: tuple[str, ...] = ()
         raise Refusal(str(error)) from error
     text = "\n".join(line for report in reports for line in report.lines)
     return Report(exit_code(reports), document(reports), text)
+
+
+def whatif(
+    snapshot: Place, *, faults: int = 2, rules: str | None = None, static: tuple[str, ...] = (), allow_skipped: int = 0
+) -> Report:
+    """Say which few faults take a partition of a real cluster offline, or lose data, from the end of its metadata log.
+
+    Args:
+        snapshot: a log, a snapshot, or a folder of one.
+        faults: how many are explored, at most 6.
+        rules, static, allow_skipped: as of `replay`.
+
+    Raises:
+        Refusal: in one line, for what cannot be read.
+    """
+    if isinstance(faults, bool) or faults not in range(7):
+        raise Refusal(f"faults takes an int from 0 to 6, not {faults!r}")
+    found = distances_of(Path(snapshot), faults, rules, static, allow_skipped)
+    screen = plain_screen()
+    found.show(screen)
+    return Report(0, found.document(), screen.text())
+
+
+def check(
+    *systems: str, scope: str | Sequence[str] = (), rules: str | Sequence[str] = (), config: Place | None = None,
+    built_in: bool = False, threads: int = 1, memory: int | None = None, time_limit: str | None = None,
+) -> Report:  # fmt: skip
+    """Compare verdicts with the expected ones: of the table of runs that is found, or of what comes with kraftcheck.
+
+    Args:
+        systems, scope, rules: which runs; all by default.
+        config: the table of runs; by default the nearest kraftcheck.toml or pyproject.toml with one, as the command.
+        built_in: the systems that come with kraftcheck, also where there is a table.
+        threads: rows at once, each in a process; one by one by default.
+        memory: bytes for one search at most; by default what the command uses.
+        time_limit: such as "90s" or "1h30m"; what was not checked by then is no pass.
+
+    Raises:
+        Refusal: in one line, for a name that no run has, and for a fault of the table.
+    """
+    check_numbers(1, threads=threads, memory=memory)
+    scopes, sets = ((words,) if isinstance(words, str) else tuple(words) for words in (scope, rules))
+    wanted = CheckOptions(systems, scopes, sets, threads, memory or default_memory())
+    screen = plain_screen()
+    with limited(time_limit):
+        table = named_table(None if config is None else Path(config), built_in)
+        checked = check_built_in(wanted, screen) if table is None else check_table(table, wanted, screen)
+    screen.plain(checked.last_line)
+    return Report(checked.code, checked.document, screen.text())
 
 
 def conform(*paths: Place, rules: str = "kafka-4.0", allow_unsupported: bool = False) -> Report:

@@ -16,7 +16,7 @@ from kraftcheck.ci.logs.releases import line_of
 from kraftcheck.ci.logs.replaying import settings_of
 from kraftcheck.ci.logs.summary import Summary
 from kraftcheck.ci.logs.summary_lines import passed_lines, taken_lines
-from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.table import Column, Table
@@ -159,6 +159,53 @@ def whatif_command(
     check_apart(json=target, prometheus=metrics)
     for place in (target, metrics):
         check_writable(place)
+    found = distances_of(snapshot, faults, rules, static, allow_skipped)
+    if target is not None:
+        write_json(target, found.document())
+    gauges = prometheus(found.rows, faults, len(found.end.summary.unexplained))
+    if metrics == "-":
+        click.echo(gauges, nl=False)
+    elif metrics is not None:
+        write(Path(metrics), gauges)
+    found.show(console(to_stderr="-" in (target, metrics)))
+    sys.exit(0)
+
+
+@frozen
+class Distances:
+    """How many faults each partition is away from trouble.
+
+    Attributes:
+        rows: one for each partition.
+        faults: how many were explored.
+        rules: the rule set.
+        end: the end of the log or snapshot.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    faults: int
+    rules: str
+    end: ClusterEnd
+
+    def document(self) -> dict[str, Any]:
+        """The distances as plain values."""
+        about = {"version": DOCUMENT_VERSION, "command": "whatif", "faults": self.faults, "rules": self.rules}
+        return {**about, **_document(self.end.summary), "partitions": self.rows}
+
+    def show(self, screen: Screen) -> None:
+        """Print them, and what a reader must know before they are believed."""
+        if self.rows:
+            screen.table(_table(self.rows, self.faults))
+        for line in (*_losses(self.rows), *_doubts(self.end.summary)):
+            screen.one_line(line)
+        partitions = f"{len(self.rows)} partitions" if self.rows else "the cluster has no partition"
+        screen.plain(f"{partitions}, up to {self.faults} faults, rules {self.rules} (exit 0)")
+
+
+def distances_of(
+    snapshot: Path, faults: int, rules: str | None, static: tuple[str, ...], allow_skipped: int
+) -> Distances:
+    """The distances at the end of a log or snapshot; raises Refusal for what cannot be read."""
     try:
         if rules is not None:
             parse(rules)
@@ -172,22 +219,7 @@ def whatif_command(
         raise Refusal(
             f"{snapshot}: {reason}, so that the controller resigns at any change of its partitions; correct it first"
         ) from None
-    if target is not None:
-        write_json(target, {"version": DOCUMENT_VERSION, "command": "whatif", "faults": faults, "rules": name,
-                            **_document(end.summary), "partitions": rows})  # fmt: skip
-    gauges = prometheus(rows, faults, len(end.summary.unexplained))
-    if metrics == "-":
-        click.echo(gauges, nl=False)
-    elif metrics is not None:
-        write(Path(metrics), gauges)
-    screen = console(to_stderr="-" in (target, metrics))
-    if rows:
-        screen.table(_table(rows, faults))
-    for line in (*_losses(rows), *_doubts(end.summary)):
-        screen.one_line(line)
-    partitions = f"{len(rows)} partitions" if rows else "the cluster has no partition"
-    screen.plain(f"{partitions}, up to {faults} faults, rules {name} (exit 0)")
-    sys.exit(0)
+    return Distances(rows, faults, name, end)
 
 
 def _document(summary: Summary) -> dict[str, Any]:

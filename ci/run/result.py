@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +18,7 @@ from kraftcheck.ci.run.traces import print_goals, print_traces, shortest_first
 from kraftcheck.ci.run.walks import Walked
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.ci.terminal.console import PLAIN_WIDTH, Screen
+from kraftcheck.ci.terminal.console import Screen, plain_screen
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.drawings.drawing import drawing
@@ -174,10 +173,9 @@ class Result:
 
     def __str__(self) -> str:
         """The report as the command prints it with `-v`, counterexamples aside."""
-        stream = io.StringIO()
-        screen = Screen(file=stream, width=PLAIN_WIDTH, highlight=False, emoji=False)
+        screen = plain_screen()
         screen.table(report.verdict_table(report.in_order(self.judged), self.claims, self.shortest))
-        return "\n".join([self.subject.title(), stream.getvalue(), *self.summary])
+        return "\n".join([self.subject.title(), screen.text(), *self.summary])
 
     def _repr_html_(self) -> str:
         """The report for a notebook: the table of verdicts, then the shortest counterexamples as drawings."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -20,7 +21,7 @@ PLAIN_WIDTH = 130
 COMMAND = re.compile(r" *[a-z]+: kraftcheck ")
 """A line that ends with a command is left whole, so that it can be copied."""
 
-__all__ = ["OutputClosed", "Screen", "console", "silence"]
+__all__ = ["OutputClosed", "Screen", "console", "plain_screen", "silence"]
 
 
 class OutputClosed(Exception):
@@ -58,6 +59,11 @@ class Screen(Console):
         """Print a table; a word that is longer than the line makes the line longer."""
         self.print(table, soft_wrap=True)
 
+    def text(self) -> str:
+        """All that was printed, of a console that keeps it."""
+        assert isinstance(self.file, io.StringIO)
+        return self.file.getvalue()
+
     def _fitted(self, line: str) -> str:
         if not self.file.isatty() or cell_len(line) <= self.width or COMMAND.match(line):
             return line
@@ -75,6 +81,11 @@ def console(to_stderr: bool = False) -> Screen:
     """A console as wide as the terminal, or of a fixed width elsewhere."""
     stream = sys.stderr if to_stderr else sys.stdout
     return Screen(stderr=to_stderr, width=None if stream.isatty() else PLAIN_WIDTH, highlight=False, emoji=False)
+
+
+def plain_screen() -> Screen:
+    """A console whose lines are kept as a text, for Python."""
+    return Screen(file=io.StringIO(), width=PLAIN_WIDTH, highlight=False, emoji=False)
 
 
 def silence() -> None:

@@ -22,7 +22,7 @@ from kraftcheck.ci.terminal.interrupts import abandon
 from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
-from kraftcheck.ci.verdicts.configured.command import CheckOptions, check_table
+from kraftcheck.ci.verdicts.configured.command import Check, CheckOptions, check_table
 from kraftcheck.ci.verdicts.configured.reading import RunTable, find_table
 from kraftcheck.ci.verdicts.processes import check_rows
 from kraftcheck.ci.verdicts.report import document, last_line, print_summary
@@ -95,30 +95,44 @@ def check_command(
     check_writable(target)
     reports.check(json=target)
     check_results("--out", out, target, *reports.paths)
-    if (table_of_runs := _table(config, built_in)) is not None:
-        check_idle("is of the systems that come with kraftcheck (--built-in)", "vectors", "verbose")
-        wanted = CheckOptions(systems, scopes, rules, workers, memory, out, target, reports, quiet)
-        leave(check_table(table_of_runs, wanted))
-    for name in systems:
-        find_system(name)
-    rows, planned = plan(systems, scopes, rules), proofs_named(scopes)
-    if vectors and any(reports.paths):
-        raise Refusal("--junit and --sarif hold verdicts about systems; run `kraftcheck conform --vectors` apart")
-    conformance = _conform(vectors)
+    wanted = CheckOptions(systems, scopes, rules, workers, memory, out, quiet, target is not None)
     screen = console(to_stderr=target == "-")
-    with nullcontext() if out is None else results("--out", out) as place:
-        wanted_rows = RowOptions(SearchBudget(workers, memory), quiet, place, documented=target is not None)
-        checked = _check(screen, rows, planned, wanted_rows)
+    if (table_of_runs := named_table(config, built_in)) is not None:
+        check_idle("is of the systems that come with kraftcheck (--built-in)", "vectors", "verbose")
+        checked = check_table(table_of_runs, wanted, screen)
+    else:
+        if vectors and any(reports.paths):
+            raise Refusal("--junit and --sarif hold verdicts about systems; run `kraftcheck conform --vectors` apart")
+        checked = check_built_in(wanted, screen, vectors, verbose)
+    if target is not None:
+        write_json(target, checked.document)
+    reports.write(screen, checked.runs, checked.code, checked.last_line)
+    screen.plain(checked.last_line)
+    leave(checked.code)
+
+
+def check_built_in(
+    wanted: CheckOptions, screen: Screen, vectors: Sequence[Path] = (), verbose: bool = False
+) -> Check:
+    """Check the rows of the systems that come with kraftcheck, and report.
+
+    Raises:
+        Refusal: for a name that no row has, and for vectors that cannot be read.
+    """
+    for name in wanted.systems:
+        find_system(name)
+    rows, planned = plan(wanted.systems, wanted.scopes, wanted.rules), proofs_named(wanted.scopes)
+    conformance = _conform(vectors)
+    with nullcontext() if wanted.out is None else results("--out", wanted.out) as place:
+        budget = SearchBudget(wanted.workers, wanted.memory)
+        checked = _check(screen, rows, planned, RowOptions(budget, wanted.quiet, place, wanted.documented))
     unexpected, skipped = checked.unexpected, len(rows) - len(checked.explored)
     print_summary(screen, checked, conformance, verbose)
     failed = conformance is not None and conformance.exit_code(allow_unsupported=False) != 0
     code = worst_first([*(s.code for s in unexpected), *[NON_CONFORMANT] * failed, *[EXIT_INCOMPLETE] * (skipped > 0)])
-    if target is not None:
-        write_json(target, document(checked, code))
     closing = last_line(checked.claims, len(unexpected), failed, skipped, code)
-    reports.write(screen, judged_rows(rows, checked, planned), code, closing)
-    screen.plain(closing)
-    leave(code)
+    content = document(checked, code) if wanted.documented else {}
+    return Check(judged_rows(rows, checked, planned), code, closing, content)
 
 
 def _check(screen: Screen, rows: Sequence[Row], planned: Collection[Row], wanted: RowOptions) -> CheckedRows:
@@ -133,7 +147,8 @@ def _check(screen: Screen, rows: Sequence[Row], planned: Collection[Row], wanted
     return checked
 
 
-def _table(config: Path | None, built_in: bool) -> RunTable | None:
+def named_table(config: Path | None, built_in: bool) -> RunTable | None:
+    """The table of runs, unless the systems that come with kraftcheck are asked for; refuses both together."""
     if built_in and config is not None:
         raise Refusal("--built-in and --config exclude each other; give one of them")
     return None if built_in else find_table(config)

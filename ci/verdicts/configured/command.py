@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,10 @@ from attrs import frozen
 
 from kraftcheck.ci.explore.picture import html
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, not_judged
-from kraftcheck.ci.run.reports.files import ReportFiles
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal import time_limit
-from kraftcheck.ci.terminal.console import Screen, console
-from kraftcheck.ci.terminal.files import folder, write, write_json
+from kraftcheck.ci.terminal.console import Screen
+from kraftcheck.ci.terminal.files import folder, write
 from kraftcheck.ci.terminal.interrupts import Interrupted, stop_requested
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import results
@@ -43,8 +42,9 @@ class CheckOptions:
     Attributes:
         systems, scopes, rules: which of its runs; empty: all.
         workers, memory: of each run.
-        out, target, reports: what to write.
+        out: the folder for counterexamples.
         quiet: no progress.
+        documented: whether the document is wanted.
     """
 
     systems: Sequence[str]
@@ -52,14 +52,30 @@ class CheckOptions:
     rules: Sequence[str]
     workers: int
     memory: int
-    out: Path | None
-    target: str | None
-    reports: ReportFiles
-    quiet: bool
+    out: Path | None = None
+    quiet: bool = True
+    documented: bool = True
 
 
-def check_table(table: RunTable, wanted: CheckOptions) -> int:
-    """Execute the runs of a table, report, and return the exit code.
+@frozen
+class Check:
+    """A check that has ended.
+
+    Attributes:
+        runs: every verdict beside the expected one.
+        code: the exit code.
+        last_line: the result in a line.
+        document: the whole check as plain values; empty where nobody asked.
+    """
+
+    runs: Sequence[JudgedRun]
+    code: int
+    last_line: str
+    document: Mapping[str, Any]
+
+
+def check_table(table: RunTable, wanted: CheckOptions, screen: Screen) -> Check:
+    """Execute the runs of a table, and report.
 
     It is 12 where a verdict is another than the expected one, 20 and 22 where an engine could not tell.
 
@@ -67,7 +83,6 @@ def check_table(table: RunTable, wanted: CheckOptions) -> int:
         Refusal: for a fault in the table, before anything is executed.
     """
     chosen = _chosen(table, wanted)
-    screen = console(to_stderr=wanted.target == "-")
     screen.plain(_first_line(table, chosen))
     sys.stdout.flush()  # an imported module may end the process
     prepared = [prepare(table, number) for number in chosen]
@@ -80,12 +95,7 @@ def check_table(table: RunTable, wanted: CheckOptions) -> int:
     for run, one in faulty[: 0 if rest and not executed else None]:
         if one.verdict != "not judged":
             screen.plain(f"\n{run.text(one)}")
-    if wanted.target is not None:
-        write_json(wanted.target, document(table, executed, rest, code))
-    closing = last_line(runs, len(faulty), len(rest), code)
-    wanted.reports.write(screen, runs, code, closing)
-    screen.plain(closing)
-    return code
+    return Check(runs, code, last_line(runs, len(faulty), len(rest), code), document(table, executed, rest, code))
 
 
 def _first_line(table: RunTable, chosen: Sequence[int]) -> str:

@@ -1,0 +1,135 @@
+"""Tests of what Python asks beside verdicts: searches for a state, datasets, finished runs, checks, distances."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kraftcheck as kc
+from tests.ci.interface.test_interface import tank
+from tests.shared.commands import kraftcheck
+from tests.shared.places import TESTS
+
+
+def test_a_state_is_found_by_an_expression() -> None:
+    """`find` returns the shortest way, judges nothing else, and says what is not reachable."""
+    found = kc.explore(tank(), find="level == 2")
+    assert (found.last_line, found.exit_code) == ("found in 2 steps (exit 0)", 0)
+    assert [len(trace.steps) for trace in found.traces(goals=True)] == [2]
+    none = kc.explore(tank(), find="level == 1 and level == 2")
+    assert none.exit_code == 21
+    assert len(found.judged) == len(none.judged) == 1
+
+
+def test_one_expression_is_an_invariant() -> None:
+    """`invariant` adds one expression to those of `invariants`, for every engine."""
+    for ask in (kc.explore, kc.prove):
+        asked = ask(tank(), invariant="level < 5", invariants=["level != 5"])
+        asked.assert_holds("level < 5", "level != 5")
+    assert "level < 2" in kc.simulate(tank(), invariant="level < 2", runs=50).refuted
+
+
+@pytest.mark.parametrize("engine", ["native", "disk"])
+def test_a_finished_run_is_opened(engine: str, tmp_path: Path) -> None:
+    """What a search leaves in its folder is read again: the same counterexamples, and the dataset of disk."""
+    system, out = "tests.toys:DIGRAPH", tmp_path / "run"
+    asked = kc.explore(system, engine=engine, out=out, **({"cluster": {"handover": 0}} if engine == "disk" else {}))
+    run = kc.open(out, system=system)
+    assert {claim: len(trace.steps) for claim, trace in run.traces.items()} == {
+        claim: len(asked.trace(claim).steps) for claim in asked.refuted
+    }
+    assert asked.refuted
+    if engine == "native":
+        assert run.document == json.loads(json.dumps(asked.document))
+        with pytest.raises(kc.Refusal, match="has no dataset"):
+            run.query("SELECT 1")
+    else:
+        answer = kc.query(out, "SELECT count(*) AS n FROM states", system=system)
+        assert (answer.columns, answer.rows, answer.complete) == (["n"], [(asked.exploration.distinct,)], True)
+        assert run.query("SELECT count(*) AS n FROM states").rows == answer.rows
+        assert int(answer.to_pandas().n[0]) == asked.exploration.distinct
+
+
+def test_an_engine_gives_the_verdicts_of_the_other() -> None:
+    """The disk engine finds the same verdicts and lengths as the native one."""
+    here, there = (kc.explore("tests.toys:DIGRAPH", engine=engine) for engine in ("native", "disk"))
+    assert [(one.claim, type(one.verdict), one.depth) for one in here.judged] == [
+        (one.claim, type(one.verdict), one.depth) for one in there.judged
+    ]
+
+
+def test_time_ends_a_search() -> None:
+    """Past `time_limit` verdicts are incomplete, and say why; the next call has no limit."""
+    asked = kc.explore("elections", scope="default", time_limit="1s", stop_at_first=False)
+    assert asked.exit_code in (12, 20)
+    assert any(isinstance(one, kc.Incomplete) and "1s" in one.cut for one in asked.verdicts.values())
+    assert kc.explore(tank(4)).exit_code == 0
+
+
+def test_reports_are_those_of_the_command(tmp_path: Path) -> None:
+    """JUnit, SARIF and JSON of a result are what the command writes, times aside."""
+    sarif = tmp_path / "run.sarif"
+    ran = kraftcheck("explore", "tests.toys:DIGRAPH", "--sarif", sarif, "--quiet")
+    asked = kc.explore("tests.toys:DIGRAPH")
+    assert ran.code == asked.exit_code == 12
+    assert json.loads(asked.sarif())["runs"][0]["results"] == json.loads(sarif.read_text())["runs"][0]["results"]
+    assert 'name="never-5"' in asked.junit()
+
+
+def test_a_check_is_the_command() -> None:
+    """`kc.check` compares the rows that it is asked for, and a row with an unknown name is refused."""
+    report = kc.check("elr-index", scope="tiny", rules="fixed", built_in=True)
+    report.assert_holds()
+    assert "0 unexpected" in str(report)
+    assert [run["system"] for run in report.document["runs"]] == ["elr-index"]
+
+
+def test_a_table_is_checked(tmp_path: Path) -> None:
+    """A table of runs is executed, and an expectation that fails is in the report."""
+    table = tmp_path / "kraftcheck.toml"
+    table.write_text('[[runs]]\nsystem = "elr-index"\nscope = "tiny"\nrules = "fixed"\n'
+                     'expect = {controller-stays = "refuted"}\n')  # fmt: skip
+    report = kc.check(config=table)
+    assert report.exit_code == 12
+    with pytest.raises(AssertionError, match="expected refuted, got holds"):
+        report.assert_holds()
+
+
+def test_distances_are_those_of_the_command() -> None:
+    """`kc.whatif` counts faults as the command does."""
+    place = TESTS / "captured" / "elr"
+    ran = kraftcheck("whatif", place, "--faults", "1", "--json", "-")
+    assert kc.whatif(place, faults=1).document == ran.document()
+
+
+REFUSED: list[tuple[str, Callable[[], Any], str]] = [
+    ("engine", lambda: kc.explore(tank(), engine="dsk"), "engine is 'dsk', none of native, disk, spark"),
+    ("cluster", lambda: kc.explore(tank(), cluster={"resum": True}), "no option 'resum'; did you mean resume"),
+    ("idle", lambda: kc.explore(tank(), cluster={"resume": True}), "--resume is an option of"),
+    ("find", lambda: kc.explore(tank(), find="level =="), "tank: --find"),
+    ("find-judges", lambda: kc.explore(tank(), find="level == 1", properties=["deadlock"]), "find judges no property"),
+    ("orders", lambda: kc.explore(tank(), find="level == 1", reduce="orders"), "find asks for the shortest way"),
+    ("disk-orders", lambda: kc.explore(tank(), engine="disk", reduce="orders"), "works with engine='native'"),
+    ("time", lambda: kc.explore(tank(), time_limit="5"), "time_limit takes a time"),
+    ("out", lambda: kc.explore(tank(), out="/proc/x"), "/proc/x"),
+    ("url", lambda: kc.explore(tank(), out="s3://bucket/run"), "is a URL"),
+    ("open", lambda: kc.open("/nowhere"), "/nowhere"),
+    ("query", lambda: kc.query("/nowhere", "SELECT 1"), "/nowhere"),
+    ("rows", lambda: kc.query("/nowhere", "SELECT 1", limit=0), "limit takes an int of at least 1"),
+    ("check", lambda: kc.check("electons", built_in=True), "did you mean elections"),
+    ("faults", lambda: kc.whatif("/nowhere", faults=9), "faults takes an int from 0 to 6"),
+    ("whatif", lambda: kc.whatif("/nowhere"), "/nowhere"),
+]
+
+
+@pytest.mark.parametrize(("asked", "says"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_what_cannot_be_asked_is_refused_in_a_line(asked: Callable[[], Any], says: str) -> None:
+    """Bad arguments raise `Refusal` with one line that names the argument and what is nearest."""
+    with pytest.raises(kc.Refusal) as refused:
+        asked()
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -57,32 +57,22 @@ def explore(
 
     Args:
         system: a name from `kraftcheck list`, `module:attribute`, or a system of your own.
-        scope: preset bounds; the first by default.
-        rules: rule set, `PRESET[+VARIANT|-VARIANT...]`, of systems that take one.
+        scope, rules: preset bounds, the first by default; rule set, `PRESET[+VARIANT|-VARIANT...]`.
         properties: ids of those to judge, beside `deadlock`; all by default.
-        threads: how many; every processor by default. Results do not depend on it.
-        memory: bytes to use at most; by default what the command uses.
-        max_depth, max_states: limits, in steps and states; past them verdicts are incomplete.
-        stop_at_first: end at the first violation.
-        strict: whether what a declared cap cuts is incomplete too.
+        threads, memory: what to use at most, in bytes; by default every processor, and what the command uses.
+        max_depth, max_states, time_limit: limits, in steps, states, time ("1h30m"); past them verdicts are incomplete.
+        stop_at_first, strict: end at the first violation; what a declared cap cuts is incomplete too.
         symmetry: explore states that differ by names alone once; "proven": by what Z3 proves of the rules.
-        reduce: "orders" leaves out orders of independent steps.
-        sampling: how much is audited on ints.
-        keep: whether the result keeps the states.
-        cache: whether compiled code is kept between runs.
+        reduce: "orders" leaves out orders of independent steps; traces may be longer.
+        sampling, keep, cache: how much is audited on ints; whether states, and compiled code, are kept.
         progress: called now and then, on another thread, with how far the search is; of the engine native.
-        invariants: expressions to judge too, by the names that they get as properties, or a list.
-        invariant: one expression to judge too.
+        invariants, invariant: expressions to judge too, by the names that they get as properties, or a list; or one.
         when: an expression; each of these has to hold only in states that satisfy it.
         find: judge nothing, and search the shortest way to a state that satisfies this expression.
         engine: "native", "disk" or "spark".
         out: the folder for counterexamples and the report; of disk and spark the dataset, which may be a URL.
-        cluster: options of disk and spark by name, as `ClusterOptions` has them: `{"resume": True}`.
-        time_limit: such as "90s" or "1h30m"; past it verdicts are incomplete.
+        cluster: options of disk and spark by name, such as `{"resume": True}`.
         bounds: single bounds by name, with `_` for `-`.
-
-    Returns:
-        The verdicts. A counterexample was replayed on ints, and is shortest, but with `reduce`.
 
     Raises:
         Refusal: in one line, for what cannot be asked.

@@ -64,7 +64,7 @@ def run_bounded(request: ProofRequest, effort: Effort, flags: Mapping[str, Any])
     result = Result(
         chosen, "prove", verdicts, tuple(subject.claims), notes, code, _document(chosen, verdicts, found, flags, code),
         program=subject.program, rows=judged(chosen, verdicts), last_line=report.last_line(verdicts, code),
-        seconds=time.monotonic() - start, options=_engine_flag(flags),
+        size="", seconds=time.monotonic() - start, options=_engine_flag(flags),
     )  # fmt: skip
     screen = console(to_stderr=flags["target"] == "-")
     screen.plain(chosen.title())

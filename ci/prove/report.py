@@ -59,7 +59,8 @@ class ProofAnswer:
         return Result(
             self.subject, "prove", verdicts, tuple(self.proof.theory.claims), notes, code,
             document(self, code), program=self.proof.theory.program, rows=judged(self.subject, verdicts),
-            last_line=report.last_line(verdicts, code), seconds=self.seconds,
+            last_line=report.last_line(verdicts, code), size=f"{len(self.proof.answers):,} queries",
+            seconds=self.seconds,
         )  # fmt: skip
 
     def notes(self) -> list[str]:

@@ -129,6 +129,7 @@ class SearchQuestion:
             report.document(self.chosen, found, part, self.engine), program=found.program,
             rows=judged(self.chosen, found.verdicts, shortest=found.shortest),
             last_line=find_line(found, code) if self.find else report.last_line(found.verdicts, code),
+            size=f"{found.distinct:,} distinct states, depth {found.depth}",
             seconds=found.seconds, options=self.flags(), exploration=found, shortest=found.shortest,
         )  # fmt: skip
 
@@ -160,6 +161,7 @@ class WalkQuestion:
         return Result(
             self.chosen, "simulate", walked.verdicts(), traced.claims, tuple(walked.summary()), walked.exit_code(),
             walked.document(), program=traced, rows=judged_by_walks(walked), last_line=walked.last_line(),
+            size=f"{walked.walks.runs:,} random walks, {walked.walks.steps:,} steps",
             seconds=walked.walks.seconds, options=self.plan.flags(self.files), walked=walked, shortest=False,
         )  # fmt: skip
 

@@ -47,6 +47,7 @@ class Result:
         program: what was judged, for drawings of traces.
         rows: the verdicts in words, for reports to CI systems.
         last_line: the result in a line.
+        size: what was covered, in words.
         seconds: how long it took.
         options: further words of the command that does it again.
         exploration: the explored space, where the engine is `explore`.
@@ -63,7 +64,8 @@ class Result:
     document: Mapping[str, Any] = field(repr=False)
     program: Program = field(repr=False, kw_only=True)
     rows: tuple[JudgedProperty, ...] = field(repr=False, kw_only=True)
-    last_line: str = field(kw_only=True)
+    last_line: str = field(repr=False, kw_only=True)
+    size: str = field(repr=False, kw_only=True)
     seconds: float = field(default=0.0, repr=False, kw_only=True)
     options: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
     exploration: Exploration | None = field(default=None, repr=False, kw_only=True)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 from attrs import frozen
 
+from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.program.stop import TIME_LIMIT
 from kraftcheck.solvers.program.verdict import Incomplete, Unknown, Verdict
@@ -68,10 +69,16 @@ def current() -> Deadline | None:
 
 @contextlib.contextmanager
 def limited(text: str | None) -> Iterator[None]:
-    """Meanwhile work ends after this time, such as `90s`; None: no limit. Raises Refusal for another text."""
+    """Meanwhile work ends after this time, such as `90s`; None: no limit.
+
+    Raises:
+        Refusal: for another text, and where the time was over before there was anything to report.
+    """
     before = _OF_PYTHON.set(None if text is None else Deadline(time.monotonic() + duration(text, "time_limit"), text))
     try:
         yield
+    except Interrupted as error:
+        raise Refusal(str(error)) from error
     finally:
         _OF_PYTHON.reset(before)
 

@@ -153,7 +153,7 @@ def execute(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> Ex
     """
     result = _answered(prepared, workers, memory, quiet)
     judged_run = prepared.judged(result.rows, result.seconds, result.options)
-    return ExecutedRun(prepared, judged_run, result.document, _size(result), result.program)
+    return ExecutedRun(prepared, judged_run, result.document, result.size, result.program)
 
 
 def _answered(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> Result:
@@ -168,15 +168,6 @@ def _answered(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> 
         return WalkQuestion(chosen, plan).result(program(chosen), functools.partial(walk, quiet=quiet))
     question = SearchQuestion(chosen, SearchBudget(workers, memory, strict=one.strict))
     return question.result(question.traced(), functools.partial(run, quiet=quiet))
-
-
-def _size(result: Result) -> str:
-    """What was covered, in words."""
-    if result.walked is not None:
-        return f"{result.walked.walks.runs:,} random walks, {result.walked.walks.steps:,} steps"
-    if result.exploration is not None:
-        return f"{result.exploration.distinct:,} distinct states, depth {result.exploration.depth}"
-    return f"{sum(len(claim['queries']) for claim in result.document['claims']):,} queries"
 
 
 def folder_name(prepared: PreparedRun) -> str:

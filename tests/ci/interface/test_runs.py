@@ -8,11 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import frozen
 
 import kraftcheck as kc
 from tests.ci.interface.test_interface import tank
 from tests.shared.commands import kraftcheck
 from tests.shared.places import TESTS
+
+
+@frozen
+class Counters:
+    """Three counters."""
+
+    one: kc.Word
+    two: kc.Word
+    three: kc.Word
 
 
 def test_a_state_is_found_by_an_expression() -> None:
@@ -64,9 +74,18 @@ def test_an_engine_gives_the_verdicts_of_the_other() -> None:
 
 def test_time_ends_a_search() -> None:
     """Past `time_limit` verdicts are incomplete, and say why; the next call has no limit."""
-    asked = kc.explore("elections", scope="default", time_limit="1s", stop_at_first=False)
-    assert asked.exit_code in (12, 20)
-    assert any(isinstance(one, kc.Incomplete) and "1s" in one.cut for one in asked.verdicts.values())
+    counters = kc.System(
+        name="counters", summary="many states", layout=Counters(*[kc.ints(0, 4000)] * 3), initial=[Counters(0, 0, 0)],
+        actions=[
+            kc.Action("one", lambda s: Counters(s.one + 1, s.two, s.three), lambda s: s.one < 4000),
+            kc.Action("two", lambda s: Counters(s.one, s.two + 1, s.three), lambda s: s.two < 4000),
+            kc.Action("three", lambda s: Counters(s.one, s.two, s.three + 1), lambda s: s.three < 4000),
+        ],
+        properties=[],
+    )  # fmt: skip
+    asked = kc.explore(counters, time_limit="4s")
+    assert asked.exit_code == 20
+    assert asked.verdict("deadlock").cut.startswith("time limit of 4s")
     assert kc.explore(tank(4)).exit_code == 0
 
 

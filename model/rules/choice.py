@@ -25,7 +25,8 @@ class Entry:
         says: what is so when the choice is on.
         kind: which kind of choice it is (`kraftcheck.model.rules.ruleset.RuleSet`).
         has: presets that have it on: `kip`, `fixed`, a release, or `FIRST to LAST`.
-        breaks, also: rows of the matrix of defects, and sightings beside it.
+        breaks, also: rows of the matrix of defects, and sightings beside it. Each has `at` (system, scope, bounds) and
+            `properties` with steps; `of`, citations; `variant`, where it is not this choice alone; `base`, not `fixed`.
     """
 
     source: str

@@ -23,11 +23,11 @@ class RegisterError(ValueError):
     """A file of the register that cannot be read: names the file, the table and the mend."""
 
 
-def content(package: str, file: str) -> dict[str, Any]:
+def content(package: str, file: str, *parts: str) -> dict[str, Any]:
     """The tables of a file of a package.
 
     Raises:
-        RegisterError: when it is no TOML.
+        RegisterError: when it is no TOML, or has other parts than those that are named, if any are.
     """
     data = pkgutil.get_data(package, file)
     assert data is not None
@@ -35,6 +35,8 @@ def content(package: str, file: str) -> dict[str, Any]:
         found: dict[str, Any] = _unfolded(tomllib.loads(data.decode()))
     except ValueError as error:
         raise RegisterError(f"{file}: {error}") from None
+    if parts and (odd := sorted(found.keys() ^ {*parts})):
+        raise RegisterError(f"{file}: {odd[0]} is missing or unknown; write {', '.join(parts)}")
     return found
 
 

@@ -53,10 +53,11 @@ def entries_of(group: str) -> Mapping[str, Entry]:
     """The entries of a group by the command-line name of the choice, in the order of its file."""
     file, found = f"{group}.toml", {}
     tables = content(__package__, file)
-    kind = tables.pop("kind")
+    kind = tables.pop("kind", None)
     for name, table in tables.items():
-        rows = {key: tuple(table.pop(key, ())) for key in ("breaks", "also")}
-        found[name] = record(Entry, {"kind": kind} | table, f"{file}: [{name}]", **rows)
+        own = table if isinstance(table, dict) else {name: table}
+        rows = {key: tuple(own.pop(key, ())) for key in ("breaks", "also")}
+        found[name] = record(Entry, {"kind": kind} | own, f"{file}: [{name}]", **rows)
     return found
 
 

@@ -33,7 +33,10 @@ WIKI = "https://cwiki.apache.org/confluence/display/KAFKA/"
 SEMANTICS = "docs/reference/kafka-semantics.md"
 CATALOGUE = "docs/reference/bug-catalogue.md"
 
-_TABLES = content(__package__, "kafka.toml")
+_TABLES = content(
+    __package__, "kafka.toml",
+    "snapshot", "classes", "lines", "without-class", "released", "proposals", "documents",
+)  # fmt: skip
 
 SNAPSHOT: str = _TABLES["snapshot"]
 """The commit of Kafka's source that the rules were read from; line numbers are of it."""

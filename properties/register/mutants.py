@@ -47,7 +47,7 @@ class Judgement:
 
 def _judgements(file: str, name: str) -> Iterator[Judgement]:
     """A judgement for each place of each table."""
-    for number, table in enumerate(content(__package__, file)[name], 1):
+    for number, table in enumerate(content(__package__, file, name)[name], 1):
         kinds = [kind for kind in KINDS if kind in table]
         if len(kinds) != 1 or not table.keys() <= {*KINDS, "system", "places"} or not _are_places(table.get("places")):
             raise RegisterError(

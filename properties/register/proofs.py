@@ -8,7 +8,9 @@ from attrs import frozen
 
 from kraftcheck.model.register import content, spelled
 
-_TABLES = content(__package__, "proofs.toml")
+_TABLES = content(
+    __package__, "proofs.toml", "not-proven", "scopes", "any-places", "beyond", "not-for-any"
+)
 
 NOT_PROVEN: Mapping[tuple[str, str, str], tuple[str, ...]] = {
     (system, scope, rules): tuple(claims)

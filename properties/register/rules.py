@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kraftcheck.model.register import content
 
-_TABLES = content(__package__, "rules.toml")
+_TABLES = content(__package__, "rules.toml", "uncovered", "readings")
 
 UNCOVERED: Mapping[str, str] = {rule: row["reason"] for row in _TABLES["uncovered"] for rule in row["rules"]}
 """Rules that no property checks, each with the reason."""

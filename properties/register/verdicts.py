@@ -35,8 +35,8 @@ def _rows(tables: dict[str, Any], place: str) -> Rows:
     return found
 
 
-_SAFETY = content(__package__, "verdicts.toml")
-_LIVENESS = content(__package__, "liveness.toml")
+_SAFETY = content(__package__, "verdicts.toml", "checked", "named", "nothing")
+_LIVENESS = content(__package__, "liveness.toml", "smallest", "larger")
 
 EXPECTED: Rows = _rows(_SAFETY["checked"], "verdicts.toml: checked")
 """The rows that `kraftcheck check` compares."""

@@ -65,3 +65,12 @@ def test_strings_over_lines_are_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(register.pkgutil, "get_data", lambda *_: b"[x]\nsays = \n")
     with pytest.raises(RegisterError, match=r"f\.toml: Invalid value \(at line 2"):
         content("p", "f.toml")
+
+
+def test_a_file_has_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part that is missing, or one that nobody reads, is named."""
+    monkeypatch.setattr(register.pkgutil, "get_data", lambda *_: b"[x]\n")
+    assert content("p", "f.toml", "x") == {"x": {}}
+    for parts in (("x", "y"), ("z",)):
+        with pytest.raises(RegisterError, match=f"f.toml: [xy] is missing or unknown; write {', '.join(parts)}"):
+            content("p", "f.toml", *parts)

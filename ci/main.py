@@ -25,7 +25,7 @@ def main() -> None:
     interrupts.begin()
     code = interrupts.EXIT_INTERRUPTED
     try:
-        from kraftcheck.ci.terminal.commands import run  # a second's imports
+        from kraftcheck.ci.terminal.commands import run
 
         code = run()
     except KeyboardInterrupt:

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from kraftcheck.ci.interface.engines import explore, prove, simulate
     from kraftcheck.ci.interface.finished import FinishedRun, query
     from kraftcheck.ci.interface.finished import open_run as open  # noqa: A004, as `webbrowser` has it
-    from kraftcheck.ci.interface.kafka import check, conform, replay, whatif
-    from kraftcheck.ci.interface.report import Report
-    from kraftcheck.ci.run.result import Result
-    from kraftcheck.ci.run.states import States
+    from kraftcheck.ci.interface.kafka import Report, check, conform, replay, whatif
+    from kraftcheck.ci.run.result import Result, States
     from kraftcheck.ci.terminal.refusal import Refusal
     from kraftcheck.model.language.anynumber.members import keys, map_below, numbers_below, set_below, word_below
     from kraftcheck.model.language.bound import ANY, Bound
@@ -71,10 +69,8 @@ _PLACES = {
     "kraftcheck.ci.interface.engines": ("explore", "prove", "simulate"),
     "kraftcheck.ci.dataset.engine": ("Answer",),
     "kraftcheck.ci.interface.finished": ("FinishedRun", "query"),
-    "kraftcheck.ci.interface.kafka": ("check", "conform", "replay", "whatif"),
-    "kraftcheck.ci.interface.report": ("Report",),
-    "kraftcheck.ci.run.result": ("Result",),
-    "kraftcheck.ci.run.states": ("States",),
+    "kraftcheck.ci.interface.kafka": ("Report", "check", "conform", "replay", "whatif"),
+    "kraftcheck.ci.run.result": ("Result", "States"),
     "kraftcheck.ci.terminal.refusal": ("Refusal",),
     "kraftcheck.model.language.anynumber.members": (
         "keys", "map_below", "numbers_below", "set_below", "word_below",

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from kraftcheck.ci.interface.engines import explore
-from kraftcheck.ci.run.states import States
+from kraftcheck.ci.run.result import States
 
 CASES = {
     "elections": ("elections", "default", 1_000_000),

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from kraftcheck.ci.conformance.kafka.jars import digest_of, exclusive_cache
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"

@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import frozen
 
-from kraftcheck.ci.prove.broken_for_any import attempt_any
-from kraftcheck.ci.prove.proof_rows import every_row
+from kraftcheck.ci.prove.broken import attempt_any, every_row
 from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.model.language.bound import ANY

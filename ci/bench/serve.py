@@ -21,7 +21,7 @@ from attrs import frozen
 from kraftcheck.ci.explore.serve.command import check_installed
 from kraftcheck.ci.explore.serve.finished import Opened
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 
 CASES: Mapping[str, tuple[str, str, str | None]] = {
     "elections": ("elections", "default", "fixed"),

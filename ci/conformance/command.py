@@ -18,9 +18,9 @@ from kraftcheck.ci.conformance.vectors import run_vector
 from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, UNSUPPORTED, Vector, VectorOutcome
 from kraftcheck.ci.conformance.vectors.files import VectorError, find, read
 from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
-from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.records.fields import FormError

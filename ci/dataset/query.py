@@ -17,13 +17,11 @@ from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.session import check_pyarrow, is_submitted
 from kraftcheck.ci.systems.report import DOCUMENT_VERSION
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.commands import check_idle
+from kraftcheck.ci.terminal.console import Column, Screen, Table, console, typed_lines
 from kraftcheck.ci.terminal.files import check_named, check_writable, write_json
-from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.plots import LevelCost, check_plot, plot
-from kraftcheck.ci.terminal.prompt import typed_lines
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, Trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, run
 from kraftcheck.solvers.traces.render import lines

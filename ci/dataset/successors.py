@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kraftcheck.ci.dataset.store.dataset import Dataset
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache

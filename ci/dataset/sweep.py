@@ -15,9 +15,9 @@ from kraftcheck.ci.dataset.spark_engine import open_session, packed
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_named
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache

@@ -9,22 +9,18 @@ from typing import Any
 import click
 
 from kraftcheck.ci.dataset.dataset_place import DatasetPlace
-from kraftcheck.ci.run.find import searched
 from kraftcheck.ci.run.folder import check_out, keep_traces
-from kraftcheck.ci.run.questions import ENGINES, SearchQuestion
-from kraftcheck.ci.run.reports.files import finish, report_options
+from kraftcheck.ci.run.questions import ENGINES, SearchBudget, SearchQuestion, reduction_options, run, searched
+from kraftcheck.ci.run.reports import finish, report_options
 from kraftcheck.ci.run.result import Result
-from kraftcheck.ci.run.search import SearchBudget, reduction_options, run
 from kraftcheck.ci.spark.options import cluster_options
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.systems.expressions import expression_options, find_option
-from kraftcheck.ci.systems.flags import system_and_bounds
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, subject
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, expression_options, find_option, subject, system_and_bounds
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable
-from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.time_limit import time_limit
 from kraftcheck.solvers.program.verdict import Holds
 from kraftcheck.solvers.traces.render import lines

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from kraftcheck.ci.systems.flags import system_and_bounds
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject, system_and_bounds
 from kraftcheck.ci.terminal.files import check_writable, write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.tla.module import module

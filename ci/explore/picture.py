@@ -15,9 +15,9 @@ from attrs import frozen
 
 from kraftcheck.ci.explore.page_file import check_drawable, page
 from kraftcheck.ci.systems.subject import Subject, program, subject
+from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, read_json, write
-from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.drawings.dot import dot
 from kraftcheck.solvers.drawings.drawing import Drawing, drawing

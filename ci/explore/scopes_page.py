@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 from attrs import evolve
 
-from kraftcheck.ci.run.search import SearchBudget, run
+from kraftcheck.ci.run.questions import SearchBudget, run
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import machine, options
 from kraftcheck.ci.terminal.files import write

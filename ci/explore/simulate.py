@@ -10,12 +10,10 @@ import click
 
 from kraftcheck.ci.explore.starts import start_runs
 from kraftcheck.ci.run.questions import WalkQuestion
-from kraftcheck.ci.run.reports.files import finish, report_options
-from kraftcheck.ci.run.traces import write_traces
+from kraftcheck.ci.run.reports import finish, report_options
+from kraftcheck.ci.run.result import write_traces
 from kraftcheck.ci.run.walks import WalkPlan, walk
-from kraftcheck.ci.systems.expressions import expression_options
-from kraftcheck.ci.systems.flags import system_and_bounds
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, expression_options, program, subject, system_and_bounds
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console

@@ -19,9 +19,9 @@ from kraftcheck.ci.explore.picture import (
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.report import steps_text
 from kraftcheck.ci.systems.subject import Subject, program, subject
+from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_named, check_writable, read_json, write
-from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results
 from kraftcheck.model.language.fairness import LIVENESS

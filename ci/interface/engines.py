@@ -4,44 +4,109 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from attrs import fields
 
 from kraftcheck.ci.dataset.dataset_place import dataset_place
-from kraftcheck.ci.interface.arguments import (
-    Invariants,
-    bounds_of,
-    check_choice,
-    check_numbers,
-    expressions_of,
-    record_of,
-    threads_of,
-)
+from kraftcheck.ci.prove.command import check_endless, check_solver
 from kraftcheck.ci.prove.question import MOST_STATES, ProofQuestion, check_only
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.prove.second_solver import check_endless, check_solver
-from kraftcheck.ci.run.find import searched
 from kraftcheck.ci.run.folder import check_out, keep_traces
-from kraftcheck.ci.run.questions import ENGINES, SearchQuestion, WalkQuestion
+from kraftcheck.ci.run.questions import (
+    ENGINES,
+    NONE,
+    SearchBudget,
+    SearchQuestion,
+    WalkQuestion,
+    argument,
+    search,
+    searched,
+    symmetry_of,
+)
 from kraftcheck.ci.run.result import Result
-from kraftcheck.ci.run.search import NONE, SearchBudget, argument, search, symmetry_of
 from kraftcheck.ci.run.walks import WalkPlan, walks_of
 from kraftcheck.ci.spark.options import ClusterOptions
-from kraftcheck.ci.systems.liveness import refuse_liveness
-from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.systems.subject import program, refuse_liveness, subject
 from kraftcheck.ci.systems.switches import check_switches
-from kraftcheck.ci.terminal.machine import default_memory
+from kraftcheck.ci.terminal import machine
+from kraftcheck.ci.terminal.machine import cache_folder, default_memory
 from kraftcheck.ci.terminal.progress import interruptible
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.time_limit import limited, within
+from kraftcheck.model.language.bound import ANY, spelled
 from kraftcheck.model.language.system import System
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
+from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.explore import Exploration, SearchProgress
 from kraftcheck.solvers.smt.queries import SOLVERS, Effort
 from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.walks.walker import SCHEDULES
 from kraftcheck.solvers.walks.walks import Walks
+
+R = TypeVar("R")
+
+Invariants = Mapping[str, str] | Iterable[str]
+"""Expressions by the names that they get as properties, or expressions that are named by their texts."""
+
+
+def bounds_of(bounds: Mapping[str, int | str]) -> dict[str, int]:
+    """Bounds as the command line takes them: with `-` for `_`, and `any` for one that bounds nothing."""
+    numbers = {name: ANY if value == spelled(ANY) else value for name, value in bounds.items()}
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise Refusal(f"{name} takes an int, not {value!r}")
+    return {name.replace("_", "-"): int(value) for name, value in numbers.items()}
+
+
+def check_numbers(least: int, **numbers: int | None) -> None:
+    """Refuse what is no int, and ints below the least that makes sense; None stands for a default."""
+    for name, value in numbers.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            raise Refusal(f"{name} takes an int of at least {least}, not {value!r}")
+
+
+def expressions_of(invariants: Invariants, when: str = "", invariant: str = "") -> Expressions:
+    """Expressions as the command line takes them, with the names that they have; refuses what are none."""
+    named = dict(invariants) if isinstance(invariants, Mapping) else {}
+    texts, names = list(named.values() or invariants), list(named)
+    if isinstance(invariants, str) or not all(isinstance(text, str) and text.strip() for text in (*texts, *names)):
+        raise Refusal(f"invariants takes expressions by name, {{'led': 'a in b'}}, or a list, not {invariants!r}")
+    if not isinstance(invariant, str) or (invariant and named):
+        raise Refusal(f"invariant takes one expression, beside no named invariants, not {invariant!r}")
+    texts += [invariant] * bool(invariant)
+    if when and not texts:
+        raise Refusal("when says where invariants have to hold; give one")
+    return Expressions(tuple(texts), when, names=tuple(name.strip() for name in names))
+
+
+def record_of(kind: type[R], name: str, values: Mapping[str, Any] | None) -> R:
+    """A record of options from a mapping of their names; refuses a name that it does not have."""
+    offered = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+    for key in values or {}:
+        if key not in offered:
+            raise Refusal(f"{name} has no option {key!r}; {nearest(key, offered)}")
+    return kind(**(values or {}))
+
+
+def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
+    """Refuse a value that is not one of some."""
+    if value not in choices:
+        raise Refusal(f"{name} is {value!r}, none of {', '.join(choices)}")
+
+
+def threads_of(threads: int | None) -> int:
+    """How many threads: every processor that this process may use by default."""
+    return threads if threads is not None else machine.cores()
+
+
+def cache_of(cache: bool) -> Path | None:
+    """The folder of compiled code, if it is to be kept."""
+    return cache_folder() if cache else None
 
 
 def explore(

@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 from kraftcheck.ci.dataset.dataset_place import dataset_place
 from kraftcheck.ci.explore.serve.finished import opened_run, opened_trace
 from kraftcheck.ci.explore.trace import load, replayed
-from kraftcheck.ci.interface.arguments import check_choice, check_numbers, threads_of
+from kraftcheck.ci.interface.engines import check_choice, check_numbers, threads_of
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.files import check_named
 from kraftcheck.ci.terminal.refusal import Refusal

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from attrs import field, frozen
 
 from kraftcheck.ci.conformance import command as conformance
 from kraftcheck.ci.conformance.vectors.files import VectorError
-from kraftcheck.ci.interface.arguments import check_numbers
-from kraftcheck.ci.interface.report import Report
+from kraftcheck.ci.interface.engines import check_numbers
 from kraftcheck.ci.logs import command as logs
 from kraftcheck.ci.logs.format.read import find
 from kraftcheck.ci.logs.report import document, exit_code, report_of
@@ -20,8 +22,41 @@ from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.time_limit import limited
 from kraftcheck.ci.verdicts.command import check_built_in, named_table
-from kraftcheck.ci.verdicts.configured.command import CheckOptions, check_table
+from kraftcheck.ci.verdicts.runs import CheckOptions, check_table
 from kraftcheck.model.language.system import ScopeError
+
+
+@frozen
+class Report:
+    """What a comparison with real Kafka found.
+
+    Attributes:
+        exit_code: what the command would exit with; 0 only where all agrees.
+        document: the report as plain values, as `--json` writes it.
+        text: the report as the command prints it.
+    """
+
+    exit_code: int
+    document: Mapping[str, Any] = field(repr=False)
+    text: str = field(repr=False)
+
+    def assert_holds(self) -> None:
+        """Fail unless all agrees.
+
+        Raises:
+            AssertionError: with the report.
+        """
+        if self.exit_code != 0:
+            raise AssertionError(self.text)
+
+    def __str__(self) -> str:
+        """The report as the command prints it."""
+        return self.text
+
+    def _repr_html_(self) -> str:
+        """The report for a notebook."""
+        return f"<pre>{html.escape(self.text)}</pre>"
+
 
 Place: TypeAlias = str | os.PathLike[str]
 

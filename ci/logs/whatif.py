@@ -16,10 +16,9 @@ from kraftcheck.ci.logs.releases import line_of
 from kraftcheck.ci.logs.replaying import settings_of
 from kraftcheck.ci.logs.summary import Summary
 from kraftcheck.ci.logs.summary_lines import passed_lines, taken_lines
-from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError

@@ -16,15 +16,13 @@ from kraftcheck.ci.mutants.operators import OperatorRequest, explain_operators
 from kraftcheck.ci.mutants.page import page
 from kraftcheck.ci.mutants.parts import TablePart, document, read_parts
 from kraftcheck.ci.mutants.table import MutantRow, combine, counts, identity, judge_survivors, lines, rows, sentences_of
-from kraftcheck.ci.systems.flags import system_and_bounds
-from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import find_system
-from kraftcheck.ci.systems.subject import Subject, program, subject
+from kraftcheck.ci.systems.subject import Subject, program, refuse_liveness, subject, system_and_bounds
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
-from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest

@@ -11,7 +11,7 @@ import click
 from attrs import evolve, frozen
 
 from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.properties.register.mutants import LEFT

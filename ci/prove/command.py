@@ -1,36 +1,356 @@
-"""`kraftcheck prove`: properties for any number of steps, by induction in Z3."""
+"""`kraftcheck prove`: properties for any number of steps, by induction in Z3; without lemmas; with a second solver."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+import multiprocessing
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
+import z3
+from attrs import evolve, frozen
 
-from kraftcheck.ci.prove.bounded import run_bounded
-from kraftcheck.ci.prove.certificates import write_certificate
-from kraftcheck.ci.prove.question import MOST_STATES, ProofQuestion, check_only
-from kraftcheck.ci.prove.report import print_proof
+from kraftcheck.ci.prove.question import (
+    MOST_STATES,
+    NO_SEARCH,
+    ProofAnswer,
+    ProofQuestion,
+    check_only,
+    needs_case,
+    not_judged,
+    not_judged_lines,
+    of_scope,
+    print_proof,
+)
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.prove.second_solver import check_endless, check_ready, check_solver, second_opinion
-from kraftcheck.ci.run.reports.files import finish, report_options
-from kraftcheck.ci.run.search import SearchBudget
-from kraftcheck.ci.systems.expressions import invariant_option
-from kraftcheck.ci.systems.flags import system_and_bounds
-from kraftcheck.ci.systems.liveness import refuse_liveness
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, traced
+from kraftcheck.ci.run.judged import judged
+from kraftcheck.ci.run.questions import SearchBudget, run
+from kraftcheck.ci.run.reports import finish, report_options
+from kraftcheck.ci.run.result import Result
+from kraftcheck.ci.systems import assurance, report
+from kraftcheck.ci.systems.subject import (
+    DEFAULT_RULES,
+    Subject,
+    faults_refused,
+    invariant_option,
+    refuse_liveness,
+    system_and_bounds,
+    traced,
+)
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.files import check_writable
-from kraftcheck.ci.terminal.parameter_types import check_idle
+from kraftcheck.ci.terminal.files import check_writable, write
+from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.time_limit import time_limit, within
-from kraftcheck.solvers.smt.queries import SOLVERS, Effort
-from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS
+from kraftcheck.ci.terminal.result_folders import check_results, results
+from kraftcheck.ci.terminal.time_limit import overdue, time_limit, within
+from kraftcheck.model.language.bound import spelled
+from kraftcheck.solvers.certificates.certificate import Certificate, certificate
+from kraftcheck.solvers.program.stop import StopFlag
+from kraftcheck.solvers.program.verdict import (
+    Holds,
+    Incomplete,
+    PropertyVerdict,
+    Refuted,
+    Unknown,
+    Verdict,
+    worst_exit_code,
+)
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
+from kraftcheck.solvers.smt.induction import Proof
+from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, SOLVERS, Effort
+from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
+from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS, Script, installed, scripts, second_answer
+from kraftcheck.solvers.smt.spacer import Inference, infer
 from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, unshown
+from kraftcheck.solvers.traces.plain import trace_document
+from kraftcheck.solvers.traces.render import lines
+
+
+@frozen
+class BoundedResult:
+    """Verdicts by claim, and lemmas that were inferred."""
+
+    verdicts: Mapping[str, Verdict]
+    lemmas: Mapping[str, str]
+
+
+def run_bounded(request: ProofRequest, effort: Effort, flags: Mapping[str, Any]) -> NoReturn:
+    """Check as the flags say, report, and end with the exit code."""
+    start, chosen = time.monotonic(), request.subject()
+    subject = traced(chosen, functools.partial(theory, use_lemmas=False, use_liveness=flags["bmc"] is not None))
+    claims = [c.id for c in subject.claims if not flags["only"] or c.id in flags["only"]]
+    with faults_refused(chosen.name):
+        found = _search(subject, claims, effort, flags)
+        found = evolve(found, verdicts=_with_cases(request, subject, found.verdicts, flags))
+    verdicts = tuple(_property_verdict(subject, claim, overdue(found.verdicts[claim])) for claim in claims)
+    code = worst_exit_code(verdict.verdict for verdict in verdicts)
+    notes = (*not_judged_lines(chosen, flags["only"]), assurance.of_bounded([one.verdict for one in verdicts]))
+    result = Result(
+        chosen, "prove", verdicts, tuple(subject.claims), notes, code, _document(chosen, verdicts, found, flags, code),
+        program=subject.program, rows=judged(chosen, verdicts), last_line=report.last_line(verdicts, code),
+        size="", seconds=time.monotonic() - start, options=_engine_flag(flags),
+    )  # fmt: skip
+    screen = console(to_stderr=flags["target"] == "-")
+    screen.plain(chosen.title())
+    report.print_verdicts(screen, verdicts, subject.claims, flags["verbose"])
+    for claim, lemma in found.lemmas.items():
+        screen.plain(f"\nSpacer's strengthening of {claim}, checked to be inductive:\n{lemma}")
+    for trace in result.traces()[: flags["number"]]:
+        screen.plain(f"\n{trace.claim} is refuted")
+        screen.plain("\n".join(lines(trace)))
+    for line in notes:
+        screen.plain(line)
+    finish(screen, result, flags["target"], flags["reports"])
+
+
+def _with_cases(
+    request: ProofRequest, subject: Theory, verdicts: Mapping[str, Verdict], flags: Mapping[str, Any]
+) -> dict[str, Verdict]:
+    """The verdicts, where what is proven holds only if a search shows what it speaks of.
+
+    Raises:
+        EngineDisagreement: when the search refutes what is proven.
+    """
+    proven = [claim for claim, verdict in verdicts.items() if isinstance(verdict, Holds)]
+    if not needs_case(subject, proven):
+        return dict(verdicts)
+    budget = SearchBudget(1, flags["memory"], max_states=flags["search"], keep=True)
+    explore = functools.partial(run, budget=budget, quiet=flags["quiet"])
+    evidence = of_scope(request, explore) if flags["search"] else SearchEvidence(reason=NO_SEARCH)
+    for claim in proven:
+        if evidence.refutation(claim) is not None:
+            raise EngineDisagreement(f"{claim} is proven, and a run refutes it")
+    cases = {claim: unshown(subject.program, subject.claim(claim), evidence) for claim in proven}
+    return {claim: cases.get(claim) or verdict for claim, verdict in verdicts.items()}
+
+
+def _engine_flag(flags: Mapping[str, Any]) -> tuple[str, ...]:
+    numbers = (f"--{name}={flags[name]}" for name in ("bmc", "k") if flags[name] is not None)
+    return (*numbers, *["--pdr"] * flags["pdr"])
+
+
+def _search(subject: Theory, claims: Sequence[str], effort: Effort, flags: Mapping[str, Any]) -> BoundedResult:
+    with stop_flag() as stop, progress_tally(flags["quiet"], "steps deep") as tally:
+        if flags["bmc"] is not None:
+            report = tally if tally is not None else _no_progress
+            return BoundedResult(check_bounded(subject, claims, flags["bmc"], effort, stop, report), {})
+        if flags["k"] is not None:
+            return BoundedResult(check_inductive(subject, claims, flags["k"], effort, stop), {})
+        invariants = [claim for claim in claims if subject.claim(claim).kind == "always"]
+        inferences = {claim: _inferred(subject, claim, effort, stop) for claim in invariants}
+    steps: dict[str, Verdict] = {
+        c: Unknown("Spacer is asked for invariants only") for c in claims if c not in inferences
+    }
+    verdicts = steps | {claim: inference.verdict for claim, inference in inferences.items()}
+    return BoundedResult(
+        verdicts, {claim: inference.lemma for claim, inference in inferences.items() if inference.lemma}
+    )
+
+
+def _inferred(subject: Theory, claim: str, effort: Effort, stop: StopFlag) -> Inference:
+    """The inference of one claim, or none once the work is stopped."""
+    if stop.is_set():
+        return Inference(Incomplete(stop.reason))
+    return infer(subject, claim, evolve(effort, timeout=within(effort.timeout)))
+
+
+def _no_progress(done: int, total: int) -> None:
+    """Report no progress."""
+
+
+def _property_verdict(subject: Theory, claim: str, verdict: Verdict) -> PropertyVerdict:
+    depth = len(verdict.trace.steps) if isinstance(verdict, Refuted) else None
+    return PropertyVerdict(claim, subject.claim(claim).kind, verdict, depth)
+
+
+def _document(
+    chosen: Subject, verdicts: Sequence[PropertyVerdict], result: BoundedResult, flags: Mapping[str, Any], code: int
+) -> dict[str, Any]:
+    return {
+        "version": report.DOCUMENT_VERSION,
+        "command": "prove",
+        "engine": "bmc" if flags["bmc"] is not None else "k-induction" if flags["k"] is not None else "spacer",
+        **chosen.document(),
+        "exit_code": code,
+        "claims": [
+            {"id": verdict.claim, "kind": verdict.kind, "verdict": report.WORDS[type(verdict.verdict)],
+             "depth": verdict.depth, "trace": trace_document(verdict.verdict),
+             "detail": report.detail(verdict), "lemma": result.lemmas.get(verdict.claim)}
+            for verdict in verdicts
+        ],
+        "not_judged": [claim.id for claim in not_judged(chosen, flags["only"])],
+        "versions": {**report.versions(), "z3": z3.get_version_string()},
+    }  # fmt: skip
+
+
+EXPECTED_ANSWERS = {PROVEN: "unsat", REFUTED: "sat"}
+"""The answer that a second solver must give where the first decided."""
+
+
+def check_ready(second: str | None, places: Mapping[str, str | None], target: str | None) -> None:
+    """Refuse, before anything is proven, a solver that is missing or a folder, by option, that cannot be used."""
+    if second is not None and not installed(second):
+        raise Refusal(f"--second-solver {second} is not installed; pip install 'kraftcheck[solvers]'")
+    for option, place in places.items():
+        others = (other for name, other in places.items() if name != option)
+        check_results(option, None if place is None else Path(place), target, *others)
+
+
+def check_solver(solver: str, second: str | None, bounded_only: bool) -> None:
+    """Refuse a solver that is missing, cannot do what was asked, or would confirm itself."""
+    if second == solver:
+        other_solvers = ", ".join(name for name in SECOND_SOLVERS if name != solver)
+        raise Refusal(f"--second-solver {second} is the first one too; name another of {other_solvers}")
+    if not installed(solver):
+        raise Refusal(f"--solver {solver} is not installed; pip install 'kraftcheck[solvers]'")
+    if bounded_only and solver != "z3":
+        raise Refusal(f"--bmc, --k and --pdr are Z3's; leave out --solver {solver}")
+
+
+def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: bool) -> None:
+    """Refuse queries that logs without bound do not allow."""
+    if subject.endless and bounded_only:
+        raise Refusal("--bmc, --k and --pdr need a number for every bound; leave out --unbounded")
+    if subject.endless and "bitwuzla" in solvers:
+        raise Refusal("bitwuzla knows bit-vectors only, and what has no bound is an int; use Z3, and cvc5 as second")
+
+
+def second_opinion(answer: ProofAnswer, place: str | None, second: str | None) -> ProofAnswer:
+    """The verdicts after every query was written to a file, or answered by a second solver too.
+
+    A proof that the second solver cannot confirm in time is none.
+
+    Raises:
+        EngineDisagreement: when one solver says sat and the other unsat.
+    """
+    proof, effort = answer.proof, answer.effort
+    texts = list(scripts(proof, effort, time.monotonic))
+    if place is not None:
+        with results("--smt2", Path(place)) as folder:
+            for script in texts:
+                write(folder / script.name, script.text)
+    if second is None:
+        return answer
+    undecided = _undecided(proof, texts, second, effort, answer.workers)
+    confirmed = tuple(_confirm(proof, judgement, second, undecided) for judgement in answer.judgements)
+    return evolve(answer, judgements=confirmed, second=second)
+
+
+def _confirm(proof: Proof, judgement: ClaimJudgement, second: str, undecided: Mapping[str, str]) -> ClaimJudgement:
+    """The judgement of a claim: it holds only if the second solver decided it, and all that it rests on."""
+    claim = judgement.verdict.claim
+    missing = [name for name in (claim, *proof.support(claim)) if name in undecided]
+    if not isinstance(judgement.verdict.verdict, Holds) or not missing:
+        return judgement
+    reason = undecided[claim] if missing[0] == claim else f"{missing[0]}, {undecided[missing[0]]}"
+    return evolve(judgement, verdict=evolve(judgement.verdict, verdict=Unknown(f"{second} has no answer: {reason}")))
+
+
+def _undecided(proof: Proof, texts: Sequence[Script], second: str, effort: Effort, workers: int) -> dict[str, str]:
+    """For each claim with such a query, an action that the second solver did not decide."""
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    actions: dict[str, str] = {}
+    with pool:
+        ask = functools.partial(second_answer, second, effort=effort)
+        for script, answer in zip(texts, pool.map(ask, [script_.text for script_ in texts], chunksize=4), strict=True):
+            expected = EXPECTED_ANSWERS.get(proof.answers[script.obligation].result)
+            if expected is not None and answer not in (expected, "unknown"):
+                raise EngineDisagreement(
+                    f"{script.obligation.claim}, {script.obligation.action}: "
+                    f"{effort.solver} says {expected}, {second} {answer}"
+                )
+            if answer == "unknown":
+                actions[script.obligation.claim] = script.obligation.action
+    return actions
+
+
+INDEX, SCRIPT, INVARIANT = "index.json", "check.py", "invariant.smt2"
+"""The files of a certificate besides the obligations."""
+
+
+def write_certificate(chosen: Subject, proof: Proof, effort: Effort, place: Path) -> str:
+    """Write the certificate of what is proven, and say so; where nothing is, nothing is written.
+
+    Returns:
+        A line for the report.
+
+    Raises:
+        Refusal: for a place that cannot be replaced.
+    """
+    shown = certificate(proof)
+    if shown is None:
+        return f"no certificate: nothing is proven, and {place} is as it was"
+    with results("--certificate", place) as folder:
+        rows = list(_obligations(shown, effort, folder))
+        write(folder / INVARIANT, shown.invariant)
+        status = "sat" if shown.satisfiable else ""
+        index = _index(chosen, proof, shown) | {
+            "invariant": {"file": INVARIANT, "status": status, "sha256": _digest(shown.invariant)},
+            "obligations": rows,
+        }
+        write(folder / INDEX, json.dumps(index, indent=1) + "\n")
+        source = resources.files("kraftcheck.ci.prove").joinpath("check_certificate.py")
+        write(folder / SCRIPT, source.read_text("utf-8"))
+    claims = [*shown.invariants, *shown.steps]
+    left_out = sorted(set(proof.targets) - set(claims))
+    unproven = f"; not proven, and not in it: {', '.join(left_out)}" if left_out else ""
+    return f"certificate: {len(claims)} claims, {len(rows):,} obligations in {place}{unproven}"
+
+
+def check_certificate(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The run of a certificate's own script, which asks cvc5."""
+    return subprocess.run(
+        [sys.executable, str(folder / SCRIPT)], capture_output=True, text=True, check=False, cwd=folder
+    )  # fmt: skip
+
+
+def _obligations(shown: Certificate, effort: Effort, folder: Path) -> Iterator[dict[str, str]]:
+    """Write each obligation, and list it."""
+    for number, one in enumerate(shown.obligations(effort, time.monotonic), start=1):
+        claim, action = one.obligation.claim, one.obligation.action
+        name = f"{number:04}-{action}-{re.sub(r'[^a-zA-Z0-9]+', '-', claim)[:60]}.smt2"
+        write(folder / name, one.text)
+        yield {
+            "file": name, "shows": one.role, "claim": claim, "action": action, "status": "unsat",
+            "sha256": _digest(one.text),
+        }  # fmt: skip
+
+
+def _index(chosen: Subject, proof: Proof, shown: Certificate) -> dict[str, Any]:
+    """What the certificate is of: the theorem in words, and the ids from which its obligations follow."""
+    sentences = {claim.id: claim.sentence for claim in proof.theory.claims}
+    return {
+        "version": report.DOCUMENT_VERSION,
+        "system": chosen.name,
+        "scope": chosen.setting.scope,
+        "bounds": {name: spelled(value) for name, value in chosen.setting.bounds.items()},
+        "rules": chosen.rules,
+        "left_out": list(shown.bounded),
+        "sentences": {claim: sentences[claim] for claim in (*shown.invariants, *shown.steps)},
+        "invariants": list(shown.invariants),
+        "steps": list(shown.steps),
+        "actions": list(shown.actions),
+        "versions": report.versions(),
+    }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
 
 OTHERS = ", --bmc K looks for lassos of at most K steps, and --property NAME proves another one here"
 """What to do about liveness in proofs."""
@@ -44,9 +364,7 @@ def buildable(request: ProofRequest, only: Sequence[str], for_lassos: bool = Fal
     return request.build()
 
 
-@click.command(
-    "prove", context_settings={"ignore_unknown_options": True}
-)
+@click.command("prove", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from kraftcheck.ci.dataset.dataset_place import check_readable
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
-from kraftcheck.ci.run.result import Result
-from kraftcheck.ci.run.traces import REPORT, TRACE, write_traces
+from kraftcheck.ci.run.result import REPORT, TRACE, Result, write_traces
 from kraftcheck.ci.terminal.files import check_folder, folder, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results

@@ -1,32 +1,293 @@
-"""Questions to engines about one subject, as every door asks them: a search of all states, and random walks."""
+"""Questions to engines about one subject, as every door asks them: a search of all states, or for one; random walks."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import shlex
+import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
+import click
 from attrs import evolve, field, frozen
 
 from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.store.objects import AnyPath
-from kraftcheck.ci.run.find import FOUND, located
-from kraftcheck.ci.run.find import last_line as find_line
 from kraftcheck.ci.run.judged import judged, judged_by_walks
 from kraftcheck.ci.run.result import Result
-from kraftcheck.ci.run.search import NONE, OFF, ORDERS, SearchBudget, option, reduced_program
 from kraftcheck.ci.run.walks import Walked, WalkPlan
 from kraftcheck.ci.spark.options import ClusterOptions, default_handover
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.systems.subject import Subject, program
+from kraftcheck.ci.terminal.files import folder, read_json, replace
+from kraftcheck.ci.terminal.interrupts import Interrupted
+from kraftcheck.ci.terminal.machine import cache_folder
+from kraftcheck.ci.terminal.progress import WholeSize, progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.layout import LayoutError
+from kraftcheck.model.language.symmetry import SymmetryError
+from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
+from kraftcheck.solvers.expressions.added import search_for
+from kraftcheck.solvers.expressions.source import ExpressionError
 from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.fingerprint import fingerprint
+from kraftcheck.solvers.program.parts import ask
+from kraftcheck.solvers.program.premises.content import is_valid
+from kraftcheck.solvers.program.premises.hidden_goals import NO_CONTENT_OF_GOALS
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.verdict import worst_exit_code
-from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.program.stop import is_stop
+from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Vacuous, worst_exit_code
+from kraftcheck.solvers.search.explore import DEFAULT_MEMORY, Exploration, SearchProgress, explore
+from kraftcheck.solvers.search.levels import FIRST_VIOLATION
+from kraftcheck.solvers.search.orders.independence import OrdersError, by_orders
+from kraftcheck.solvers.search.symmetries.derived import by_proven_symmetry
+from kraftcheck.solvers.search.symmetry import reduced
 from kraftcheck.solvers.walks.walks import Walks
+
+MOST_BYTES = 1 << 12
+WORTH_SECONDS = 1.0
+"""Sizes of searches that took less are not kept: nobody waits for them."""
+
+
+def size_file(traced: Program) -> Path:
+    """Where the size of a program's space is kept; one that is reduced, by symmetry or in its orders, is another."""
+    reduced = (traced.reduction is not None, traced.orders is not None)
+    key = hashlib.sha256(f"{fingerprint(traced)} {reduced}".encode()).hexdigest()
+    return cache_folder() / "sizes" / f"{key}.json"
+
+
+def earlier_size(traced: Program) -> WholeSize | None:
+    """The size that an earlier run found; None where there was none, or its file is damaged."""
+    try:
+        content = read_json(size_file(traced), MOST_BYTES, follow=False)
+        distinct, generated = content["distinct"], content["generated"]
+    except (Refusal, KeyError, TypeError):  # an estimate is lost, and the next whole run writes it again
+        return None
+    whole = type(distinct) is int and type(generated) is int and 0 < distinct <= generated
+    return WholeSize(distinct, generated) if whole else None
+
+
+def keep_size(traced: Program, result: Exploration) -> str | None:
+    """Keep the size of a space that was explored whole and took a while; returns what went wrong, if anything."""
+    if result.cut is not None or result.seconds < WORTH_SECONDS:
+        return None
+    place, size = size_file(traced), {"distinct": result.distinct, "generated": result.generated}
+    try:
+        replace(folder(place.parent) / place.name, json.dumps(size))
+    except (Refusal, OSError) as error:
+        return f"the size of this space is not kept for estimates: {error}"
+    return None
+
+
+@frozen
+class SearchBudget:
+    """The resources and limits of a search.
+
+    Attributes:
+        workers: threads.
+        memory: bytes.
+        max_depth, max_states, stop_at_first: limits, as `explore` takes them.
+        cache: whether compiled code is kept.
+        keep: whether the result keeps the states.
+        strict: whether what a declared cap cuts is incomplete too.
+        sampling: how much is audited.
+    """
+
+    workers: int = 1
+    memory: int = DEFAULT_MEMORY
+    max_depth: int | None = None
+    max_states: int | None = None
+    stop_at_first: bool = False
+    cache: bool = True
+    keep: bool = False
+    strict: bool = False
+    sampling: Sampling = DEFAULT
+
+    @property
+    def limited(self) -> bool:
+        """Whether the search may end before the space is whole because it was asked to."""
+        return self.stop_at_first or self.max_depth is not None or self.max_states is not None
+
+
+def search(
+    traced: Program, budget: SearchBudget, stop: threading.Event | None = None,
+    progress: Callable[[SearchProgress], None] | None = None, on_compile: Callable[[], None] | None = None,
+    symmetry: str = "--symmetry on",
+) -> Exploration:  # fmt: skip
+    """The search of a program within a budget.
+
+    Args:
+        traced, budget: what is explored, and how far.
+        stop, progress, on_compile: as `explore` takes them.
+        symmetry: how a symmetry was asked for.
+
+    Raises:
+        Refusal: when a term of the system is too wide for the engine, no state is initial, or a symmetry is none.
+        EngineDisagreement: when ints do not confirm what compiled code says.
+    """
+    try:
+        return explore(
+            traced, clock=time.monotonic, threads=budget.workers, memory=budget.memory, max_depth=budget.max_depth,
+            max_states=budget.max_states, stop_at_first=budget.stop_at_first,
+            cache_dir=cache_folder() if budget.cache else None, progress=progress, stop=stop, keep=budget.keep,
+            strict=budget.strict, sampling=budget.sampling, on_compile=on_compile,
+        )  # fmt: skip
+    except (LoweringError, SystemFault) as error:
+        raise Refusal(f"{traced.system.name}: {error}") from error
+    except SymmetryError as error:
+        raise Refusal(f"{symmetry}: {error}") from error
+
+
+def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
+    """Explore with progress on standard error; Ctrl-C and SIGTERM cut it.
+
+    Where an earlier run explored the same space whole, progress says how much time is left.
+
+    Raises:
+        Refusal: as `search` does.
+        Interrupted: when it was cut before the search began.
+    """
+    begin_event = threading.Event()
+    expected = earlier_size(traced) if not quiet and budget.cache and not budget.limited else None
+    with stop_flag(awaits_report=True) as stop, progress_meter(quiet, expected) as meter:
+
+        def note(progress: SearchProgress) -> None:
+            begin_event.set()
+            if meter is not None:
+                meter(progress)
+
+        compiling = None if meter is None else meter.compiling
+        result = run_interruptibly(lambda: search(traced, budget, stop, note, compiling), stop, begin_event)
+    warning = keep_size(traced, result) if budget.cache and not budget.limited else None
+    if warning is not None:
+        click.echo(f"warning: {warning}", err=True)
+    return result
+
+
+def run_to_end(traced: Program, budget: SearchBudget, quiet: bool, title: str) -> Exploration:
+    """Explore as `run` does; where a signal stops the search, raise Interrupted with its title."""
+    result = run(traced, budget, quiet)
+    if is_stop(result.cut):
+        raise Interrupted(f"stopped in the search of {title}")
+    return result
+
+
+Decorated = TypeVar("Decorated", bound=Callable[..., object])
+
+NONE, ORDERS = "none", "orders"
+OFF, ON, PROVEN = "off", "on", "proven"
+
+
+def reduction_options(command: Decorated) -> Decorated:
+    """The options `--symmetry` and `--reduce`."""
+    command = click.option(
+        "--reduce", type=click.Choice([NONE, ORDERS]), default=NONE, show_default=True,
+        help="orders: leave out orders of independent steps; traces may be longer than the shortest.",
+    )(command)  # fmt: skip
+    return click.option(
+        "--symmetry", type=click.Choice([ON, PROVEN, OFF]), default=OFF, show_default=True,
+        help="Explore states that differ by names alone once; proven: by what Z3 proves of the rules.",
+    )(command)  # fmt: skip
+
+
+def option(name: str, value: str) -> str:
+    """A reduction as the command line spells it."""
+    return f"--{name} {value}"
+
+
+def argument(name: str, value: str) -> str:
+    """A reduction as Python spells it."""
+    return f"{name}={True if value == ON else value!r}"
+
+
+def symmetry_of(value: bool | str) -> str:
+    """The symmetry of an argument in Python, as the option has it; refuses what is none."""
+    for one, spelled in ((False, OFF), (True, ON), (PROVEN, PROVEN)):
+        if value == one:
+            return spelled
+    raise Refusal(f"symmetry takes False, True or {PROVEN!r}, not {value!r}")
+
+
+def reduced_program(chosen: Subject, symmetry: str, reduce: str, spelled: Callable[[str, str], str]) -> Program:
+    """The subject traced, to be explored with these reductions.
+
+    Args:
+        chosen: the subject.
+        symmetry, reduce: as the options have them.
+        spelled: how the user has written one, for refusals.
+
+    Raises:
+        Refusal: where it has no symmetry at this setting, for what cannot be judged in some orders only, for two
+            reductions, and for a reduction that there is not.
+    """
+    if reduce not in (NONE, ORDERS):
+        raise Refusal(f"reduce is {reduce!r}, none of {NONE}, {ORDERS}")
+    if reduce == ORDERS and symmetry != OFF:
+        both = f"{spelled('reduce', reduce)} cannot be combined with {spelled('symmetry', symmetry)}"
+        raise Refusal(f"{both}; take one of the two")
+    traced = program(chosen)
+    try:
+        if reduce == ORDERS:
+            return by_orders(traced)
+        if symmetry == PROVEN:
+            return by_proven_symmetry(traced)
+        return reduced(traced) if symmetry == ON else traced
+    except OrdersError as error:
+        raise Refusal(f"{spelled('reduce', reduce)}: {error}") from error
+    except SymmetryError as error:
+        raise Refusal(f"{spelled('symmetry', symmetry)}: {error}") from error
+
+
+FOUND = "the search ended where it was found"
+"""Why a search for a state is not complete."""
+
+
+def searched(chosen: Subject, text: str) -> Subject:
+    """The subject whose search ends at the first state that satisfies an expression.
+
+    Raises:
+        Refusal: for an expression that does not fit the state.
+    """
+    listing = f"kraftcheck step {shlex.quote(chosen.name)}"
+    try:
+        shape = ask("layout", lambda: chosen.system.layout(chosen.setting))
+        return evolve(chosen, system=search_for(chosen.system, text, shape, listing))
+    except (ExpressionError, SystemFault, LayoutError) as error:
+        raise Refusal(f"{chosen.name}: {error}") from error
+
+
+def located(result: Exploration) -> Exploration:
+    """The search for a state, with its one verdict said of the goal: shown, not reachable (vacuous), or incomplete."""
+    (claim,) = result.program.always
+    one = result.verdict(claim.id)
+    verdict = one.verdict
+    if is_valid(result.program.graph.lift(result.program.graph.negate(result.program.always_terms[0]))):
+        verdict = Vacuous(claim.id, NO_CONTENT_OF_GOALS)
+    elif isinstance(verdict, Refuted):
+        trace = evolve(verdict.trace, kind="sometimes", failing=())
+        verdict = Holds("a state that satisfies it is reachable", trace)
+    elif isinstance(verdict, Holds):
+        verdict = Vacuous(claim.id, f"not reachable: none of {verdict.bound} satisfies it")
+    elif isinstance(verdict, Vacuous):  # the domains exclude it already
+        verdict = Vacuous(claim.id, f"not reachable: none of all {result.distinct:,} states satisfies it")
+    ended = FOUND if result.cut == FIRST_VIOLATION else result.cut
+    return evolve(result, verdicts=(PropertyVerdict(claim.id, "sometimes", verdict, one.depth),), cut=ended)
+
+
+def last_line(result: Exploration, code: int) -> str:
+    """What came of it, with the exit code."""
+    (verdict,) = result.verdicts
+    words = {Holds: f"found in {report.steps_text(verdict.depth or 0)}", Vacuous: "not reachable"}
+    if isinstance(verdict.verdict, Vacuous) and verdict.verdict.reason == NO_CONTENT_OF_GOALS:
+        return f"nothing is shown (exit {code})"
+    return f"{words.get(type(verdict.verdict), 'incomplete')} (exit {code})"
+
 
 ENGINES = ("native", "disk", "spark")
 OF_DISK = {"--handover", "--buckets", "--resume", "--repair"}
@@ -128,7 +389,7 @@ class SearchQuestion:
             (*(f"warning: {warning}" for warning in found.warnings), *report.summary(whole), *more), code,
             report.document(self.chosen, found, part, self.engine), program=found.program,
             rows=judged(self.chosen, found.verdicts, shortest=found.shortest),
-            last_line=find_line(found, code) if self.find else report.last_line(found.verdicts, code),
+            last_line=last_line(found, code) if self.find else report.last_line(found.verdicts, code),
             size=f"{found.distinct:,} distinct states, depth {found.depth}",
             seconds=found.seconds, options=self.flags(), exploration=found, shortest=found.shortest,
         )  # fmt: skip

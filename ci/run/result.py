@@ -1,32 +1,175 @@
-"""What an engine answered about a system, for Python: verdicts, counterexamples, states."""
+"""The record of a run: verdicts, counterexamples, states; on the screen, as files, in a notebook."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
+import importlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
+import numpy as np
 from attrs import field, frozen
 
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
+from kraftcheck.ci.run.formats import junit, sarif
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun
-from kraftcheck.ci.run.reports.junit import junit
-from kraftcheck.ci.run.reports.sarif import sarif
-from kraftcheck.ci.run.states import States
-from kraftcheck.ci.run.traces import print_goals, print_traces, shortest_first
 from kraftcheck.ci.run.walks import Walked
 from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.report import DEADLOCK_FAILS
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.console import Screen, plain_screen
+from kraftcheck.ci.terminal.files import folder, write
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.layout import Flag
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.drawings.svg import svg
+from kraftcheck.solvers.program.columns import field_values, names_of, set_slots, set_texts
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Trace, Verdict
 from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import lines
+
+
+@frozen
+class States:
+    """The states that an exploration reached.
+
+    Attributes:
+        exploration: what reached them, with its states kept.
+    """
+
+    exploration: Exploration = field(repr=False)
+
+    def __len__(self) -> int:
+        """How many."""
+        return self.exploration.distinct
+
+    def __iter__(self) -> Iterator[Any]:
+        """Each state as a record of the system."""
+        layout = self.exploration.program.layout
+        return (layout.unpack(words) for words in self.exploration.states())
+
+    def columns(self) -> dict[str, Any]:
+        """One NumPy array for each field of a state, by the field's path; a set of brokers is its mask."""
+        layout = self.exploration.program.layout
+        packed = np.asfortranarray(self.exploration.packed())  # a field is read from one word of all states
+        columns = {}
+        for slot in layout.slots:
+            values = field_values(packed, slot)
+            columns[layout.name(slot.path)] = values.astype(bool) if isinstance(slot.domain, Flag) else values
+        return columns
+
+    def arrow(self) -> Any:
+        """The states as an Arrow table, one row a state; a set of brokers is its mask.
+
+        Raises:
+            Refusal: without pyarrow, which comes with `kraftcheck[spark]`.
+        """
+        return _extra("pyarrow", "spark").table(self.columns())
+
+    def to_pandas(self) -> Any:
+        """The states as a pandas data frame: one row a state, one plain column a field.
+
+        Numbers are numbers, truths are truths, words with names are categories, and a set of brokers is a string such
+        as `{0,2}`.
+
+        Raises:
+            Refusal: without pandas, which comes with `kraftcheck[notebook]`.
+        """
+        pandas, layout = _extra("pandas", "notebook"), self.exploration.program.layout
+        sets = {layout.name(path) for path in set_slots(layout)}
+        columns = {name: set_texts(values) if name in sets else values for name, values in self.columns().items()}
+        for slot in layout.slots:
+            if names := names_of(slot.domain):
+                name = layout.name(slot.path)
+                columns[name] = pandas.Categorical.from_codes(columns[name], dtype=pandas.CategoricalDtype(names))
+        return pandas.DataFrame(columns, copy=False)  # the columns are nobody else's
+
+
+def _extra(package: str, extra: str) -> Any:
+    """A package of an extra.
+
+    Raises:
+        Refusal: where it is not installed.
+    """
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        raise Refusal(f"{package} is not installed; pip install 'kraftcheck[{extra}]'") from error
+
+
+TRACE = ".itf.json"
+"""How names of traces end."""
+
+REPORT = "report.json"
+"""Name of the document of a finished run beside its traces: that of `--json`."""
+
+LONGEST_NAME = 150
+"""Characters of a property's id in the name of a file; file systems take 255 bytes."""
+
+
+def shortest_first(found: Sequence[Trace]) -> list[Trace]:
+    """Traces, shortest first."""
+    return sorted(found, key=lambda trace: (len(trace.steps), trace.claim))
+
+
+def trace_name(claim: str) -> str:
+    """The name of the file for the trace of a property; a long one is cut, and a digest keeps it apart."""
+    name = quote(claim, safe=" +")
+    if len(name) > LONGEST_NAME:
+        name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(claim.encode()).hexdigest()[:12]}"
+    return f"{name}{TRACE}"
+
+
+def print_traces(screen: Screen, chosen: Subject, refuting: Sequence[Trace], number: int) -> None:
+    """Show the first counterexamples, each with the command that finds it again."""
+    sentences = {claim.id: claim.sentence for claim in chosen.system.properties(chosen.setting)}
+    for trace in refuting[:number]:
+        sentence = sentences.get(trace.claim, DEADLOCK_FAILS)
+        screen.plain(f"\n{trace.claim} is refuted: {sentence}")
+        screen.plain("\n".join(lines(trace)))
+        screen.plain(f"     again: {chosen.again(trace.claim)}")
+    if len(refuting) > number:
+        others = ", ".join(trace.claim for trace in refuting[number:])
+        screen.plain(f"\nalso refuted (--traces {len(refuting)} shows all): {others}")
+
+
+def print_goals(screen: Screen, chosen: Subject, shown: Sequence[Trace]) -> None:
+    """Show the witness of each goal."""
+    sentences = {claim.id: claim.sentence for claim in chosen.system.properties(chosen.setting)}
+    for trace in shown:
+        screen.plain(f"\n{trace.claim} is shown: {sentences[trace.claim]}")
+        screen.plain("\n".join(lines(trace)))
+
+
+def write_traces(
+    place: AnyPath, chosen: Subject, program: Program, traces: Sequence[Trace], shortest: bool
+) -> list[str]:
+    """Write traces as ITF into a folder, made if need be; returns the names of the files.
+
+    Args:
+        place: the folder.
+        chosen, program: what the traces are of.
+        traces: counterexamples and witnesses.
+        shortest: whether no shorter ones exist.
+    """
+    names = []
+    for trace in traces:
+        names.append(trace_name(trace.claim))
+        text = itf.text(itf.document(trace, program, chosen.name, chosen.rules, shortest))
+        if isinstance(place, ObjectPath):
+            (place / names[-1]).put(text.encode())
+        else:
+            write(folder(place) / names[-1], text)
+    return names
+
 
 DRAWN = 3
 """Most counterexamples that a notebook shows as drawings."""

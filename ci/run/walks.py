@@ -13,7 +13,7 @@ from attrs import field, frozen
 from kraftcheck.ci.systems import assurance
 from kraftcheck.ci.systems.report import DEADLOCK_FAILS, DOCUMENT_VERSION, pruning_rows, steps_text, versions
 from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.fairness import LIVENESS

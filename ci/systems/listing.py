@@ -9,9 +9,8 @@ import attrs
 import click
 
 from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
-from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import write_json
-from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.rules import ruleset as rules

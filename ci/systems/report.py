@@ -11,8 +11,7 @@ from rich.text import Text
 
 from kraftcheck.ci.systems import assurance
 from kraftcheck.ci.systems.subject import Subject, relief
-from kraftcheck.ci.terminal.console import Screen
-from kraftcheck.ci.terminal.table import Column, Table
+from kraftcheck.ci.terminal.console import Column, Screen, Table
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.pruning import Pruning
 from kraftcheck.solvers.program.verdict import (

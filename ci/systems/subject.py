@@ -1,34 +1,190 @@
-"""The subject of a command: a system at a setting, made from what the user typed."""
+"""The subject of a command: a system at a setting, with added expressions, made from what the user typed."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+import click
 from attrs import evolve, frozen
 
-from kraftcheck.ci.systems.expressions import expression_properties, judged
 from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY, spelled
+from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
-from kraftcheck.model.language.system import ScopeError, Setting, System
+from kraftcheck.model.language.system import Property, ScopeError, Setting, System
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.vocabulary import KAFKA
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from kraftcheck.solvers.audit.traced_sample import check_sample
 from kraftcheck.solvers.expressions.added import FIND, NO_EXPRESSIONS, Expressions, typed_id
+from kraftcheck.solvers.expressions.source import ExpressionError
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import ask
 from kraftcheck.solvers.program.premises.cases import deadlock_alone
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.smt.theory import Theory
+
+EXPLORE_OPTIONS = "kraftcheck explore --help"
+"""The command that shows the options among which bounds may stand."""
+
+
+@frozen
+class CommandWords:
+    """The free words of a command line: one system, and flags with ints or `any`.
+
+    Attributes:
+        system: the system named.
+        flags: the other flags without dashes, with the text given.
+    """
+
+    system: str
+    flags: Mapping[str, str]
+
+    def bounds(self, names: Sequence[str], options: Sequence[str]) -> dict[str, int]:
+        """The flags as values of bounds; `any` is that of one that bounds nothing.
+
+        Args:
+            names: the bounds of the system.
+            options: the command's own options, for suggestions.
+
+        Raises:
+            Refusal: for an unknown flag (nearest names given) or a value that is no int.
+        """
+        for name, value in self.flags.items():
+            if name not in names:
+                flags = [f"--{bound}" for bound in names]
+                raise Refusal(f"unknown option --{name}; {nearest(f'--{name}', [*flags, *options], EXPLORE_OPTIONS)}")
+            if value != "any" and not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 20):
+                raise Refusal(f"--{name} takes an int, not {value!r}")
+        return {name: ANY if value == "any" else int(value) for name, value in self.flags.items()}
+
+
+def own_options() -> list[str]:
+    """The options of the running command, for suggestions."""
+    parameters = click.get_current_context().command.params
+    return [flag for parameter in parameters for flag in parameter.opts if flag.startswith("--")]
+
+
+def system_and_bounds(words: Sequence[str]) -> tuple[str, dict[str, int]]:
+    """The system among the free words of the running command, and the values of its bounds.
+
+    Raises:
+        Refusal: as `parse_words` and `CommandWords.bounds` do, and for a system that there is not.
+    """
+    options = own_options()
+    parsed = parse_words(words, options)
+    return parsed.system, parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], options)
+
+
+def parse_words(words: Sequence[str], options: Sequence[str]) -> CommandWords:
+    """The system and the flags `--NAME N` or `--NAME=N` among the free words, in any order.
+
+    Raises:
+        Refusal: when there is no system or more than one, or a flag is given twice or without a value.
+    """
+    rest, systems, flags = list(words), [], {}
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            systems.append(word)
+            continue
+        if not word.startswith("--"):
+            raise Refusal(f"unknown option {word}; {nearest(word, options, EXPLORE_OPTIONS)}")
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not equals:
+            value = rest.pop(0) if rest and not rest[0].startswith("--") else ""
+        if name in flags:
+            raise Refusal(f"--{name} is given twice")
+        flags[name] = value
+    if not systems:
+        unknown = [f"--{name}" for name, value in flags.items() if value and not value.lstrip("-").isdigit()]
+        if unknown:
+            raise Refusal(f"unknown option {unknown[0]}; {nearest(unknown[0], options, EXPLORE_OPTIONS)}")
+        raise Refusal("missing argument SYSTEM")
+    if len(systems) > 1:
+        raise Refusal(f"one SYSTEM at a time; {', '.join(map(repr, systems[1:]))} is too much")
+    return CommandWords(systems[0], flags)
+
+
+invariant_option = click.option(
+    "--invariant", "invariants", multiple=True, metavar="EXPR",
+    help="Add an invariant over the fields of the state, such as 'leader in isr'; repeatable.",
+)  # fmt: skip
+
+when_option = click.option(
+    "--when", metavar="EXPR", help="Each --invariant has to hold only in states that satisfy this."
+)
+
+find_option = click.option(
+    "--find", metavar="EXPR", help="Judge nothing: search the shortest way to a state that satisfies this."
+)
+
+
+def expression_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds --invariant and --when to a command, which gets them as one argument `expressions`."""
+
+    @functools.wraps(command)
+    def packed(*args: Any, invariants: tuple[str, ...], when: str | None, **values: Any) -> Any:
+        if when is not None and not invariants:
+            raise Refusal("--when says where an --invariant has to hold; give one (or write --find 'P and Q')")
+        return command(*args, expressions=Expressions(invariants, when or ""), **values)
+
+    return invariant_option(when_option(packed))
+
+
+def expression_properties(
+    name: str, system: System, setting: Setting, expressions: Expressions
+) -> tuple[Property, ...]:  # fmt: skip
+    """The properties that expressions add to a system.
+
+    Raises:
+        Refusal: for an expression that does not fit the state, or is the id of a property.
+    """
+    if expressions == Expressions():
+        return ()
+    try:
+        shape = ask("layout", lambda: system.layout(setting))
+        added = expressions.properties(shape, f"kraftcheck step {shlex.quote(name)}")
+    except (ExpressionError, SystemFault, LayoutError) as error:
+        raise Refusal(f"{name}: {error}") from error
+    own = {claim.id for claim in properties_of(name, system, setting)}
+    for claim in added:
+        if claim.id in own:
+            raise Refusal(f"{name} has a property {claim.id!r} already; put the expression in parentheses")
+    return added
+
+
+def judged(
+    claims: Sequence[Property], added: Sequence[Property], ids: Sequence[str]
+) -> tuple[Property, ...]:  # fmt: skip
+    """The properties to judge of those of a system and those that are added.
+
+    Args:
+        claims, added: all there are.
+        ids: those that --property names; none: all. What is added is judged in any case, unless it is named too.
+    """
+    known = {claim.id: claim for claim in (*claims, *added)}
+    if not ids:
+        return tuple(known.values())
+    wanted = [id_ for id_ in with_added(ids, [claim.id for claim in added]) if id_ in known]
+    cases = [known[id_].case for id_ in wanted if known[id_].case]
+    return tuple(known[id_] for id_ in dict.fromkeys([*wanted, *cases]))
+
+
+def with_added(ids: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
+    """The ids that --property names, and those that are added, unless it names some of these or nothing at all."""
+    return tuple(ids) if not ids or set(ids) & set(added) else (*ids, *added)
+
 
 Traced = TypeVar("Traced", Program, Theory)
 
@@ -223,3 +379,21 @@ def _best_saving(system: System, setting: Setting) -> tuple[str, int]:
     savings = {name: saved(name) for name, value in setting.bounds.items() if value > lowest[name]}
     best = max(savings, key=lambda name: savings[name], default="")
     return best, savings.get(best, 0)
+
+
+def refuse_liveness(chosen: Subject, engine: str, only: Sequence[str] = (), mend: str = "") -> None:
+    """Refuse a subject that is to be judged on fair behaviours by an engine that knows none.
+
+    Args:
+        chosen: what is asked for.
+        engine: what it is asked of, as the message has it.
+        only: ids of the properties asked for; empty: all.
+        mend: what to do besides exploring it.
+
+    Raises:
+        Refusal: naming the properties.
+    """
+    live = [c.id for c in chosen.system.properties(chosen.setting) if c.kind in LIVENESS and (not only or c.id in only)]
+    if live:
+        names = ", ".join(live)
+        raise Refusal(f"{chosen.name}: {engine} no liveness ({names}); `kraftcheck explore` does{mend}")

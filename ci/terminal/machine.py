@@ -1,7 +1,4 @@
-"""How much memory and how many processors this process may use: the machine's, or less in a container.
-
-Source: Linux cgroups v1 (`memory.limit_in_bytes`, `cpu.cfs_quota_us`) and v2 (`memory.max`, `cpu.max`).
-"""
+"""How much memory and how many processors this process may use, and where compiled code is kept between runs."""
 
 from __future__ import annotations
 
@@ -79,3 +76,17 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="ascii", errors="replace").strip()
     except OSError:
         return ""
+
+
+NOWHERE = Path(os.devnull)
+"""Where nothing can be kept, which a run does without: the place of a user who has no home."""
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels are kept: `kraftcheck` in `XDG_CACHE_HOME`, by default in `~/.cache`."""
+    named = os.environ.get("XDG_CACHE_HOME")
+    try:
+        home = Path(named) if named else Path.home() / ".cache"
+    except RuntimeError:
+        home = NOWHERE
+    return home / "kraftcheck"

@@ -7,25 +7,54 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from attrs import asdict, field, frozen
 
+from kraftcheck.ci.explore.picture import html
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun
-from kraftcheck.ci.run.questions import SearchQuestion, WalkQuestion
+from kraftcheck.ci.run.questions import (
+    NONE,
+    OFF,
+    SearchBudget,
+    SearchQuestion,
+    WalkQuestion,
+    argument,
+    search,
+    symmetry_of,
+)
 from kraftcheck.ci.run.result import Result
-from kraftcheck.ci.run.search import NONE, OFF, SearchBudget, argument, search, symmetry_of
 from kraftcheck.ci.run.walks import WALKED, WalkPlan, walks_of
-from kraftcheck.ci.systems.liveness import refuse_liveness
 from kraftcheck.ci.systems.lookup import properties_of
-from kraftcheck.ci.systems.subject import Subject, program, subject
+from kraftcheck.ci.systems.subject import Subject, program, refuse_liveness, subject
 from kraftcheck.ci.systems.switches import check_switches
-from kraftcheck.ci.terminal.files import write
+from kraftcheck.ci.terminal.files import folder, write
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.testing.artefacts import write_artefacts
 from kraftcheck.model.language.system import System
 from kraftcheck.model.nearest import nearest
+from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.program.fingerprint import fingerprint
-from kraftcheck.solvers.program.verdict import DEADLOCK, Holds
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Trace
+from kraftcheck.solvers.traces import itf
+
+
+def write_artefacts(place: Path, trace: Trace, program: Program, chosen: Subject, shortest: bool) -> dict[str, str]:
+    """Write both files below a folder; returns their paths by kind.
+
+    Args:
+        place: the folder, made if need be.
+        trace, program, chosen: the counterexample, and what it is of.
+        shortest: whether no shorter one exists.
+    """
+    stem = quote(trace.claim, safe=" +")
+    content = itf.document(trace, program, chosen.name, chosen.rules, shortest)
+    texts = {"itf": itf.text(content), "html": html(drawing(trace, program, chosen.title()))}
+    paths = {"itf": folder(place) / f"{stem}.itf.json", "html": place / f"{stem}.html"}
+    for kind, text in texts.items():
+        write(paths[kind], text)
+    return {kind: str(path) for kind, path in paths.items()}
+
 
 ENGINES = ("explore", "simulate")
 

@@ -2,36 +2,339 @@
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
 import sys
-from collections.abc import Collection, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from pathlib import Path
 from typing import NoReturn
 
 import click
+from attrs import define, evolve, field
+from rich.text import Text
 
 from kraftcheck.ci.conformance.command import NON_CONFORMANT, VectorReport, conform
+from kraftcheck.ci.conformance.command import lines as conform_lines
 from kraftcheck.ci.conformance.vectors.files import VectorError
-from kraftcheck.ci.run.reports.files import ReportFiles, report_options
-from kraftcheck.ci.run.search import SearchBudget
+from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, claims_of, every_id, judged, not_judged
+from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.run.reports import ReportFiles, report_options
+from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.lookup import find_system
+from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal import options, time_limit
-from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.commands import check_idle
+from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_writable, write_json
-from kraftcheck.ci.terminal.interrupts import abandon
-from kraftcheck.ci.terminal.parameter_types import check_idle
+from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, abandon, announce, descendants, stop_requested
+from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
-from kraftcheck.ci.verdicts.configured.command import Check, CheckOptions, check_table
-from kraftcheck.ci.verdicts.configured.reading import RunTable, find_table
-from kraftcheck.ci.verdicts.processes import check_rows
-from kraftcheck.ci.verdicts.report import document, last_line, print_summary
-from kraftcheck.ci.verdicts.row import CheckedRows, RowOptions, RowPart
-from kraftcheck.ci.verdicts.rows import judged_rows
+from kraftcheck.ci.verdicts.proofs import ProofRow, UnexpectedVerdict
+from kraftcheck.ci.verdicts.row import CheckedRows, ExploredRow, RowOptions, RowPart, row_parts
+from kraftcheck.ci.verdicts.run_table import RunTable, find_table
+from kraftcheck.ci.verdicts.runs import Check, CheckOptions, check_table
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.register.proofs import proofs_named
-from kraftcheck.properties.register.verdicts import EVERY, Row, rows_named
-from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, worst_first
+from kraftcheck.properties.register.proofs import ANY_NUMBER, LONG, NOT_PROVEN, proofs_named
+from kraftcheck.properties.register.verdicts import EVERY, EXPECTED, Row, rows_named, word
+from kraftcheck.solvers.program.verdict import DEADLOCK, EXIT_INCOMPLETE, PropertyVerdict, exit_code, worst_first
+
+
+def table(explored: Sequence[ExploredRow], unexpected: Sequence[UnexpectedVerdict], verbose: bool) -> tuple[Table, int]:
+    """A row for each property, a column for each rule set; the shortest refutation over all scopes.
+
+    Returns:
+        The table, what is unexpected first, then the worst; and how many properties it leaves out, because they
+        hold everywhere as expected and not everything is asked for.
+    """
+    presets = list(dict.fromkeys(one.row[2] for one in explored))
+    table_ = Table((Column("property"), *map(Column, presets)))
+    by_rank: dict[int, list[tuple[str | Text, ...]]] = {}
+    claims = dict.fromkeys(verdict.claim for one in explored for verdict in one.verdicts)
+    for claim in claims:
+        verdicts = [(one.row, one.verdict(claim)) for one in explored if _judges(one, claim)]
+        by_preset = [[pair for pair in verdicts if pair[0][2] == preset] for preset in presets]
+        surprise = any(one.claim == claim and one.row in dict(verdicts) for one in unexpected)
+        words = {report.WORDS[type(verdict.verdict)] for _, verdict in verdicts}
+        rank = min(-1 if surprise else report.WORST_FIRST.index(word) for word in words)
+        by_rank.setdefault(rank, []).append((claim, *(_cell(pairs, unexpected) for pairs in by_preset)))
+    passing = report.WORST_FIRST.index("holds")
+    for rank in sorted(by_rank):
+        for cells in by_rank[rank] if verbose or rank != passing else ():
+            table_.add(*cells)
+    return table_, len(claims) - len(table_.rows)
+
+
+def _judges(explored: ExploredRow, claim: str) -> bool:
+    return any(verdict.claim == claim for verdict in explored.verdicts)
+
+
+def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Sequence[UnexpectedVerdict]) -> Text:
+    if not verdicts:
+        return Text("-")
+    ordered = sorted(verdicts, key=lambda pair: (-(exit_code(pair[1].verdict) or 0), pair[1].depth or 0))
+    (system, _, rules), verdict = ordered[0]
+    words = word(system, rules, verdict.claim, report.word_of(verdict))
+    if any(s.row == row and s.claim == verdict.claim for row, verdict in verdicts for s in unexpected):
+        return Text(f"{words} UNEXPECTED", style="bold red")
+    return Text(words, style=report.STYLES[words.split()[0]])
+
+
+def print_summary(screen: Screen, checked: CheckedRows, conformance: VectorReport | None, verbose: bool) -> None:
+    """Print the vectors, a table for each system, what is unexpected, and what the verdicts rest on."""
+    for line in [] if conformance is None else conform_lines(conformance):
+        screen.plain(line)
+    screen.plain("")
+    unexpected = checked.unexpected
+    for system in dict.fromkeys(one.row[0] for one in checked.explored):
+        screen.plain(f"{system}: the worst verdict over all scopes, with the length of the shortest trace")
+        table_, held = table([one for one in checked.explored if one.row[0] == system], unexpected, verbose)
+        if table_.rows:
+            screen.table(table_)
+        if held:
+            screen.plain(report.held(held))
+    for s in unexpected:
+        screen.plain(f"UNEXPECTED {' '.join(s.row)} {s.claim}: expected {s.expected}, got {s.actual}")
+    screen.plain(assurance.of_explorations(checked.explored))
+
+
+def document(checked: CheckedRows, code: int) -> dict[str, object]:
+    """The whole run as plain values."""
+    return {
+        "version": report.DOCUMENT_VERSION,
+        "command": "check",
+        "exit_code": code,
+        "runs": [one.document for one in checked.explored],
+        "proofs": [
+            {"system": one.row[0], "scope": one.row[1], "rules": one.row[2], "queries": one.queries,
+             "proven": one.proven}
+            for one in checked.proofs
+        ],
+        "unexpected": [
+            {"system": s.row[0], "scope": s.row[1], "rules": s.row[2], "property": s.claim, "expected": s.expected,
+             "actual": s.actual}
+            for s in checked.unexpected
+        ],
+        "versions": report.versions(),
+    }  # fmt: skip
+
+
+def last_line(verdicts: int, unexpected: int, failed: bool, skipped: int, code: int) -> str:
+    """The closing line: failures first, then the counts.
+
+    >>> last_line(185, 0, False, 0, 0)
+    '185 verdicts, 0 unexpected (exit 0)'
+    """
+    parts = [f"{unexpected} UNEXPECTED of {verdicts} verdicts" if unexpected else f"{verdicts} verdicts, 0 unexpected"]
+    parts = ["a vector FAILED"] * failed + [f"stopped: {skipped} rows NOT checked"] * (skipped > 0) + parts
+    return ", ".join(parts) + f" (exit {code})"
+
+
+def judged_rows(rows: Sequence[Row], checked: CheckedRows, planned: Collection[Row]) -> list[JudgedRun]:
+    """Every row that was planned, in order: its search and its proof; what was not judged is no pass.
+
+    Args:
+        rows: what was to be checked.
+        checked: the searches and proofs that began.
+        planned: the rows that were to be proven at their scope's bounds.
+    """
+    by_row = {one.row: one for one in checked.explored}
+    proven = {row: [proof for proof in checked.proofs if proof.row == row] for row in rows}
+    return [run for row in rows for run in _runs(row, by_row.get(row), proven[row], row in planned)]
+
+
+def _runs(row: Row, explored: ExploredRow | None, proofs: Sequence[ProofRow], planned: bool) -> Iterator[JudgedRun]:
+    chosen = subject(row[0], row[1], {}, row[2])
+    if explored is None:
+        missing = not_judged(chosen, every_id(chosen), "the check ended before this row")
+        yield JudgedRun(chosen, "explore", missing)
+        return
+    properties = judged(chosen, explored.verdicts, EVERY[row])
+    unseen = sorted(set(EVERY[row]) - {one.id for one in properties})
+    missing = not_judged(chosen, unseen, "expected, and the system has no such property")
+    yield JudgedRun(chosen, "explore", (*properties, *missing), explored.seconds)
+    yield from (_proof_run(row, proof) for proof in proofs)
+    if not proofs and (planned or row in ANY_NUMBER):
+        every = [claim.id for claim in chosen.system.properties(chosen.setting) if claim.kind in ("always", "step")]
+        claims = every if planned else ANY_NUMBER[row]
+        yield JudgedRun(chosen, "prove", not_judged(chosen, claims, "the check ended before this proof"))
+
+
+def _proof_run(row: Row, proof_row: ProofRow) -> JudgedRun:
+    chosen = proof_row.subject()
+    claims, open_claims = claims_of(chosen), NOT_PROVEN.get(row, ())
+    failed = "incomplete" if proof_row.stopped else "unknown"
+    properties = []
+    for claim in proof_row.proofs:
+        verdict = HOLDS if claim.proven else failed
+        expected = "unknown" if claim.id in open_claims else HOLDS
+        detail = "for any number of steps" if verdict == HOLDS else "not proven"
+        properties.append(
+            JudgedProperty(claim.id, claim.kind, verdict, detail, verdict == expected, expected, claims.get(claim.id))
+        )
+    unseen = sorted(set(open_claims) - {one.id for one in properties} - {DEADLOCK})
+    missing = not_judged(chosen, unseen, "expected, and nothing to prove has this name")
+    return JudgedRun(chosen, "prove", (*properties, *missing), proof_row.seconds)
+
+
+STOP_SECONDS = 1.0
+"""How long a lost process waits to be explained by a stop."""
+
+Show = Callable[[RowPart], None]
+"""Called with each part of each row, in their order."""
+
+
+class LostRow(RuntimeError):
+    """A row of which no verdict, or not every verdict, came back from the process that checked it."""
+
+
+def check_rows(rows: Sequence[Row], planned: Collection[Row], options: RowOptions, show: Show) -> None:
+    """Check rows with as many workers as the budget has, up to the moment at which the work is stopped.
+
+    Args:
+        rows: in the order in which they are shown.
+        planned: those that are proven at their scope's bounds.
+        options: for all rows.
+        show: is given each part.
+
+    Raises:
+        LostRow: when a process ended before its time.
+        Interrupted: when a signal stopped the work before there was anything to report.
+    """
+    workers = options.budget.workers
+    small = all(row in EXPECTED and not (row in LONG and row in planned) for row in rows)
+    count = min(workers, len(rows)) if small else 1
+    if count == 1:
+        _one_by_one(rows, planned, options, show)
+    elif not stop_requested() and not time_limit.passed():
+        budget = evolve(options.budget, workers=workers // count)
+        _Rows(rows, planned, evolve(options, budget=budget), show).check(count)
+
+
+def _one_by_one(rows: Sequence[Row], planned: Collection[Row], options: RowOptions, show: Show) -> None:
+    """Check rows in this process; a large one takes all its threads, and memory."""
+    for row in rows:
+        if stop_requested() or time_limit.passed():  # when the search of the row before was complete
+            return
+        try:
+            for part in row_parts(row, row in planned, options):
+                show(part)
+                if part.stopped:
+                    return
+        except Interrupted:
+            if not time_limit.passed():
+                raise
+            return
+
+
+@define
+class _Rows:
+    """Rows that processes check.
+
+    Attributes:
+        rows, planned, options, show: as `check_rows` takes them.
+    """
+
+    rows: Sequence[Row]
+    planned: Collection[Row]
+    options: RowOptions
+    show: Show
+    _found: dict[Row, Sequence[RowPart]] = field(factory=dict)
+    _shown: int = 0
+
+    def check(self, count: int) -> None:
+        """Check the rows in so many processes; those with proofs first, since they take longest."""
+        with stop_flag(awaits_report=True) as stop, progress_tally(self.options.quiet, "rows") as tally:
+            pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _start)
+            try:
+                first = sorted(self.rows, key=lambda row: not self._proofs(row))
+                futures = {pool.submit(_parts, row, row in self.planned, self._apart()): row for row in first}
+                pending = set(futures)
+                while pending and not stop.is_set():
+                    finished, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
+                    if not all(self._receive(futures[future], future, stop) for future in finished):
+                        break
+                    if tally is not None:
+                        tally(len(self._found), len(self.rows))
+                        tally.meter.close()
+                    self._show_next()
+            finally:
+                _end(pool)
+            self._conclude(stop)
+
+    def _apart(self) -> RowOptions:
+        """The options of a row in a process of its own: progress is that of all rows."""
+        return evolve(self.options, quiet=True)
+
+    def _proofs(self, row: Row) -> int:
+        return (row in self.planned) + (row in ANY_NUMBER)
+
+    def _receive(self, row: Row, future: Future[Sequence[RowPart]], stop: Stop) -> bool:
+        """Take what a process found of a row; False where a stop has ended the process."""
+        try:
+            parts = future.result()
+        except BrokenProcessPool as error:
+            if stop.wait(STOP_SECONDS):  # what asks this process to stop may ask its workers too
+                return False
+            raise LostRow(f"the process that checked {' '.join(row)} has ended; is there enough memory?") from error
+        kinds = [isinstance(part, ExploredRow) for part in parts]
+        whole = kinds == [True] + [False] * self._proofs(row) or any(part.stopped for part in parts)
+        if not whole or any(part.row != row for part in parts):
+            raise LostRow(f"the process that checked {' '.join(row)} has not told every part of it")
+        self._found[row] = parts
+        return True
+
+    def _show_next(self) -> None:
+        """Show the rows whose turn it is."""
+        while self._shown < len(self.rows) and self.rows[self._shown] in self._found:
+            for part in self._found[self.rows[self._shown]]:
+                self.show(part)
+            self._shown += 1
+
+    def _conclude(self, stop: Stop) -> None:
+        """Show what is ready and was not shown: rows that came before it were stopped."""
+        if stop.asked_by is not None and not self._found:
+            if stop.asked_by == signal.SIGINT:
+                announce()
+                raise KeyboardInterrupt
+            raise Interrupted("stopped before there was anything to report")
+        for row in self.rows[self._shown :]:
+            for part in self._found.get(row, ()):
+                self.show(part)
+
+
+def _start() -> None:
+    """Prepare a process: the one that started it decides what a Ctrl-C ends, and is not outlived."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    multiprocessing.connection.wait([sentinel])
+    os._exit(1)
+
+
+def _parts(row: Row, proven: bool, options: RowOptions) -> Sequence[RowPart]:
+    return tuple(row_parts(row, proven, options))
+
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    """End the processes, and what they started: rows that are not ready are not waited for."""
+    for process in list((pool._processes or {}).values()):
+        assert process.pid is not None
+        for number in (*descendants(process.pid), process.pid):
+            with contextlib.suppress(OSError):  # it has ended
+                os.kill(number, signal.SIGKILL)
+    pool.shutdown(cancel_futures=True)
 
 
 def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) -> list[Row]:
@@ -56,14 +359,22 @@ def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) ->
 @click.argument("systems", nargs=-1)
 @click.option("--scope", "scopes", multiple=True, help="Only this scope; repeatable.")
 @click.option("--rules", multiple=True, help="Only this rule set; repeatable.")
-@click.option("--config", type=click.Path(path_type=Path), metavar="FILE",
-              help="The table of runs to execute; by default the nearest kraftcheck.toml or pyproject.toml with one.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The table of runs to execute; by default the nearest kraftcheck.toml or pyproject.toml with one.",
+)
 @click.option("--built-in", is_flag=True, help="The systems that come with kraftcheck, also where there is a table.")
 @click.option("--vectors", multiple=True, type=click.Path(path_type=Path), help="Also run these vectors; repeatable.")
 @options.rows
 @options.memory
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
-              help="Write every counterexample there, a folder for each row.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write every counterexample there, a folder for each row.",
+)
 @options.verbose
 @options.document
 @report_options
@@ -111,9 +422,7 @@ def check_command(
     leave(checked.code)
 
 
-def check_built_in(
-    wanted: CheckOptions, screen: Screen, vectors: Sequence[Path] = (), verbose: bool = False
-) -> Check:
+def check_built_in(wanted: CheckOptions, screen: Screen, vectors: Sequence[Path] = (), verbose: bool = False) -> Check:
     """Check the rows of the systems that come with kraftcheck, and report.
 
     Raises:

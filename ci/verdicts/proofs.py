@@ -1,29 +1,107 @@
-"""The proofs of `kraftcheck check`: each claim must be proven, or must not be, as expected."""
+"""The proofs of `kraftcheck check`, and what searches and proofs with few brokers say of those for any number."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.ci.prove.certificates import check_certificate, write_certificate
-from kraftcheck.ci.prove.question import run_proof
+from kraftcheck.ci.prove.command import check_certificate, write_certificate
+from kraftcheck.ci.prove.question import run_proof, with_lemmas
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.run.search import SearchBudget
+from kraftcheck.ci.run.questions import SearchBudget, run
 from kraftcheck.ci.systems.lookup import find_system
-from kraftcheck.ci.systems.subject import Subject, subject
-from kraftcheck.ci.verdicts.numbers import EXPLORED, FINITE, numbers_that_agree
-from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
+from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.properties.register.proofs import ANY_NUMBER, CERTIFIED, NOT_PROVEN
 from kraftcheck.properties.register.verdicts import Row
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.induction import Proof
-from kraftcheck.solvers.smt.queries import Effort
+from kraftcheck.solvers.smt.queries import REFUTED, Effort
 from kraftcheck.solvers.smt.smtlib import installed
+from kraftcheck.solvers.smt.verdicts import SearchEvidence, confirm_proven
+
+EXPLORED, FINITE = (2, 3), 5
+"""Numbers of brokers that are explored; the number for which the same is proven again."""
+
+
+def of_number(request: ProofRequest, number: int) -> ProofRequest:
+    """A request with a number for what may be any, and for what that bounds, as the replicas of a partition."""
+    bounds = request.subject().system.bounds
+    counted = [bound.name for bound in bounds if request.bounds.get(bound.name) == ANY]
+    numbers = {bound.name: number for bound in bounds if bound.name in counted or bound.freed_by in counted}
+    return evolve(request, bounds={**request.bounds, **numbers})
+
+
+def explored_with(request: ProofRequest, proof: Proof, number: int, budget: SearchBudget, quiet: bool) -> bool:
+    """Whether a search with a number of brokers was whole.
+
+    Raises:
+        EngineDisagreement: where it refutes what is proven.
+    """
+    found = run(program(with_lemmas(of_number(request, number).subject(proof=False))), budget, quiet)
+    confirm_proven(proof, SearchEvidence(others=(found,)))
+    return found.cut is None
+
+
+def proven_with(
+    request: ProofRequest, claims: Sequence[str], number: int, effort: Effort, workers: int, quiet: bool
+) -> bool:
+    """Whether claims that are proven for any number are proven for this one too; False where there is no answer.
+
+    Raises:
+        EngineDisagreement: where one is not inductive.
+    """
+    finite = run_proof(of_number(request, number), effort, claims, workers, quiet)
+    refuted = [a.obligation for claim in claims for a in finite.failures(claim) if a.result == REFUTED]
+    if refuted:
+        claim, action = refuted[0].claim, refuted[0].action
+        raise EngineDisagreement(f"{claim} is proven for any number of brokers, and with {number} {action} breaks it")
+    return all(map(finite.proven, claims))
+
+
+def numbers_that_agree(
+    request: ProofRequest, proof: Proof, effort: Effort, budget: SearchBudget, quiet: bool
+) -> tuple[int, ...]:
+    """The numbers of brokers for which what is proven for any number holds; one that is not decided is left out.
+
+    Args:
+        request, proof: for any number of brokers.
+        effort: limits of each query with `FINITE` brokers.
+        budget: of each search.
+        quiet: whether no progress is shown.
+
+    Raises:
+        EngineDisagreement: where it does not hold for one.
+    """
+    if not (proven := [claim for claim in proof.targets if proof.proven(claim)]):
+        return ()
+    agreeing = [number for number in EXPLORED if explored_with(request, proof, number, budget, quiet)]
+    if proven_with(request, proven, FINITE, effort, budget.workers, quiet):
+        agreeing.append(FINITE)
+    return tuple(agreeing)
+
+
+@frozen
+class UnexpectedVerdict:
+    """A verdict that is not the expected one.
+
+    Attributes:
+        row: system, scope, rule set.
+        claim: property.
+        expected, actual: verdicts in words.
+        code: its exit code.
+    """
+
+    row: Row
+    claim: str
+    expected: str
+    actual: str
+    code: int
+
 
 EFFORT = Effort(timeout=120)
 PROVEN, UNPROVEN = "proven", "not proven"

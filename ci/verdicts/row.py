@@ -9,13 +9,11 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from kraftcheck.ci.run.questions import SearchQuestion
-from kraftcheck.ci.run.search import SearchBudget, run
-from kraftcheck.ci.run.traces import write_traces
+from kraftcheck.ci.run.questions import SearchBudget, SearchQuestion, run
+from kraftcheck.ci.run.result import write_traces
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.ci.verdicts.proofs import ProofRow, row_proofs
-from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
+from kraftcheck.ci.verdicts.proofs import ProofRow, UnexpectedVerdict, row_proofs
 from kraftcheck.properties.register.verdicts import EVERY, OF_NOTHING, Row, expected
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.program.pruning import Pruning

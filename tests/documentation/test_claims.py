@@ -14,9 +14,9 @@ from kraftcheck.ci.logs.format.read import MAX_LOG_BYTES
 from kraftcheck.ci.logs.format.segments import MAX_EXPANDED
 from kraftcheck.ci.logs.releases import NEWEST_LEVELS, line_of
 from kraftcheck.ci.logs.summary import NON_CONFORMANT
-from kraftcheck.ci.run.reports.github import MOST_ANNOTATIONS
-from kraftcheck.ci.run.reports.sarif import MOST_BYTES as MOST_SARIF
-from kraftcheck.ci.run.reports.sarif import Limits
+from kraftcheck.ci.run.formats import MOST_BYTES as MOST_SARIF
+from kraftcheck.ci.run.formats import Limits
+from kraftcheck.ci.run.reports import MOST_ANNOTATIONS
 from kraftcheck.ci.spark.liveness.search import MOST as MOST_CONSTRAINTS
 from kraftcheck.ci.spark.memos import MEMO_BYTES
 from kraftcheck.ci.spark.options import CLUSTER_BUCKETS
@@ -25,7 +25,7 @@ from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, EXIT_FAULT, EXIT_
 from kraftcheck.ci.terminal.console import PLAIN_WIDTH
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, MAX_NESTING
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED
-from kraftcheck.ci.verdicts.configured.reading import MOST_BYTES as MOST_TOML
+from kraftcheck.ci.verdicts.run_table import MOST_BYTES as MOST_TOML
 from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS
 from kraftcheck.model.language.symmetry import MOST_MEMBERS

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.prove.proof_rows import BrokenProofRow, every_row, rows
+from kraftcheck.ci.prove.broken import BrokenProofRow, every_row, rows
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.proofs import ANY_PLACES, BEYOND, NOT_FOR_ANY, PROOF_SCOPES
 from kraftcheck.properties.register.verdicts import EVERY

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.program.trace import trace

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.prove import broken_for_any
-from kraftcheck.ci.prove import broken_proofs as bugs_z3
-from kraftcheck.ci.prove.broken_for_any import answer_there, attempt_any, places
-from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place, every_row
+from kraftcheck.ci.prove import broken
+from kraftcheck.ci.prove import broken as bugs_z3
+from kraftcheck.ci.prove.broken import BrokenProofRow, Place, answer_there, attempt_any, every_row, places
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.bound import ANY
@@ -95,10 +94,10 @@ def test_a_step_that_is_proven_somewhere_decides(monkeypatch: pytest.MonkeyPatch
     whole = answer_there
 
     def proven_once(of: Theory, claim: str, action: str, assumed: Sequence[str]) -> ObligationAnswer:
-        monkeypatch.setattr(broken_for_any, "answer_there", whole)
+        monkeypatch.setattr(broken, "answer_there", whole)
         return evolve(whole(of, claim, action, assumed), result=PROVEN)
 
-    monkeypatch.setattr(broken_for_any, "answer_there", proven_once)
+    monkeypatch.setattr(broken, "answer_there", proven_once)
     assert attempt_any(row, 1, quiet=True).proven == ["leader-active"]
     assert attempt_any(row, 1, quiet=True).proven == []
 
@@ -121,7 +120,7 @@ def test_a_claim_that_cannot_be_asked_needs_a_reason(monkeypatch: pytest.MonkeyP
 
 def test_a_solver_whose_time_is_up_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proof that breaks only because the solver's time was up is counted apart."""
-    monkeypatch.setattr(broken_for_any, "EFFORT", Effort(timeout=0.001))
+    monkeypatch.setattr(broken, "EFFORT_FOR_ANY", Effort(timeout=0.001))
     ran = command(evolve(one_row("fenced-leader-acceptable", "elections"), claims=("leader-active",)), monkeypatch)
     assert (ran.code, ran.document()["bugs"][0]["unanswered"]) == (0, ["leader-active"])
     assert "time was up" in ran.err

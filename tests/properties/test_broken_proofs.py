@@ -7,10 +7,9 @@ import time
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.prove import broken_proofs as bugs_z3
-from kraftcheck.ci.prove import proof_rows
-from kraftcheck.ci.prove.broken_proofs import attempt
-from kraftcheck.ci.prove.proof_rows import BrokenProofRow, every_row, rows
+from kraftcheck.ci.prove import broken
+from kraftcheck.ci.prove import broken as bugs_z3
+from kraftcheck.ci.prove.broken import BrokenProofRow, attempt, every_row, rows
 from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -79,7 +78,7 @@ def test_every_row_of_the_matrix_is_asked_or_has_a_reason() -> None:
 def test_a_row_asks_where_the_matrix_shows_it() -> None:
     """Beside the scopes of the proofs a row has the scope and the bounds of the matrix, and its right rules."""
     assert row_of("abandoned-assignments-accepted", "directories").places() == [
-        *proof_rows.of_proofs("directories"), proof_rows.Place("tiny", {"copies": 1}),
+        *broken.of_proofs("directories"), broken.Place("tiny", {"copies": 1}),
     ]  # fmt: skip
     neglected = row_of("switched-off-elr-is-neglected", "elections")
     assert (neglected.base, neglected.rules) == (

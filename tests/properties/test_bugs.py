@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.run.search import SearchBudget
+from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.verdicts import defects as bugs
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import parse, variants

@@ -9,8 +9,8 @@ import pytest
 from kraftcheck.ci.mutants.parts import TablePart, document, read_parts, row_document
 from kraftcheck.ci.mutants.table import ELSEWHERE, NO_EFFECT, OPEN, STEPS_ONLY, MutantRow, judge_survivors, rows
 from kraftcheck.ci.systems.subject import Subject, subject
-from kraftcheck.ci.terminal.cache import cache_folder
 from kraftcheck.ci.terminal.files import read_json
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.properties.register.mutants import JUDGEMENTS, KINDS, LEFT, TABLES, Table
 from kraftcheck.solvers.mutants.explore import MutantBudget, explain
 from kraftcheck.solvers.mutants.mutate import DROPPED, GUARD, Mutant, Mutations, mutate

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from kraftcheck.ci.bench.beside.process import Checker, Found, MissingToolError, Ran, need, run
 from kraftcheck.ci.bench.beside.tlc import tlc_jar
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 
 TEXTS = Path(__file__).parent
 

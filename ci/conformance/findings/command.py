@@ -19,15 +19,14 @@ from kraftcheck.ci.conformance.findings.table import LEGEND, about, newest_of_li
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.java import DriverError
 from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name
-from kraftcheck.ci.run.search import SearchBudget
+from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.commands import check_idle
+from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
-from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
-from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.findings import FINDINGS, Finding
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE

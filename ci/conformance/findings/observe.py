@@ -8,7 +8,7 @@ from kraftcheck.ci.conformance.findings.evidence import Evidence
 from kraftcheck.ci.conformance.findings.managers import ask
 from kraftcheck.ci.conformance.findings.search import ReleaseSearch, search
 from kraftcheck.ci.conformance.kafka.junit import description
-from kraftcheck.ci.run.search import SearchBudget
+from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.properties.register.findings import Finding
 
 

@@ -13,7 +13,7 @@ from kraftcheck.ci.conformance.findings.evidence import record, recorded
 from kraftcheck.ci.conformance.findings.observe import evidence_of
 from kraftcheck.ci.conformance.findings.search import ReleaseSearch, search
 from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.run.search import SearchBudget
+from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.properties.register.findings import SEARCHED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from kraftcheck.ci.run.search import SearchBudget, run_to_end
+from kraftcheck.ci.run.questions import SearchBudget, run_to_end
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.model.rules.ruleset import PRESETS, variants
 from kraftcheck.properties.register.findings import Finding, FindingSearch

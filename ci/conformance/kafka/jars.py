@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
-from kraftcheck.ci.terminal import cache
+from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.machine_code.regular import open_regular
@@ -62,7 +62,7 @@ def cache_folder() -> Path:
     Raises:
         Refusal: where it is a link, or belongs to another user, who could put classes there.
     """
-    place = folder(cache.cache_folder() / "kafka")
+    place = folder(machine.cache_folder() / "kafka")
     if place.is_symlink():
         raise Refusal(f"{place} is a link, behind which others may put classes; remove it")
     status = place.stat()

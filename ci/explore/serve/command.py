@@ -9,11 +9,18 @@ from pathlib import Path
 import click
 
 from kraftcheck.ci.explore.serve.finished import Opened, opened_run, opened_trace
-from kraftcheck.ci.systems.flags import own_options, parse_words, system_and_bounds
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, Subject, program, subject
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.systems.subject import (
+    DEFAULT_RULES,
+    Subject,
+    own_options,
+    parse_words,
+    program,
+    subject,
+    system_and_bounds,
+)
+from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.parameter_types import check_idle
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.progress import stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 

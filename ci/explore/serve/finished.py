@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from kraftcheck.ci.explore.serve.numbering import step_of
 from kraftcheck.ci.explore.trace import load, replayed
-from kraftcheck.ci.run.traces import REPORT, TRACE
+from kraftcheck.ci.run.result import REPORT, TRACE
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.files import check_named, read_json
 from kraftcheck.ci.terminal.refusal import Refusal

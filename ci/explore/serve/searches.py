@@ -9,8 +9,7 @@ from typing import Any
 from kraftcheck.ci.explore.serve.jobs import Note, Work
 from kraftcheck.ci.explore.serve.numbering import path_of_trace
 from kraftcheck.ci.explore.serve.subjects import Subjects
-from kraftcheck.ci.run.questions import SearchQuestion
-from kraftcheck.ci.run.search import SearchBudget, search
+from kraftcheck.ci.run.questions import SearchBudget, SearchQuestion, search
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.solvers.search.explore import SearchProgress
 

@@ -13,7 +13,7 @@ from kraftcheck.ci.explore.serve.numbering import path_of_trace, step_of
 from kraftcheck.ci.explore.serve.questions import QuestionRefused
 from kraftcheck.ci.explore.serve.searches import progress_text
 from kraftcheck.ci.explore.serve.subjects import Subjects
-from kraftcheck.ci.run.search import SearchBudget, search
+from kraftcheck.ci.run.questions import SearchBudget, search
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.solvers.expressions.expression import excluded, expression
 from kraftcheck.solvers.expressions.source import ExpressionError

@@ -9,14 +9,11 @@ import click
 
 from kraftcheck.ci.explore.step.commands import Stepper, arrival, loaded
 from kraftcheck.ci.explore.trace import load
-from kraftcheck.ci.run.search import SearchBudget
-from kraftcheck.ci.systems.expressions import expression_options
-from kraftcheck.ci.systems.flags import system_and_bounds
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject
+from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.systems.subject import DEFAULT_RULES, expression_options, program, subject, system_and_bounds
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.console import Screen, console
-from kraftcheck.ci.terminal.parameter_types import check_idle
-from kraftcheck.ci.terminal.prompt import typed_lines
+from kraftcheck.ci.terminal.commands import check_idle
+from kraftcheck.ci.terminal.console import Screen, console, typed_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.expressions.added import Expressions
 from kraftcheck.solvers.stepping.session import Session

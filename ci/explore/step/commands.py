@@ -10,7 +10,7 @@ from attrs import frozen
 from kraftcheck.ci.explore.step import text
 from kraftcheck.ci.explore.step.goto import go_to
 from kraftcheck.ci.explore.trace import load
-from kraftcheck.ci.run.search import SearchBudget
+from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal

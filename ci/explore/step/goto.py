@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.run.find import searched
-from kraftcheck.ci.run.search import SearchBudget, run
+from kraftcheck.ci.run.questions import SearchBudget, run, searched
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.solvers.program.verdict import Incomplete, Refuted, TraceStep
 from kraftcheck.solvers.stepping.session import Session

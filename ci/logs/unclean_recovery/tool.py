@@ -19,12 +19,11 @@ from kraftcheck.ci.logs.unclean_recovery.options import (
     unclean_recovery_rules,
 )
 from kraftcheck.ci.logs.unclean_recovery.snapshot import Snapshot, read_snapshot
-from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.commands import check_idle
+from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json
-from kraftcheck.ci.terminal.parameter_types import check_idle
 from kraftcheck.ci.terminal.progress import stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.table import Column, Table
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.rules.ruleset import RuleSet

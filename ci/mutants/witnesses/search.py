@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 
 from kraftcheck.ci.mutants.witnesses.witness import Link, Witness
 from kraftcheck.ci.systems.rule_index import names_in
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.rule import Rule
 from kraftcheck.model.language.system import Setting, System

@@ -14,7 +14,7 @@ from attrs import evolve
 from kraftcheck.ci.bench import __main__ as bench
 from kraftcheck.ci.bench.native import processes
 from kraftcheck.ci.bench.wrong_space import WrongSpaceError
-from kraftcheck.ci.prove.broken_proofs import BrokenProof
+from kraftcheck.ci.prove.broken import BrokenProof
 from kraftcheck.model.rules.ruleset import parse
 
 ROOT = Path(bench.__file__).parent.parent

@@ -16,7 +16,7 @@ from kraftcheck.ci.conformance.findings.observed import observations
 from kraftcheck.ci.conformance.findings.search import rules_of, search, wanted
 from kraftcheck.ci.conformance.kafka.broker.answers import CASES
 from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.run.search import SearchBudget
+from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.register.findings import FINDINGS, SEARCHED

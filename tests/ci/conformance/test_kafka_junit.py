@@ -14,7 +14,7 @@ from kraftcheck.ci.conformance.kafka.java import PACKAGE, compile_java
 from kraftcheck.ci.conformance.kafka.junit import junit
 from kraftcheck.ci.conformance.kafka.junit_run import PASSES, run_tests
 from kraftcheck.ci.explore.command import traces
-from kraftcheck.ci.run.search import SearchBudget, run
+from kraftcheck.ci.run.questions import SearchBudget, run
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.shared.commands import kraftcheck

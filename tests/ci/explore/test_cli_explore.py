@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.run.traces import REPORT
+from kraftcheck.ci.run.result import REPORT
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.result_folders import MARK
 from tests.shared.commands import kraftcheck

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.prove import reached
-from kraftcheck.ci.prove.reached import Freed, freed_by
+from kraftcheck.ci.prove import table
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.prove.table import ProofRun, main
+from kraftcheck.ci.prove.table import Freed, ProofRun, freed_by, main
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.long_runs import PASSING
@@ -26,7 +25,7 @@ WITHOUT_BUDGETS = freed_by(ProofRequest("replication", "tiny", {"unbounded": 1},
 
 def test_few_failures_keep_leader_epochs_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """With one stop, fence and shrink no run goes beyond the epochs of searches; without these budgets one does."""
-    monkeypatch.setattr(reached, "WALKS", 20)
+    monkeypatch.setattr(table, "WALKS", 20)
     few = ProofRequest("replication", "tiny", {}, "fixed")
     assert Freed(few, few.subject().setting, ("epochs", "lag", "records")).unreached(("epochs",)) == ["epochs"]
     assert WITHOUT_BUDGETS.unreached(("epochs",)) == []
@@ -53,7 +52,7 @@ def test_a_run_that_is_not_of_any_number_is_refused(tmp_path: Path, monkeypatch:
     assert ran.code == 0
     words = [str(tmp_path / "table.json"), str(tmp_path / "run.json")]
     with monkeypatch.context() as patch:
-        patch.setattr(reached, "WALKS", 0)
+        patch.setattr(table, "WALKS", 0)
         with pytest.raises(Refusal, match="brokers, replication any: no run goes beyond what searches take"):
             main(words)
     assert not (tmp_path / "table.json").exists()

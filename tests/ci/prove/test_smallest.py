@@ -8,10 +8,9 @@ import pytest
 from attrs import evolve
 
 import kraftcheck as kc
-from kraftcheck.ci.prove.evidence import search_evidence
-from kraftcheck.ci.prove.question import run_proof
+from kraftcheck.ci.prove.question import run_proof, search_evidence
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.run.search import SearchBudget, run
+from kraftcheck.ci.run.questions import SearchBudget, run
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.solvers.program.verdict import Refuted, Unknown
 from kraftcheck.solvers.smt.cti import NOT_DECIDED, UNREACHABLE

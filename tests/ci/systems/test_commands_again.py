@@ -6,8 +6,7 @@ import shlex
 
 import pytest
 
-from kraftcheck.ci.systems.flags import parse_words
-from kraftcheck.ci.systems.subject import subject
+from kraftcheck.ci.systems.subject import parse_words, subject
 from kraftcheck.model.language.bound import ANY
 
 

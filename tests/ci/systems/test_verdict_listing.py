@@ -12,8 +12,8 @@ import pytest
 import kraftcheck as kc
 from kraftcheck.ci.systems.report import held, in_order, print_verdicts
 from kraftcheck.ci.terminal.console import Screen
-from kraftcheck.ci.verdicts.report import table
-from kraftcheck.ci.verdicts.unexpected import UnexpectedVerdict
+from kraftcheck.ci.verdicts.command import table
+from kraftcheck.ci.verdicts.proofs import UnexpectedVerdict
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Trace, Unknown, Vacuous
 from tests.shared.commands import kraftcheck
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.ci.explore import command as explore
-from kraftcheck.ci.run import search
+from kraftcheck.ci.run import questions
 from kraftcheck.ci.systems import subject as settings
 from kraftcheck.ci.terminal.commands import COMMANDS
 from kraftcheck.model.rules.ruleset import PRESETS, variants
@@ -127,7 +127,7 @@ def test_a_fault_of_kraftcheck_is_no_verdict(monkeypatch: pytest.MonkeyPatch) ->
     def fail(*_: object, **__: object) -> None:
         raise KeyError("not\nthere")
 
-    monkeypatch.setattr(search, "explore", fail)
+    monkeypatch.setattr(questions, "explore", fail)
     ran = kraftcheck("explore", "tests.toys:CLOCK")
     assert (ran.code, ran.out) == (255, "")
     assert ran.err.startswith("kraftcheck: fault of kraftcheck, no verdict: KeyError: ")
@@ -159,7 +159,7 @@ def test_a_fault_can_be_shown_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran.code == 24
     assert "Traceback (most recent call last)" in ran.err
     assert ran.err.splitlines()[-1].startswith("kraftcheck: the engine disagrees with the rules")
-    monkeypatch.setattr(search, "explore", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr(questions, "explore", lambda *_, **__: 1 // 0)
     ran = kraftcheck("explore", "tests.toys:CLOCK", "--quiet")
     assert ran.code == 255
     assert "Traceback (most recent call last)" in ran.err

@@ -177,7 +177,7 @@ def test_unwritable_places_are_refused_before_any_work(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A document or folder that cannot be written is refused before anything is explored."""
-    monkeypatch.setattr("kraftcheck.ci.run.search.explore", None)
+    monkeypatch.setattr("kraftcheck.ci.run.questions.explore", None)
     (tmp_path / "file").write_text("in the way")
     words = command.split()
     assert "it is a folder" in kraftcheck(*words, "--json", tmp_path).refusal()

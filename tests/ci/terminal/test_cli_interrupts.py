@@ -14,9 +14,8 @@ from types import SimpleNamespace
 import pytest
 from attrs import frozen
 
-from kraftcheck.ci.prove.broken_proofs import attempt
-from kraftcheck.ci.prove.proof_rows import rows
-from kraftcheck.ci.run.search import SearchBudget
+from kraftcheck.ci.prove.broken import attempt, rows
+from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED, LINE, Interrupted, descendants
 from kraftcheck.ci.verdicts.defects import explore_defect
 from kraftcheck.properties.register.defects import BUGS
@@ -262,14 +261,14 @@ def test_a_tour_is_interrupted() -> None:
 
 def test_a_stopped_proof_is_not_a_broken_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """`bugs --engine z3` does not take what was not asked any more for a proof that a defect breaks."""
-    monkeypatch.setattr("kraftcheck.ci.prove.broken_proofs.run_proof", lambda *_: SimpleNamespace(stopped=True))
+    monkeypatch.setattr("kraftcheck.ci.prove.broken.run_proof", lambda *_: SimpleNamespace(stopped=True))
     with pytest.raises(Interrupted, match="stopped in the proofs of elections"):
         attempt(next(row for row in rows() if row.system == "elections"), 1, True)
 
 
 def test_a_stopped_search_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """`bugs` does not go on with the defect after the right rules, or with the next one."""
-    monkeypatch.setattr("kraftcheck.ci.run.search.run", lambda *_, **__: SimpleNamespace(cut=STOPPED))
+    monkeypatch.setattr("kraftcheck.ci.run.questions.run", lambda *_, **__: SimpleNamespace(cut=STOPPED))
     bug = BUGS[0]
     with pytest.raises(Interrupted, match=f"stopped in the search of {bug.variant}"):
         explore_defect(bug, bug.base, SearchBudget(1, 1 << 20), quiet=True)

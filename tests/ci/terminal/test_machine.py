@@ -118,7 +118,7 @@ def test_no_memory_and_no_thread_are_one_line(monkeypatch: pytest.MonkeyPatch, e
     def refuse(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("kraftcheck.ci.run.search.explore", refuse)
+    monkeypatch.setattr("kraftcheck.ci.run.questions.explore", refuse)
     ran = kraftcheck("explore", "tests.toys:DIGRAPH", "--quiet")
     assert ran.code == 2
     assert ran.err.startswith("kraftcheck: ")

@@ -81,7 +81,7 @@ def test_an_earlier_run_of_the_same_space_is_remembered(tmp_path: Path, monkeypa
     """Only a whole run is kept, by program and setting: another scope, a limit or --no-cache has no estimate."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("kraftcheck.ci.terminal.progress.PLAIN_SECONDS", 0.0)
-    monkeypatch.setattr("kraftcheck.ci.run.search.WORTH_SECONDS", 0.0)
+    monkeypatch.setattr("kraftcheck.ci.run.questions.WORTH_SECONDS", 0.0)
     system, scope = "tests.toys:TWO_PHASE", ("--scope", "5")
     assert " left (" not in kraftcheck("explore", system, *scope, "--max-depth", "3").err
     assert " left (" not in kraftcheck("explore", system, *scope, "--no-cache").err

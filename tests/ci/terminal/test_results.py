@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.run.traces import REPORT
+from kraftcheck.ci.run.result import REPORT
 from kraftcheck.ci.terminal import result_folders as under_test
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import MARK, check_results, results

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.run.search import SearchBudget
+from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.verdicts import proofs
 from kraftcheck.properties.register.proofs import ANY_NUMBER, CERTIFIED, LONG, NOT_PROVEN, proofs_named
 from kraftcheck.properties.register.verdicts import EXPECTED

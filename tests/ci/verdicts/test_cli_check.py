@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.terminal.result_folders import MARK
-from kraftcheck.ci.verdicts.report import last_line
+from kraftcheck.ci.verdicts.command import last_line
 from kraftcheck.properties.register.proofs import NOT_PROVEN
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.search import explore as explorer
@@ -136,7 +136,7 @@ def test_a_stop_ends_the_whole_check(monkeypatch: pytest.MonkeyPatch) -> None:
         stop.set()
         return real(*words, stop=stop, **options)
 
-    monkeypatch.setattr("kraftcheck.ci.run.search.explore", stopped)
+    monkeypatch.setattr("kraftcheck.ci.run.questions.explore", stopped)
     monkeypatch.setattr("kraftcheck.ci.terminal.progress.GRACE_SECONDS", 60)
     ran = kraftcheck("check", "elections", "--scope", "tiny", "--quiet", "--workers", 1)
     assert ran.code in (12, 20)

@@ -10,8 +10,8 @@ from attrs import evolve
 
 from kraftcheck.ci.conformance.findings.evidence import recorded
 from kraftcheck.ci.conformance.findings.search import ReleaseSearch, search
-from kraftcheck.ci.run.search import SearchBudget
-from kraftcheck.ci.verdicts import release_defects
+from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.verdicts import defects
 from kraftcheck.properties.register.findings import FINDINGS, Finding
 from tests.shared.commands import kraftcheck
 
@@ -37,7 +37,7 @@ def test_another_length_is_not_as_expected(monkeypatch: pytest.MonkeyPatch) -> N
     """A finding that shows sooner or later than recorded, or not at all, fails the command."""
     evidence = recorded()
     changed = {OPEN: evolve(evidence[OPEN, "4.4.0"], steps=3), MENDED: evolve(evidence[MENDED, "4.4.0"], steps=1)}
-    monkeypatch.setattr(release_defects, "recorded", lambda: {(name, "4.4.0"): row for name, row in changed.items()})
+    monkeypatch.setattr(defects, "recorded", lambda: {(name, "4.4.0"): row for name, row in changed.items()})
     ran = kraftcheck("bugs", OPEN, MENDED, "--kafka", "4.4.0", "--quiet")
     assert ran.code == 12
     assert "UNEXPECTED reassignment-completes: expected 3, got 2" in ran.out
@@ -50,7 +50,7 @@ def test_a_mend_that_mends_nothing_is_not_as_expected(monkeypatch: pytest.Monkey
     def search_without_mend(finding: Finding, release: str, budget: SearchBudget, quiet: bool) -> ReleaseSearch:
         return search(evolve(finding, switches=("unregister-keeps-elr",)), release, budget, quiet)
 
-    monkeypatch.setattr(release_defects, "search", search_without_mend)
+    monkeypatch.setattr(defects, "search", search_without_mend)
     ran = kraftcheck("bugs", OPEN, "--kafka", "4.4.0", "--quiet")
     assert ran.code == 12
     assert "UNEXPECTED reassignment-completes is refuted without the defect too" in ran.out

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
-from kraftcheck.ci.run.search import SearchBudget
+from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.verdicts import defects as bugs
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Property

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.rules.groups import UncleanRecoveryRules

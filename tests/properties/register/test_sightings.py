@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.register.defects import BESIDE, BUGS, SEEN, Bug

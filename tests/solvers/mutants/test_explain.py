@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.words import choose

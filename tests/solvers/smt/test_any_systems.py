@@ -132,8 +132,8 @@ def test_another_solver_confirms_proofs_for_any_number(system: kc.System, tmp_pa
 
 def test_solvers_that_disagree_about_any_number_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where cvc5 finds a model for what Z3 has proven of any number, there is no verdict but exit 24."""
-    monkeypatch.setattr("kraftcheck.ci.prove.second_solver.second_answer", _sat)
-    monkeypatch.setattr("kraftcheck.ci.prove.second_solver.ProcessPoolExecutor", _Here)
+    monkeypatch.setattr("kraftcheck.ci.prove.command.second_answer", _sat)
+    monkeypatch.setattr("kraftcheck.ci.prove.command.ProcessPoolExecutor", _Here)
     ran = kraftcheck("prove", "tests.shared.any_number:LEASE", "--brokers", "any", "--quiet", "--workers", "1",
                      "--second-solver", "cvc5")  # fmt: skip
     assert ran.code == 24

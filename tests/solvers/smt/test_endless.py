@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.ci.prove.second_solver import check_endless
+from kraftcheck.ci.prove.command import check_endless
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.sequences import Sequence, every, first_place, last_place
 from kraftcheck.model.language.system import Setting

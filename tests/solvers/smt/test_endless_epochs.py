@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.ci.prove.proof_rows import BrokenProofRow, rows
+from kraftcheck.ci.prove.broken import BrokenProofRow, rows
 from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.model.language.initially import filled

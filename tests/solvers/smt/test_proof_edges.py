@@ -11,7 +11,7 @@ import pytest
 import z3
 from attrs import evolve
 
-from kraftcheck.ci.prove import second_solver as second
+from kraftcheck.ci.prove import command as second
 from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.terms import Graph, Term

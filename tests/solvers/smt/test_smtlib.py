@@ -68,7 +68,7 @@ def test_the_command_asks_a_second_solver() -> None:
 def test_solvers_that_disagree_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """One says sat and the other unsat: no verdict at all."""
     pytest.importorskip("bitwuzla")
-    monkeypatch.setattr("kraftcheck.ci.prove.second_solver.EXPECTED_ANSWERS", {PROVEN: "sat"})
+    monkeypatch.setattr("kraftcheck.ci.prove.command.EXPECTED_ANSWERS", {PROVEN: "sat"})
     ran = kraftcheck(*TINY, "--rules", "fixed", "--second-solver", "bitwuzla")
     assert ran.code == 24
     assert "z3 says sat, bitwuzla unsat" in ran.err

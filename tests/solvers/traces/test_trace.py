@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from itf_py import trace_from_json
 
-from kraftcheck.ci.run.traces import REPORT
+from kraftcheck.ci.run.result import REPORT
 from kraftcheck.ci.terminal.result_folders import MARK
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace as traced

@@ -13,7 +13,7 @@ from kraftcheck.ci.conformance.kafka.columns import VACANT, Rows
 from kraftcheck.ci.conformance.kafka.tour.answers import as_listed, blank, change_roots, compact
 from kraftcheck.ci.conformance.kafka.tour.columns import MOST_RECORDS, REFUSED, RESIGNED, answer_columns, step_columns
 from kraftcheck.ci.conformance.kafka.tour.requests import ManagerRequest, TourError, managed_part, request_of
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.layout import Flag, leaves, rebuild
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Action, Outcome

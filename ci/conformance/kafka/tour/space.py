@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from kraftcheck.ci.conformance.kafka.tour.model import CHUNK, States, TourModel
 from kraftcheck.ci.conformance.kafka.tour.requests import REFUSED_EARLIER
-from kraftcheck.ci.run.search import SearchBudget, search
+from kraftcheck.ci.run.questions import SearchBudget, search
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS

@@ -18,7 +18,7 @@ from kraftcheck.ci.explore.serve.jobs import Jobs
 from kraftcheck.ci.explore.serve.server import running
 from kraftcheck.ci.explore.serve.subjects import Subjects
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 
 
 @frozen

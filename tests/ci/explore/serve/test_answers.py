@@ -174,7 +174,7 @@ def test_a_search_is_cancelled_and_there_are_few_at_once(server: Server, monkeyp
         ended.set()
         raise EngineDisagreement("cut short")
 
-    monkeypatch.setattr("kraftcheck.ci.run.search.explore", slow)
+    monkeypatch.setattr("kraftcheck.ci.run.questions.explore", slow)
     jobs = [server.ask("explore"), server.ask("explore")]
     assert begun.wait(60)
     assert server.refused("explore") == (429, "2 searches are running; wait, or cancel one")

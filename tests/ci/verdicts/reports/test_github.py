@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.run.reports.github import MOST_BYTES
+from kraftcheck.ci.run.reports import MOST_BYTES
 from tests.ci.fuzz.bounds import bounded
 from tests.shared.commands import kraftcheck
 

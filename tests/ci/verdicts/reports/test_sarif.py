@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.run.formats import Limits, sarif
 from kraftcheck.ci.run.judged import JudgedRun, judged
-from kraftcheck.ci.run.reports.sarif import Limits, sarif
-from kraftcheck.ci.run.search import SearchBudget, run
+from kraftcheck.ci.run.questions import SearchBudget, run
 from kraftcheck.ci.systems.subject import program, subject
 from tests.ci.verdicts.reports.reading import read_sarif, valid_sarif
 from tests.shared.commands import kraftcheck

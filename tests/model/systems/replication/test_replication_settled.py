@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.terminal.cache import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.system import Conjuncts, Setting, System
 from kraftcheck.model.language.words import all_of, implies, negate

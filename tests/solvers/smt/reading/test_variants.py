@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 from attrs import evolve, frozen
 
-from kraftcheck.ci.prove.broken_for_any import freed, held_before, places, refutations
-from kraftcheck.ci.prove.proof_rows import BrokenProofRow, Place, every_row
+from kraftcheck.ci.prove.broken import BrokenProofRow, Place, every_row, freed, held_before, places, refutations
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.run.search import SearchBudget
+from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.model.language.terms import Term

@@ -1,17 +1,15 @@
-"""SARIF 2.1.0: a rule for each property, a result for each verdict that is no pass, the trace as a thread flow.
-
-GitHub takes no more than the numbers of `Limits`, and ten megabytes of compressed text. What is left out is said in
-the result, and in a notification of the run. Every result is an error: with a lower level GitHub would let a change
-pass whose verdicts are incomplete.
-"""
+"""The formats that CI systems read: JUnit XML and SARIF, each made of what was judged."""
 
 from __future__ import annotations
 
 import functools
 import gzip
 import hashlib
+import html
 import json
 import os
+import re
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,8 +18,7 @@ from urllib.parse import quote
 from attrs import evolve, frozen
 
 from kraftcheck import model
-from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun
-from kraftcheck.ci.run.reports.escaping import markdown
+from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.ci.systems.subject import Subject
@@ -30,6 +27,59 @@ from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.traces.cycles import fairness_texts, repeated_text
 from kraftcheck.solvers.traces.render import call, changes, fields, show
+
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]#|~$])")
+
+
+def xml_text(text: str) -> str:
+    r"""Text of characters that XML 1.0 can hold; the others are spelled out.
+
+    >>> xml_text("a\0b")
+    'a\\x00b'
+    """
+    return _NOT_IN_XML.sub(lambda found: repr(found.group())[1:-1], text)
+
+
+def token(text: str) -> str:
+    """Text on one line, as attributes of names take it."""
+    return " ".join(xml_text(text).split()) or "-"
+
+
+def command_data(text: str) -> str:
+    r"""The message of a workflow command.
+
+    >>> command_data("50%\nof all")
+    '50%25%0Aof all'
+    """
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def command_property(text: str) -> str:
+    """The value of a property of a workflow command.
+
+    >>> command_property("a:b,c")
+    'a%3Ab%2Cc'
+    """
+    return command_data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def markdown(text: str) -> str:
+    """Text on one line that Markdown shows as it is, in a cell of a table too.
+
+    >>> markdown("a|b <i>")
+    'a\\\\|b &lt;i&gt;'
+    """
+    return html.escape(_MARKDOWN.sub(r"\\\1", " ".join(text.split())), quote=False)
+
+
+def fenced(text: str) -> str:
+    """A block of code, whose fence is longer than any in the text."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
+
 
 REPOSITORY, PACKAGE = "%SRCROOT%", "KRAFTCHECK"
 """What a path is relative to: the root of the repository, or the folder that holds the installed package."""
@@ -344,3 +394,68 @@ def _left_out(trace: Trace, limits: Limits) -> str:
 def _cut(text: str, most: int) -> str:
     mark = " ... (shortened)"
     return text if len(text) <= most else text[: max(0, most - len(mark))] + mark
+
+
+HOST = "localhost"
+"""The format wants a host; which one it was says nothing about verdicts."""
+
+
+def junit(runs: Sequence[JudgedRun], moment: str) -> str:
+    """The document.
+
+    Args:
+        runs: what was judged.
+        moment: when it was, `YYYY-MM-DDTHH:MM:SS`.
+    """
+    root = ET.Element("testsuites")
+    for number, run in enumerate(runs):
+        _suite(root, run, number, moment)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(root: ET.Element, run: JudgedRun, number: int, moment: str) -> None:
+    faulty = [one for one in run.properties if not one.passed]
+    errors = sum(_is_error(one) for one in faulty)
+    suite = ET.SubElement(root, "testsuite", {
+        "package": token(run.subject.name), "id": str(number), "name": token(f"{run.subject.title()}, {run.engine}"),
+        "timestamp": moment, "hostname": HOST, "tests": str(len(run.properties)),
+        "failures": str(len(faulty) - errors), "errors": str(errors), "time": f"{run.seconds:.3f}",
+    })  # fmt: skip
+    facts = ET.SubElement(suite, "properties")
+    for name, value in _facts(run).items():
+        ET.SubElement(facts, "property", {"name": name, "value": xml_text(value)})
+    for one in run.properties:
+        _case(suite, run, one)
+    passed = [f"{one.id}: {one.outcome()}" for one in run.properties if one.passed]
+    ET.SubElement(suite, "system-out").text = xml_text("\n".join(passed))
+    ET.SubElement(suite, "system-err")
+
+
+def _facts(run: JudgedRun) -> dict[str, str]:
+    setting = run.subject.setting
+    return {
+        "engine": run.engine,
+        "system": run.subject.name,
+        "scope": setting.scope,
+        "bounds": setting.text(),
+        "rules": run.subject.rules or "none",
+        **{f"version of {name}": version for name, version in report.versions().items()},
+    }
+
+
+def _case(suite: ET.Element, run: JudgedRun, one: JudgedProperty) -> None:
+    names = [run.subject.name, run.subject.setting.scope, run.subject.rules or ""]
+    case = ET.SubElement(suite, "testcase", {
+        "name": token(one.id), "classname": token(" ".join(filter(None, names))), "time": "0",
+    })  # fmt: skip
+    if not one.passed:
+        tag = "error" if _is_error(one) else "failure"
+        message = f"{one.outcome()} ({one.sentence})"
+        verdict = one.verdict.rstrip(" 0123456789").replace(" ", "-") if one.expected == HOLDS else "unexpected"
+        element = ET.SubElement(case, tag, {"type": verdict, "message": xml_text(message)})
+        element.text = xml_text(run.text(one))
+
+
+def _is_error(one: JudgedProperty) -> bool:
+    return not one.passed and one.undecided

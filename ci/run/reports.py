@@ -1,0 +1,207 @@
+"""The reports of a command with verdicts: files for CI systems, and GitHub's annotations and job summary."""
+
+from __future__ import annotations
+
+import functools
+import html
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+from attrs import frozen
+
+from kraftcheck.ci.run.formats import (
+    REPOSITORY,
+    command_data,
+    command_property,
+    fenced,
+    junit,
+    markdown,
+    place_of_property,
+    sarif,
+)
+from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, every_id, not_judged
+from kraftcheck.ci.run.result import Result
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
+from kraftcheck.ci.terminal.interrupts import Interrupted
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.machine_code.regular import open_regular
+from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
+
+MOST_ANNOTATIONS = 10
+"""Errors that GitHub shows of one step."""
+
+MOST_BYTES = 1 << 20
+"""Bytes of the summary that GitHub takes of one step."""
+
+MOST_TRACES = 20
+"""Counterexamples in a summary."""
+
+
+def on_github() -> bool:
+    """Whether this is a step of a workflow of GitHub Actions."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def error_commands(runs: Sequence[JudgedRun]) -> Iterator[str]:
+    """A workflow command for each verdict that is no pass; where there are too many, the last one says how many."""
+    faulty = [(run, one) for run in runs for one in run.properties if not one.passed]
+    shown = faulty if len(faulty) <= MOST_ANNOTATIONS else faulty[: MOST_ANNOTATIONS - 1]
+    for run, one in shown:
+        written = place_of_property(run.subject, one.claim)
+        text = f"{one.outcome()}: {one.sentence}\n{run.subject.title()}, {run.engine}\nagain: {run.again(one.id)}"
+        where = {}
+        if written is not None and written.base == REPOSITORY:
+            where = {"file": written.path, "line": str(written.line)}
+        elif written is not None:
+            text += f"\nwritten in {written.path}, line {written.line}"
+        yield _error({**where, "title": f"{run.subject.name} {one.id}"}, text)
+    if len(faulty) > len(shown):
+        more = len(faulty) - len(shown)
+        yield _error({"title": "kraftcheck"}, f"{more} more verdicts that are no pass: see the summary of the job")
+
+
+def _error(properties: dict[str, str], text: str) -> str:
+    named = ",".join(f"{name}={command_property(value)}" for name, value in properties.items())
+    return f"::error {named}::{command_data(text)}"
+
+
+def append_summary(runs: Sequence[JudgedRun], last_line: str) -> None:
+    """Add the summary to the one of the step's earlier commands, within what GitHub takes of a step."""
+    target = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not target:
+        return
+    try:
+        handle = open_regular(Path(target), os.O_WRONLY | os.O_CREAT | os.O_APPEND, follow=True)
+    except OSError as error:
+        raise Refusal(f"cannot write {target}: {error.strerror}; GITHUB_STEP_SUMMARY names it") from error
+    with os.fdopen(handle, "a", encoding="utf-8") as stream:
+        room = MOST_BYTES - os.fstat(handle).st_size
+        for traces in (MOST_TRACES, 0):
+            text = summary(runs, last_line, traces)
+            if len(text.encode()) <= room:
+                break
+        else:
+            remark = "The table is left out: it would be larger than GitHub takes."
+            text = f"## kraftcheck\n\n{markdown(last_line)}\n\n{remark}\n"
+        if len(text.encode()) <= room:  # else the earlier commands of the step have used what there is
+            stream.write(text)
+
+
+def summary(runs: Sequence[JudgedRun], last_line: str, most_traces: int = MOST_TRACES) -> str:
+    """The summary: what is no pass in a table, with the counterexamples; what passes as a count."""
+    faulty = [(run, one) for run in runs for one in run.properties if not one.passed]
+    count = sum(len(run.properties) for run in runs)
+    lines = ["## kraftcheck", "", markdown(last_line), ""]
+    if faulty:
+        lines += ["| system | property | verdict | says |", "|---|---|---|---|"]
+        lines += [_row(run, one) for run, one in faulty]
+        lines.append("")
+    lines += [f"{count - len(faulty)} of {count} verdicts are as they must be.", ""]
+    traced = [(run, one) for run, one in faulty if one.trace is not None]
+    for run, one in traced[:most_traces]:
+        title = html.escape(" ".join(f"{run.subject.name} {one.id}: {one.outcome()}".split()), quote=False)
+        lines += [f"<details><summary>{title}</summary>", "", fenced(run.text(one)), "", "</details>", ""]
+    if len(traced) > most_traces:
+        lines += [f"{len(traced) - most_traces} counterexamples are left out here.", ""]
+    return "\n".join(lines) + "\n"
+
+
+def _row(run: JudgedRun, one: JudgedProperty) -> str:
+    cells = [run.subject.title(), one.id, one.outcome(), one.sentence]
+    return "| " + " | ".join(markdown(cell) for cell in cells) + " |"
+
+
+@frozen
+class ReportFiles:
+    """The reports that are wanted.
+
+    Attributes:
+        junit, sarif: files to write; None: none.
+    """
+
+    junit: Path | None = None
+    sarif: Path | None = None
+
+    def check(self, **others: str | Path | None) -> None:
+        """Refuse files that cannot be written, or that another option writes too, before work is spent.
+
+        Args:
+            others: further files of the command, by option.
+
+        Raises:
+            Refusal: in one line.
+        """
+        for path in (self.junit, self.sarif):
+            check_writable(None if path is None else str(path.absolute()))
+        check_apart(**others, junit=self.junit, sarif=self.sarif)
+
+    @property
+    def paths(self) -> tuple[Path | None, ...]:
+        """The files."""
+        return self.junit, self.sarif
+
+    @contextmanager
+    def of_unfinished(self, chosen: Subject, engine: str) -> Iterator[None]:
+        """Where the work is stopped before it has a verdict, the reports say so of each property."""
+        try:
+            yield
+        except Interrupted as reason:
+            run = JudgedRun(chosen, engine, not_judged(chosen, every_id(chosen), str(reason)))
+            self.write(console(to_stderr=True), [run], EXIT_INCOMPLETE, f"incomplete: {reason}")
+            raise
+
+    def write(self, screen: Screen, runs: Sequence[JudgedRun], code: int, last_line: str) -> None:
+        """Write the files; under GitHub Actions annotate the change and add to the summary of the job.
+
+        Args:
+            screen: where files and annotations are named: standard error, where standard output is a document.
+            runs: what was judged.
+            code: the exit code.
+            last_line: the result in a line.
+        """
+        if self.junit is not None:
+            write(self.junit, junit(runs, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())))
+            screen.plain(f"wrote {self.junit}")
+        if self.sarif is not None:
+            write(self.sarif, sarif(runs, code))
+            screen.plain(f"wrote {self.sarif}")
+        if on_github():
+            for line in error_commands(runs):
+                screen.command(line)
+            append_summary(runs, last_line)
+
+
+def finish(screen: Screen, result: Result, target: str | None, reports: ReportFiles) -> NoReturn:
+    """Write the document and the reports of a result, print its last line, and end with its exit code.
+
+    Args:
+        screen: standard error, where standard output is the document.
+        result: the answer.
+        target: where the document goes; None: nowhere.
+        reports: the reports that are wanted.
+    """
+    if target is not None:
+        write_json(target, result.document)
+    reports.write(screen, [result.run()], result.exit_code, result.last_line)
+    screen.plain(result.last_line)
+    sys.exit(result.exit_code)
+
+
+def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options to a command, which gets them as one argument `reports`."""
+
+    @functools.wraps(command)
+    def packed(*args: Any, junit: Path | None, sarif: Path | None, **values: Any) -> Any:
+        return command(*args, reports=ReportFiles(junit, sarif), **values)
+
+    path = click.Path(path_type=Path)
+    with_sarif = click.option("--sarif", type=path, metavar="FILE", help="Write the verdicts as SARIF 2.1.0.")(packed)
+    return click.option("--junit", type=path, metavar="FILE", help="Write the verdicts as JUnit XML.")(with_sarif)

@@ -46,7 +46,6 @@ from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, 
 from kraftcheck.solvers.search.explore import DEFAULT_MEMORY, Exploration, SearchProgress, explore
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION
 from kraftcheck.solvers.search.orders.independence import OrdersError, by_orders
-from kraftcheck.solvers.search.symmetries.derived import by_proven_symmetry
 from kraftcheck.solvers.search.symmetry import reduced
 from kraftcheck.solvers.walks.walks import Walks
 
@@ -236,6 +235,8 @@ def reduced_program(chosen: Subject, symmetry: str, reduce: str, spelled: Callab
         if reduce == ORDERS:
             return by_orders(traced)
         if symmetry == PROVEN:
+            from kraftcheck.solvers.search.symmetries.derived import by_proven_symmetry  # loads Z3, a quarter second
+
             return by_proven_symmetry(traced)
         return reduced(traced) if symmetry == ON else traced
     except OrdersError as error:

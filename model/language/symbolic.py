@@ -9,6 +9,7 @@ does not let a class answer (`is`, `type()`) is in docs/explanation/assurance.md
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from typing import Any, NoReturn
@@ -86,6 +87,11 @@ class Symbolic:
 
 def record_fields(kind: type) -> tuple[str, ...] | None:
     """The names of the fields of a class of records, attrs' or a dataclass; None for any other class."""
+    return _record_fields(kind)
+
+
+@functools.cache
+def _record_fields(kind: Any) -> tuple[str, ...] | None:
     if attrs.has(kind):
         return tuple(field.name for field in attrs.fields(kind))
     return tuple(kind.__dataclass_fields__) if is_dataclass(kind) else None

@@ -6,7 +6,7 @@ counterpart among the rules on ints.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kraftcheck.model.language.algebra import evaluate
@@ -24,6 +24,19 @@ def evaluated(roots: Sequence[Term], variables: Values) -> dict[int, int]:
     for node in closure(roots, values):
         values[node.index] = value_of(node, [values[arg.index] for arg in node.args])
     return values
+
+
+def evaluator(root: Term) -> Callable[[Values], int]:
+    """The value of one term as a function of those of the variables; its order is found once."""
+    order = [node for node in closure([root]) if node.op != "var"]
+
+    def value(variables: Values) -> int:
+        values = dict(variables)
+        for node in order:
+            values[node.index] = value_of(node, [values[arg.index] for arg in node.args])
+        return values[root.index]
+
+    return value
 
 
 def value_of(node: Term, args: Sequence[int]) -> int:

@@ -6,17 +6,17 @@ makes of one that is not reached the verdict of its claim.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Container, Sequence
 from typing import Any
 
-from attrs import evolve
+from attrs import define, evolve
 
 from kraftcheck.model.language.layout import leaves
-from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Property, Step
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.program.program import Premise, Program
-from kraftcheck.solvers.reference.terms import evaluated
+from kraftcheck.solvers.reference.terms import evaluator
 
 NO_STATE = "no reachable state satisfies its premise, so it says nothing of any"
 NO_STEPS = "no step is taken, so it says nothing of any"
@@ -53,8 +53,9 @@ def with_premises(program: Program, says: Sequence[Term], empty: Container[str])
     """
     steps = {number: claim for number, claim in _of_some_steps(program).items() if claim.id not in empty}
     spoken = ((claim, term) for claim, term in zip(program.always, says, strict=True) if claim.id not in empty)
-    states = {claim.id: (_state_goal(claim, program, term), term) for claim, term in spoken if term.op != "const"}
-    happens = {claim.id: _step_goal(claim, program, number) for number, claim in steps.items()}
+    state = _StateValues(program)
+    states = {claim.id: (_state_goal(claim, state, term), term) for claim, term in spoken if term.op != "const"}
+    happens = {claim.id: _step_goal(claim, state, program, number) for number, claim in steps.items()}
     goals = {**{id_: goal for id_, (goal, _) in states.items()}, **happens}
     premises = {
         id_: evolve(premise, goal=goals[id_].id) if id_ in goals else premise
@@ -94,33 +95,39 @@ def _goal(claim: Property, kind: str, predicate: Any) -> Property:
     return Property(f"premise of {claim.id}", kind, f"{claim.id} says something", predicate, claim.source)
 
 
-def _state_goal(claim: Property, program: Program, term: Term) -> Property:
+def _state_goal(claim: Property, state: _StateValues, term: Term) -> Property:
     """The goal as a predicate of states on ints, by the term's definition."""
-    layout, state = program.layout, program.state
-
-    def shows(subject: Any) -> bool:
-        return bool(evaluated([term], _values(layout, state, subject))[term.index])
-
-    return _goal(claim, "sometimes", shows)
+    value = functools.cache(lambda: evaluator(term))
+    return _goal(claim, "sometimes", lambda subject: bool(value()(state.of(subject))))
 
 
-def _step_goal(claim: Property, program: Program, number: int) -> Property:
+def _step_goal(claim: Property, state: _StateValues, program: Program, number: int) -> Property:
     """The goal as a predicate of steps on ints, by the term of the step's action."""
-    layout, state = program.layout, program.state
     kinds = {kind.action.name: kind for kind in program.kinds}
+    value = functools.cache(lambda action: evaluator(kinds[action].says[number]))
 
     def shows(step: Step) -> bool:
-        kind = kinds[step.action]
-        term, values = kind.says[number], _values(layout, state, step.before)
         arguments = [int(value) for _, value in leaves(tuple(step.arguments.values()))]
-        values |= {variable.index: value for variable, value in zip(kind.variables, arguments, strict=True)}
-        return bool(evaluated([term], values)[term.index])
+        variables = (variable.index for variable in kinds[step.action].variables)
+        return bool(value(step.action)({**state.of(step.before), **dict(zip(variables, arguments, strict=True))}))
 
     return _goal(claim, "happens", shows)
 
 
-def _values(layout: Layout, state: Sequence[Term], subject: Any) -> dict[int, int]:
-    return {variable.index: int(value) for variable, value in zip(state, layout.values(subject), strict=True)}
+@define
+class _StateValues:
+    """The variables of a state on ints; those of the state that was asked for last are kept: many goals ask in turn."""
+
+    program: Program
+    _last: tuple[Any, dict[int, int]] | None = None
+
+    def of(self, subject: Any) -> dict[int, int]:
+        """Value of each variable by its index."""
+        if self._last is None or self._last[0] is not subject:
+            values = self.program.layout.values(subject)
+            pairs = zip(self.program.state, values, strict=True)
+            self._last = subject, {variable.index: int(value) for variable, value in pairs}
+        return self._last[1]
 
 
 def without_premises(program: Program) -> Program:

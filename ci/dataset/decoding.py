@@ -6,7 +6,7 @@ from kraftcheck.ci.dataset.documents.run import ActionRow, ClaimColumn, Decoding
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import Flag, leaves
 from kraftcheck.solvers.program.columns import names_of
-from kraftcheck.solvers.program.premises.hidden_goals import without_premises
+from kraftcheck.solvers.program.premises.cases import without_premises
 from kraftcheck.solvers.program.program import Program
 
 

@@ -9,8 +9,7 @@ import click
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, program, subject, system_and_bounds
 from kraftcheck.ci.terminal.files import check_writable, write
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.tla.module import module
-from kraftcheck.solvers.tla.wide import TooWide
+from kraftcheck.solvers.tla.module import TooWide, module
 
 OPTIONS = ("--scope", "--rules", "--tla")
 

@@ -19,11 +19,8 @@ from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, read_json, write
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.drawings.dot import dot
-from kraftcheck.solvers.drawings.drawing import Drawing, drawing
+from kraftcheck.solvers.drawings.drawing import Drawing, dot, drawing, mermaid, with_other_rules
 from kraftcheck.solvers.drawings.foreign import foreign_drawing
-from kraftcheck.solvers.drawings.mermaid import mermaid
-from kraftcheck.solvers.drawings.other_rules import with_other_rules
 from kraftcheck.solvers.drawings.svg import svg
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace

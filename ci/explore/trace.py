@@ -26,14 +26,13 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.system import Property
-from kraftcheck.solvers.expressions.added import Expressions
+from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, RUN, Trace
 from kraftcheck.solvers.stepping.session import Session, StepRefused
 from kraftcheck.solvers.traces import itf
-from kraftcheck.solvers.traces.cycles import BrokenTrace
 from kraftcheck.solvers.traces.failures import already_false, every_property
-from kraftcheck.solvers.traces.render import lines, minimise, replay_trace
+from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replay_trace
 
 
 def load(path: Path, system: str | None) -> tuple[Subject, itf.Recipe]:

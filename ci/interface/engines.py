@@ -40,7 +40,7 @@ from kraftcheck.model.language.bound import ANY, spelled
 from kraftcheck.model.language.system import System
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
-from kraftcheck.solvers.expressions.added import Expressions
+from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.explore import Exploration, SearchProgress
 from kraftcheck.solvers.smt.queries import SOLVERS, Effort

@@ -17,8 +17,8 @@ from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.files import check_named
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.program.verdict import Trace
-from kraftcheck.solvers.traces.cycles import BrokenTrace
 from kraftcheck.solvers.traces.itf import TraceError
+from kraftcheck.solvers.traces.render import BrokenTrace
 
 if TYPE_CHECKING:
     from kraftcheck.ci.dataset.engine import Answer

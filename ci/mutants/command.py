@@ -27,8 +27,7 @@ from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.mutants import TABLES, Table
-from kraftcheck.solvers.mutants.explore import MutantBudget, MutantExplanation
-from kraftcheck.solvers.mutants.outcome import Survived, Undecided
+from kraftcheck.solvers.mutants.explore import MutantBudget, MutantExplanation, Survived, Undecided
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 RULES = "fixed"

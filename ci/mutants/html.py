@@ -8,8 +8,8 @@ from html import escape
 from kraftcheck.ci.explore.page_file import page
 from kraftcheck.ci.mutants.parts import TablePart
 from kraftcheck.ci.mutants.table import MutantRow, groups_of, place
+from kraftcheck.solvers.mutants.explore import Survived, Undecided
 from kraftcheck.solvers.mutants.mutate import GUARD
-from kraftcheck.solvers.mutants.outcome import Survived, Undecided
 
 COLUMNS = ("system", "rule", "condition", "mutant", "verdict", "properties", "what breaks")
 

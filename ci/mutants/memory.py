@@ -30,7 +30,7 @@ from kraftcheck.ci.dataset.documents.values import (
 from kraftcheck.ci.terminal.files import parse_json, read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.mutants.campaign import Memory
-from kraftcheck.solvers.mutants.outcome import (
+from kraftcheck.solvers.mutants.explore import (
     GoalLost,
     Killed,
     LeavesDomain,

@@ -11,8 +11,8 @@ from kraftcheck.ci.mutants.parts import TablePart
 from kraftcheck.ci.mutants.table import COMPUTED, NO_EFFECT, OPEN, WORDS, MutantRow, counts
 from kraftcheck.properties.register.mutants import KINDS, LEFT, REDUNDANT, SCOPE, TABLES
 from kraftcheck.properties.register.rules import UNCOVERED
+from kraftcheck.solvers.mutants.explore import Survived, Undecided
 from kraftcheck.solvers.mutants.mutate import GUARD
-from kraftcheck.solvers.mutants.outcome import Survived, Undecided
 
 HEAD = """# The load-bearing table
 

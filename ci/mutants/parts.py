@@ -24,8 +24,8 @@ from kraftcheck.ci.systems import report
 from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.register.mutants import LEFT
+from kraftcheck.solvers.mutants.explore import GoalLost, Killed, LeavesDomain, Survived, Undecided
 from kraftcheck.solvers.mutants.mutate import Mutant
-from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, Survived, Undecided
 
 COMMAND = "explain"
 

@@ -16,8 +16,8 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.words import BRANCH, CONJUNCT, DISJUNCT
 from kraftcheck.properties.register.mutants import JUDGEMENTS, OPERATOR_JUDGEMENTS, Judgement
 from kraftcheck.solvers.mutants.campaign import Campaign
+from kraftcheck.solvers.mutants.explore import GoalLost, Killed, LeavesDomain, MutantOutcome, Refused, Same, Survived
 from kraftcheck.solvers.mutants.mutate import GUARD
-from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Refused, Same, Survived
 from kraftcheck.solvers.mutants.source.names import ROOT
 
 COMMAND = "explain --operators"

@@ -11,10 +11,16 @@ from kraftcheck.ci.systems.report import steps_text
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language.words import BRANCH, CONJUNCT
 from kraftcheck.properties.register.mutants import JUDGEMENTS, NAMESAKES, Judgement
-from kraftcheck.solvers.mutants.explore import MutantExplanation
-from kraftcheck.solvers.mutants.mutate import ALWAYS, GUARD, Mutant
-from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Survived, Undecided
-from kraftcheck.solvers.mutants.sites import first_sentence
+from kraftcheck.solvers.mutants.explore import (
+    GoalLost,
+    Killed,
+    LeavesDomain,
+    MutantExplanation,
+    MutantOutcome,
+    Survived,
+    Undecided,
+)
+from kraftcheck.solvers.mutants.mutate import ALWAYS, GUARD, Mutant, first_sentence
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
 WORDS: Mapping[type, str] = {

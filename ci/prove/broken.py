@@ -35,8 +35,8 @@ from kraftcheck.solvers.smt.queries import (
     Questions,
 )
 from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN
-from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.worker import SolverSession
 
 
 @frozen

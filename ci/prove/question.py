@@ -32,14 +32,12 @@ from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace, worst_exit_code
 from kraftcheck.solvers.search.explore import Exploration
-from kraftcheck.solvers.smt.bounds import cap_text, leaves_text
-from kraftcheck.solvers.smt.cti import locate, replay_countermodel
 from kraftcheck.solvers.smt.induction import Proof, obligations, prove
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, Effort, ObligationAnswer, Questions
-from kraftcheck.solvers.smt.session import SolverSession
+from kraftcheck.solvers.smt.spacer import cap_text, leaves_text
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, judge, unshown
-from kraftcheck.solvers.smt.worker import TheoryBuilder
+from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, judge, locate, replay_countermodel, unshown
+from kraftcheck.solvers.smt.worker import SolverSession, TheoryBuilder
 from kraftcheck.solvers.traces.plain import trace_document
 from kraftcheck.solvers.traces.render import lines
 

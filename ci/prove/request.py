@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from kraftcheck.ci.systems.subject import Subject, subject, traced
 from kraftcheck.model.language.bound import ANY, Bound, freed
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.expressions.added import Expressions
+from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import TheoryBuilder
 

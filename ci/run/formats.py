@@ -25,8 +25,7 @@ from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language import system as language
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.verdict import Trace
-from kraftcheck.solvers.traces.cycles import fairness_texts, repeated_text
-from kraftcheck.solvers.traces.render import call, changes, fields, show
+from kraftcheck.solvers.traces.render import call, changes, fairness_texts, fields, repeated_text, show
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -15,7 +15,7 @@ from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.program.premises.cases import checks_nothing
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Refuted, Trace
 from kraftcheck.solvers.traces.render import lines
-from kraftcheck.solvers.walks.suspects import unknown_text
+from kraftcheck.solvers.walks.walks import unknown_text
 
 HOLDS, NOTHING_FOUND, SHOWN, NOT_JUDGED = "holds", "nothing found", "shown", "not judged"
 UNDECIDED = ("incomplete", "unknown", NOT_JUDGED)

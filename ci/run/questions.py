@@ -32,14 +32,13 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
-from kraftcheck.solvers.expressions.added import search_for
-from kraftcheck.solvers.expressions.source import ExpressionError
+from kraftcheck.solvers.expressions.checking import ExpressionError
+from kraftcheck.solvers.expressions.expression import search_for
 from kraftcheck.solvers.machine_code.lower import LoweringError
-from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.fingerprint import fingerprint
-from kraftcheck.solvers.program.parts import ask
+from kraftcheck.solvers.program.parts import SystemFault, ask
+from kraftcheck.solvers.program.premises.cases import NO_CONTENT_OF_GOALS
 from kraftcheck.solvers.program.premises.content import is_valid
-from kraftcheck.solvers.program.premises.hidden_goals import NO_CONTENT_OF_GOALS
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Vacuous, worst_exit_code
@@ -235,7 +234,7 @@ def reduced_program(chosen: Subject, symmetry: str, reduce: str, spelled: Callab
         if reduce == ORDERS:
             return by_orders(traced)
         if symmetry == PROVEN:
-            from kraftcheck.solvers.search.symmetries.derived import by_proven_symmetry  # loads Z3, a quarter second
+            from kraftcheck.solvers.search.symmetries.derived import by_proven_symmetry
 
             return by_proven_symmetry(traced)
         return reduced(traced) if symmetry == ON else traced

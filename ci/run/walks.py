@@ -18,7 +18,7 @@ from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, s
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.solvers.machine_code.lower import LoweringError
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.premises.cases import checks_nothing
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import (
@@ -41,9 +41,17 @@ from kraftcheck.solvers.program.verdict import (
 from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.traces.plain import trace_document
 from kraftcheck.solvers.traces.render import lines
-from kraftcheck.solvers.walks.findings import WalkFinding, confirm_findings, witnesses
-from kraftcheck.solvers.walks.suspects import unknown_text, with_suspects
-from kraftcheck.solvers.walks.walks import Suspect, WalkProgress, Walks, simulate
+from kraftcheck.solvers.walks.walks import (
+    Suspect,
+    WalkFinding,
+    WalkProgress,
+    Walks,
+    confirm_findings,
+    simulate,
+    unknown_text,
+    with_suspects,
+    witnesses,
+)
 
 WALKED = ("always", "step", "sometimes", "happens", DEADLOCK)
 """Kinds of properties that random walks judge: the others are about all runs at once."""

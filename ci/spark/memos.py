@@ -6,7 +6,7 @@ Where Spark begins a new process for each task (`spark.python.worker.reuse=false
 from __future__ import annotations
 
 from kraftcheck.ci.dataset.store.job import LevelJob
-from kraftcheck.solvers.blocks.memo import SuccessorMemo
+from kraftcheck.solvers.blocks.expansion import SuccessorMemo
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 
 MEMO_BYTES = 128 << 20

@@ -37,9 +37,16 @@ from kraftcheck.ci.spark.exchange import (
     from_rows,
 )
 from kraftcheck.ci.spark.memos import memo_of
-from kraftcheck.solvers.blocks.claims import first_claims
 from kraftcheck.solvers.blocks.expansion import Expansion
-from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Sorted, load_block_kernel, sift
+from kraftcheck.solvers.blocks.tasks import (
+    ROW_BITS,
+    BlockKernel,
+    BlockSpec,
+    Sorted,
+    first_claims,
+    load_block_kernel,
+    sift,
+)
 
 RESULT_SCHEMA = "kind string, payload binary"
 

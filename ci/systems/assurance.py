@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from kraftcheck.solvers.audit.audit import Audit
-from kraftcheck.solvers.program.pruning import Pruning
+from kraftcheck.solvers.program.trace import Pruning
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Trace, Verdict
 
 

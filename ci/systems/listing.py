@@ -16,7 +16,7 @@ from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.rules import ruleset as rules
 from kraftcheck.model.rules.vocabulary import BASE
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
-from kraftcheck.solvers.program.recovers import recovery_actions
+from kraftcheck.solvers.program.program import recovery_actions
 
 BASE_NOTE = "each choice of the system off"
 

@@ -13,7 +13,7 @@ from kraftcheck.ci.systems import assurance
 from kraftcheck.ci.systems.subject import Subject, relief
 from kraftcheck.ci.terminal.console import Column, Screen, Table
 from kraftcheck.model.language.system import Property
-from kraftcheck.solvers.program.pruning import Pruning
+from kraftcheck.solvers.program.trace import Pruning
 from kraftcheck.solvers.program.verdict import (
     Holds,
     Incomplete,

@@ -23,11 +23,10 @@ from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.vocabulary import KAFKA
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from kraftcheck.solvers.audit.traced_sample import check_sample
-from kraftcheck.solvers.expressions.added import FIND, NO_EXPRESSIONS, Expressions, typed_id
-from kraftcheck.solvers.expressions.source import ExpressionError
+from kraftcheck.solvers.expressions.checking import ExpressionError
+from kraftcheck.solvers.expressions.expression import FIND, NO_EXPRESSIONS, Expressions, typed_id
 from kraftcheck.solvers.machine_code.lower import LoweringError
-from kraftcheck.solvers.program.arguments import SystemFault
-from kraftcheck.solvers.program.parts import ask
+from kraftcheck.solvers.program.parts import SystemFault, ask
 from kraftcheck.solvers.program.premises.cases import deadlock_alone
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace

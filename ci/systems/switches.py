@@ -24,9 +24,8 @@ from kraftcheck.model.rules.spelling import Spelling
 from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
-from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.fingerprint import fingerprint
-from kraftcheck.solvers.program.parts import ask
+from kraftcheck.solvers.program.parts import SystemFault, ask
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 

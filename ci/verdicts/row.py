@@ -16,8 +16,8 @@ from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.verdicts.proofs import ProofRow, UnexpectedVerdict, row_proofs
 from kraftcheck.properties.register.verdicts import EVERY, OF_NOTHING, Row, expected
 from kraftcheck.solvers.audit.audit import Audit
-from kraftcheck.solvers.program.pruning import Pruning
 from kraftcheck.solvers.program.stop import is_stop
+from kraftcheck.solvers.program.trace import Pruning
 from kraftcheck.solvers.program.verdict import EXIT_VACUOUS, PropertyVerdict, Refuted, exit_code
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 

@@ -31,7 +31,7 @@ _MACHINERY = (
 )
 
 _CALLERS = (
-    "kraftcheck/solvers/program/answers.py",
+    "kraftcheck/solvers/program/verdict.py",
     "kraftcheck/solvers/program/parts.py",
     "kraftcheck/solvers/program/trace.py",
     "kraftcheck/model/language/collections/listed.py",

@@ -19,8 +19,7 @@ from kraftcheck.model.language.layout import Counter, Endless, leaves
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import UNNAMED, Property, Step
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.program.arguments import SystemFault
-from kraftcheck.solvers.program.parts import line_of
+from kraftcheck.solvers.program.parts import SystemFault, line_of
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.reference.terms import evaluated
 from kraftcheck.solvers.traces.render import show

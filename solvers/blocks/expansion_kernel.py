@@ -6,9 +6,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from kraftcheck.solvers.blocks.memo import MemoTable, emit_recall
-from kraftcheck.solvers.blocks.recordset import COUNT, LIMIT, RECORDS
-from kraftcheck.solvers.machine_code.frame import FramePlan
+from kraftcheck.solvers.blocks.expansion import MemoTable, emit_recall
+from kraftcheck.solvers.blocks.tasks import COUNT, LIMIT, RECORDS
 from kraftcheck.solvers.machine_code.irtools import (
     POINTER,
     WORD,
@@ -24,6 +23,7 @@ from kraftcheck.solvers.machine_code.irtools import (
     word,
 )
 from kraftcheck.solvers.machine_code.search_kernel import Geometry
+from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.machine_code.visited_table import hash_words
 
 

@@ -13,23 +13,23 @@ from typing import Any
 
 from llvmlite import ir
 
-from kraftcheck.solvers.blocks import closure, compactset, expansion_kernel, memo, recordset
+from kraftcheck.solvers.blocks import closure, expansion, expansion_kernel, tasks, visited
 from kraftcheck.solvers.blocks import tasks as blocks
 from kraftcheck.solvers.blocks.closure import emit_closure
-from kraftcheck.solvers.blocks.compactset import emit_compact_set, other_bytes
 from kraftcheck.solvers.blocks.expansion_kernel import emit_expand, emit_expand_with_memo
-from kraftcheck.solvers.blocks.recordset import (
+from kraftcheck.solvers.blocks.tasks import (
+    CLAIMS_PER_WORD,
+    BlockSpec,
     emit_find,
     emit_gather,
     emit_insert,
     emit_mark_duplicates,
     emit_scatter,
 )
-from kraftcheck.solvers.blocks.tasks import CLAIMS_PER_WORD, BlockSpec
+from kraftcheck.solvers.blocks.visited import emit_compact_set, other_bytes
 from kraftcheck.solvers.machine_code.backward_sweep import emit_follow, emit_survey
 from kraftcheck.solvers.machine_code.compile import cache_key
 from kraftcheck.solvers.machine_code.edge_kernel import cut_bits, emit_appraise, forget_cuts, truth_words
-from kraftcheck.solvers.machine_code.frame import FramePlan
 from kraftcheck.solvers.machine_code.irtools import (
     POINTER,
     WORD,
@@ -44,9 +44,8 @@ from kraftcheck.solvers.machine_code.irtools import (
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, host, object_code
 from kraftcheck.solvers.machine_code.search_kernel import Geometry
-from kraftcheck.solvers.machine_code.transition import emit_deadlock, emit_kinds, emit_step, state_scope
-from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.recovers import mark_bytes, recovery_action_bits
+from kraftcheck.solvers.machine_code.transition import FramePlan, emit_deadlock, emit_kinds, emit_step, state_scope
+from kraftcheck.solvers.program.program import Program, mark_bytes, recovery_action_bits
 
 
 def claim_words(program: Program) -> int:
@@ -157,7 +156,7 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: C
     """
     processor = target or host()
     text = hashlib.sha256(f"{cache_key(program)} blocks {processor}".encode())
-    for source in (blocks, recordset, memo, expansion_kernel, compactset, closure):
+    for source in (blocks, tasks, expansion, expansion_kernel, visited, closure):
         text.update(Path(str(source.__file__)).read_bytes())
     text.update(Path(__file__).read_bytes())
     key = text.hexdigest()

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from kraftcheck.model.language.legend import Arrow, Legend
-from kraftcheck.solvers.drawings.default import default_legend
+from kraftcheck.model.language.layout import DomainError
+from kraftcheck.model.language.legend import Arrow, Legend, event
+from kraftcheck.model.language.system import Action
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.starts import initial_states
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
-from kraftcheck.solvers.traces.cycles import fairness_texts, repeated_text
 from kraftcheck.solvers.traces.failures import false_parts
-from kraftcheck.solvers.traces.render import call, event_text, fields, show
+from kraftcheck.solvers.traces.render import call, event_text, fairness_texts, fields, refusal, repeated_text, show
+
+
+def default_legend(actions: Sequence[Action]) -> Legend:
+    """The legend of a system that declares none: a lane for each value of each action's first argument.
+
+    An action without arguments happens in the lane `system`.
+    """
+    lanes, arrows = ["system"], dict[str, tuple[Arrow, ...]]()
+    for action in actions:
+        first = next(iter(action.parameters), None)
+        if first is None:
+            arrows[action.name] = event("system")
+            continue
+        arrows[action.name] = event(f"{first} {{{first}}}")
+        lanes += [f"{first} {value}" for value in action.parameters[first]]
+    distinct = tuple(dict.fromkeys(lanes))
+    return Legend(lambda bounds: distinct, arrows)
 
 
 @frozen
@@ -203,3 +221,151 @@ def _drawn(
     if not numbers:
         raise ValueError(f"no lane {ends[0]!r} for {step.action}; there are {', '.join(lanes)}")
     return DrawnArrow(numbers[0], numbers[-1], arrow.label)
+
+
+def dot(drawing: Drawing) -> str:
+    """The drawing as a directed graph: states with the values in view, what a step changed, what fails."""
+    return "\n".join(("digraph trace {", "    node [shape=box, fontname=monospace];", *_lines(drawing), "}")) + "\n"
+
+
+def _lines(drawing: Drawing) -> Iterator[str]:
+    yield f"    label={_quoted(f'{drawing.claim}: {drawing.title}')};"
+    for column in drawing.columns:
+        colour = ", color=red" if column.failing else ""
+        yield f"    s{column.number} [label={_quoted(_label(drawing, column))}{colour}];"
+    for column in drawing.columns[1:]:
+        yield f"    s{column.number - 1} -> s{column.number} [label={_quoted(column.action)}];"
+    if drawing.cycle is not None:
+        again = "\n".join([drawing.cycle.text, *(f"fair: {text}" for text in drawing.cycle.fairness)])
+        yield f"    s{len(drawing.columns) - 1} -> s{drawing.cycle.start} [style=dashed, label={_quoted(again)}];"
+
+
+def _label(drawing: Drawing, column: Column) -> str:
+    values = [f"{label} = {value}" for label, value in zip(drawing.labels, column.strip, strict=True)]
+    changes = [f"{change.name}: {change.before} → {change.after}" for change in column.changes]
+    return "\n".join([str(column.number), *values, *changes, *(f"fails: {part}" for part in column.failing)])
+
+
+def _quoted(text: str) -> str:
+    """A string of Graphviz; its lines are left-justified."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\l") + '"'
+
+
+def with_other_rules(drawing: Drawing, trace: Trace, other: Program, rules: str) -> Drawing:
+    """The drawing with the same actions under another rule set beside it.
+
+    Args:
+        drawing: of the trace.
+        trace: the trace.
+        other: the same system and bounds, traced with the other rules.
+        rules: their name.
+    """
+    initial = nearest_initial(trace.initial, other)
+    steps, stopped = _run(trace, initial, other)
+    return set_beside(drawing, columns(initial, steps, legend_of(other), drawing.lanes, {}), stopped, rules)
+
+
+def set_beside(drawing: Drawing, drawn: tuple[Column, ...], stopped: str, rules: str) -> Drawing:
+    """The drawing with the columns of the same actions under other rules beside it.
+
+    Args:
+        drawing: of the run.
+        drawn: the columns under the other rules, up to the first step that cannot be taken.
+        stopped: why it cannot; empty where every step can.
+        rules: their name.
+    """
+    differing = [_differing(ours, theirs) for ours, theirs in zip(drawing.columns, drawn, strict=False)]
+    divergence = next((number for number, names in enumerate(differing) if names - differing[0]), None)
+    if divergence is None and stopped:
+        divergence = len(drawn)
+    start = {name: text for name, text in drawn[0].state.items() if name in differing[0]}
+    return evolve(drawing, other=OtherRules(rules, drawn, divergence, stopped, start))
+
+
+def _differing(ours: Column, theirs: Column) -> set[str]:
+    """The fields that are not the same in two states."""
+    return {name for name in {*ours.state, *theirs.state} if ours.state.get(name) != theirs.state.get(name)}
+
+
+def nearest_initial(initial: Any, other: Program) -> Any:
+    """The initial state under other rules that has the most in common with this one."""
+    own = fields(initial)
+
+    def distance(state: Any) -> int:
+        return sum(own.get(name) != value for name, value in fields(state).items())
+
+    return min(initial_states(other.system, other.setting), key=distance)
+
+
+def _run(trace: Trace, initial: Any, other: Program) -> tuple[Sequence[TraceStep], str]:
+    """The steps that can be taken, and why the next one cannot."""
+    actions = {action.name: action for action in other.system.actions(other.setting)}
+    state, steps = initial, list[TraceStep]()
+    for step in trace.steps:
+        action = actions.get(step.action)
+        if action is None:
+            return steps, f"there is no action {step.action}"
+        reason = refusal(action, state, step.arguments)
+        if reason:
+            return steps, reason
+        try:
+            outcome = action.outcome(state, step.arguments)
+            other.layout.values(outcome.state)  # a step beyond the scope cannot be taken there
+        except DomainError as error:
+            return steps, str(error)
+        state = outcome.state
+        steps.append(TraceStep(step.action, step.arguments, state, outcome.event))
+    return steps, ""
+
+
+def mermaid(drawing: Drawing) -> str:
+    """The drawing as a sequence diagram: a participant for each lane, a note for each event and each failure.
+
+    The steps of a cycle are in a `loop`.
+    """
+    return "\n".join(("sequenceDiagram", *_mermaid_lines(drawing))) + "\n"
+
+
+def _mermaid_lines(drawing: Drawing) -> Iterator[str]:
+    lanes = drawing.lanes or ("state",)
+    for number, name in enumerate(lanes):
+        yield f"    participant L{number} as {_escaped(name)}"
+    cycle, end = drawing.cycle, len(drawing.columns) - 1
+    for column in drawing.columns:
+        if cycle is not None and column.number == cycle.start + 1:
+            yield "    loop for ever"
+        yield from _column(drawing, column, len(lanes) - 1)
+    if cycle is not None:
+        if cycle.start < end:
+            yield "    end"
+        parts = [cycle.text, *(f"fair: {text}" for text in cycle.fairness)]
+        yield f"    Note over L0,L{len(lanes) - 1}: {_escaped('<br/>'.join(parts))}"
+
+
+def _column(drawing: Drawing, column: Column, last: int) -> Iterator[str]:
+    text = f"{column.number} {column.action}"
+    if not column.arrows:
+        values = [f"{label} {value}" for label, value in zip(drawing.labels, column.strip, strict=True)]
+        yield f"    Note over L0,L{last}: {_escaped('<br/>'.join([text, ', '.join(values)]))}"
+    for arrow in column.arrows:
+        if arrow.source == arrow.target:
+            yield f"    Note over L{arrow.source}: {_escaped(text)}"
+        else:
+            yield f"    L{arrow.source}->>L{arrow.target}: {_escaped(f'{text}: {arrow.label}')}"
+    before = drawing.columns[column.number - 1].strip if column.number else column.strip
+    pairs = zip(drawing.labels, before, column.strip, strict=True)
+    changed = [f"{label} {old} → {new}" for label, old, new in pairs if old != new]
+    if changed:
+        yield f"    Note over L0,L{last}: {_escaped('<br/>'.join(changed))}"
+    if column.failing:
+        parts = [f"fails: {part}" for part in column.failing]
+        yield f"    Note over L0,L{last}: {_escaped('<br/>'.join(parts))}"
+
+
+def _escaped(text: str) -> str:
+    """Text in which Mermaid sees no syntax of its own: `#` and `;` begin and end its entities.
+
+    >>> _escaped("a;b#c")
+    'a#59;b#35;c'
+    """
+    return "".join({"#": "#35;", ";": "#59;"}.get(character, character) for character in text)

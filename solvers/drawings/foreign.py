@@ -7,9 +7,8 @@ from typing import Any
 
 from kraftcheck.model.visible import visible
 from kraftcheck.solvers.drawings.drawing import Column, Drawing, DrawnCycle, changes
-from kraftcheck.solvers.traces.cycles import repeated_text
-from kraftcheck.solvers.traces.itf import ACTION, PICKS, TraceError
-from kraftcheck.solvers.traces.itf_values import normal, spelled
+from kraftcheck.solvers.traces.itf import ACTION, PICKS, TraceError, normal, spelled
+from kraftcheck.solvers.traces.render import repeated_text
 
 
 def foreign_drawing(document: Any, title: str) -> Drawing:

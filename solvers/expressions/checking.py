@@ -3,17 +3,336 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from attrs import evolve, frozen
+import attrs
+from attrs import evolve, field, frozen
 
-from kraftcheck.model.language.layout import UNBOUNDED
-from kraftcheck.model.language.words import NO_LEADER, all_of, choose
+from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.idlists import AtMostOne
+from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag
+from kraftcheck.model.language.symbolic import record_fields
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.expressions.source import ExpressionError, Source
-from kraftcheck.solvers.expressions.typed import MAX_COST, Names, Result, Typed
-from kraftcheck.solvers.expressions.types import TRUTH, RecordType, Type, WordType, joined
+
+
+@frozen
+class TruthType:
+    """A truth."""
+
+    def __str__(self) -> str:
+        """The type in words."""
+        return "a truth"
+
+
+@frozen
+class WordType:
+    """A number in lo..hi.
+
+    Attributes:
+        lo, hi: the smallest and the largest.
+        names: of an enumeration, the number of each name.
+    """
+
+    lo: int
+    hi: int
+    names: Mapping[str, int] = field(factory=dict, eq=False, repr=False)
+
+    def __str__(self) -> str:
+        """The type in words."""
+        return "a number"
+
+
+@frozen
+class SetType:
+    """A set of brokers, or of other small numbers, in 0..count-1."""
+
+    count: int
+
+    def __str__(self) -> str:
+        """The type in words."""
+        return "a set"
+
+
+@frozen
+class ListType:
+    """A list of distinct numbers, in order.
+
+    Attributes:
+        of: the class of the field; `tuple` for a list that the expression writes.
+        member: what a member may be.
+        most: how many members it has at most; a written list has exactly so many.
+    """
+
+    of: type
+    member: WordType
+    most: int
+
+    def __str__(self) -> str:
+        """The type in words."""
+        return "a list"
+
+
+@frozen
+class TupleType:
+    """A fixed number of places, each with a value: one for each broker, or each log."""
+
+    items: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        """The type in words."""
+        return f"a row of {len(self.items)} places"
+
+
+@frozen
+class RecordType:
+    """A record with named fields."""
+
+    of: type
+    fields: Mapping[str, Type]
+
+    def __str__(self) -> str:
+        """The type in words."""
+        return f"a record with the fields {', '.join(self.fields)}"
+
+
+@frozen
+class EndlessType:
+    """A sequence without end, which only provers read."""
+
+    def __str__(self) -> str:
+        """The type in words."""
+        return "a sequence without end, which expressions do not read"
+
+
+Type: TypeAlias = TruthType | WordType | SetType | ListType | TupleType | RecordType | EndlessType
+
+TRUTH = TruthType()
+
+
+def type_of(shape: Any) -> Type:
+    """The type of a state, or of a part of one, by its layout."""
+    if isinstance(shape, Flag):
+        return TRUTH
+    if isinstance(shape, Endless):
+        return EndlessType()
+    if isinstance(shape, BrokerSet):
+        return SetType(_largest(shape.mask).bit_length())
+    if isinstance(shape, Replicas):
+        return ListType(Replicas, WordType(0, max(map(_largest, shape.slots), default=0)), len(shape.slots))
+    if isinstance(shape, AtMostOne):
+        return ListType(AtMostOne, WordType(-1, _largest(shape.slot)), 1)
+    if isinstance(shape, tuple):
+        return TupleType(tuple(type_of(item) for item in shape))
+    if hasattr(shape, "lo"):
+        names = getattr(shape, "names", None)
+        named = {} if names is None else {str(names(n)): n for n in range(shape.lo, shape.hi + 1)}
+        return WordType(shape.lo, shape.hi, named)
+    return RecordType(type(shape), {name: type_of(getattr(shape, name)) for name in record_fields(type(shape)) or ()})
+
+
+def _largest(domain: Any) -> int:
+    """The largest value that a domain, which stands where a state has a word, allows."""
+    largest: int = domain.hi
+    return largest
+
+
+def joined(a: Type, b: Type) -> Type | None:
+    """The type of a value that is of one type or the other; None where nothing can be both."""
+    match a, b:
+        case WordType(), WordType():
+            return WordType(min(a.lo, b.lo), max(a.hi, b.hi), a.names if a.names == b.names else {})
+        case SetType(), SetType():
+            return SetType(max(a.count, b.count))
+        case ListType(), ListType():
+            word = joined(a.member, b.member)
+            fits = a.of is b.of and a.most == b.most
+            return attrs.evolve(a, member=word) if fits and isinstance(word, WordType) else None
+        case TupleType(), TupleType():
+            items = _joined_parts(a.items, b.items)
+            return None if items is None else TupleType(items)
+        case RecordType(), RecordType():
+            parts = _joined_parts(list(a.fields.values()), list(b.fields.values()))
+            same = a.of is b.of and parts is not None
+            return RecordType(a.of, dict(zip(a.fields, parts or (), strict=True))) if same else None
+    return a if a == b else None
+
+
+def _joined_parts(a: Sequence[Type], b: Sequence[Type]) -> tuple[Type, ...] | None:
+    """The types of parts that stand at the same places; None where some pair has none, or there are more of one."""
+    if len(a) != len(b):
+        return None
+    parts = [joined(x, y) for x, y in zip(a, b, strict=True)]
+    return None if None in parts else tuple(part for part in parts if part is not None)
+
+
+def item_type(row: TupleType) -> Type | None:
+    """The type of whatever stands at a place that is not known; None where the places have too different ones."""
+    result: Type | None = row.items[0]
+    for item in row.items[1:]:
+        result = None if result is None else joined(result, item)
+    return result
+
+
+MAX_COST = 20_000
+"""Operations of an expression, with each `for` written out."""
+
+
+@frozen
+class Result:
+    """The value of a part.
+
+    Attributes:
+        defined: whether it can be evaluated; elsewhere the value has the right shape and no meaning.
+        value: a word, a truth, a collection, a tuple or a record.
+    """
+
+    defined: Truth
+    value: Any
+
+
+Names: TypeAlias = Mapping[str, Any]
+"""What each name of an expression stands for: the fields of the state, and the variables of `for`."""
+
+Evaluate: TypeAlias = Callable[[Names], Result]
+
+
+@frozen
+class Typed:
+    """A checked part of an expression.
+
+    Attributes:
+        type: what its value is.
+        evaluate: computes it.
+        total: whether it can be evaluated in every state.
+        cost: how many operations that takes.
+    """
+
+    type: Type
+    evaluate: Evaluate
+    total: bool = True
+    cost: int = 1
+
+
+def strict(type_: Type, operate: Callable[..., Any], *operands: Typed) -> Typed:
+    """An operation that evaluates all its operands."""
+
+    def evaluate(names: Names) -> Result:
+        results = [operand.evaluate(names) for operand in operands]
+        return Result(all_of(*(r.defined for r in results)), operate(*(r.value for r in results)))
+
+    return Typed(type_, evaluate, all(o.total for o in operands), 1 + sum(o.cost for o in operands))
+
+
+def both(a: Result, b: Result) -> Result:
+    """`a and b`: b is not evaluated where a is false."""
+    return Result(all_of(a.defined, implies(a.value, b.defined)), all_of(a.value, b.value))
+
+
+def either(a: Result, b: Result) -> Result:
+    """`a or b`: b is not evaluated where a is true."""
+    return Result(all_of(a.defined, any_of(a.value, b.defined)), any_of(a.value, b.value))
+
+
+def implied(a: Result, b: Result) -> Result:
+    """`implies(a, b)`: b is not evaluated where a is false."""
+    return Result(all_of(a.defined, implies(a.value, b.defined)), implies(a.value, b.value))
+
+
+def lazily(join: Callable[[Result, Result], Result], *operands: Typed) -> Typed:
+    """A connective of truths that evaluates its operands from the left, as far as they decide."""
+
+    def evaluate(names: Names) -> Result:
+        first, *rest = (operand.evaluate(names) for operand in operands)
+        for result in rest:
+            first = join(first, result)
+        return first
+
+    return Typed(TRUTH, evaluate, all(o.total for o in operands), 1 + sum(o.cost for o in operands))
+
+
+def negated(operand: Typed) -> Typed:
+    """`not a`."""
+    return strict(TRUTH, negate, operand)
+
+
+MAX_LENGTH = 1000
+"""Characters of an expression."""
+
+MAX_DEPTH = 40
+"""Levels of nesting of an expression."""
+
+_MEND = "docs/reference/expressions.md has the language"
+
+
+class ExpressionError(ValueError):
+    """An expression that cannot be read, or does not fit the state; the message begins with the column."""
+
+
+class Source:
+    """The text of an expression, and its syntax tree.
+
+    Args:
+        text: as it was given.
+
+    Attributes:
+        text: the text without blanks around it.
+        tree: the syntax tree.
+
+    Raises:
+        ExpressionError: where it is no expression, too long or nested too deeply.
+    """
+
+    text: str
+    tree: ast.expr
+
+    def __init__(self, text: str) -> None:
+        self.text = text.strip()
+        self._check_text()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", SyntaxWarning)  # as of `2in isr`, which a later Python refuses
+                self.tree = ast.parse(self.text, mode="eval").body
+        except SyntaxError as error:
+            ends = not error.offset  # Python gives no column where there is nothing more to read
+            column, message = (len(self.text) + 1, "something is missing") if ends else (error.offset, error.msg)
+            raise ExpressionError(f"column {column}: {message}; {_MEND}") from None
+        except (RecursionError, MemoryError):
+            raise ExpressionError("column 1: the expression is nested too deeply") from None
+        self._check_depth()
+
+    def _check_text(self) -> None:
+        if not self.text:
+            raise ExpressionError("column 1: the expression is empty")
+        if len(self.text) > MAX_LENGTH:
+            raise ExpressionError(f"column {MAX_LENGTH + 1}: the expression is longer than {MAX_LENGTH} characters")
+        for column, character in enumerate(self.text, start=1):
+            if not character.isprintable():
+                raise ExpressionError(f"column {column}: an expression is one line of printable characters")
+            if character in "'\"\\#":
+                raise ExpressionError(f"column {column}: expressions have no text and no comments; {_MEND}")
+
+    def _check_depth(self) -> None:
+        level: list[ast.AST] = [self.tree]
+        depth = 0
+        while level:
+            if depth == MAX_DEPTH:
+                raise self.error(level[0], f"the expression is nested more than {MAX_DEPTH} levels deep")
+            level = [child for node in level for child in ast.iter_child_nodes(node)]
+            depth += 1
+
+    def segment(self, node: ast.AST) -> str:
+        """The text that a part of the tree was read from."""
+        return ast.get_source_segment(self.text, node) or self.text
+
+    def error(self, node: ast.AST, message: str) -> ExpressionError:
+        """The error to raise about a part of the tree."""
+        before = self.text.encode()[: getattr(node, "col_offset", 0)].decode()
+        return ExpressionError(f"column {len(before) + 1}: {message}")
+
 
 MAX_NUMBER = 1 << 61
 """Numbers of an expression stay below this, so that every engine can hold them."""

@@ -10,11 +10,30 @@ from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.terms import Word
 from kraftcheck.model.language.words import NO_LEADER, choose, word
-from kraftcheck.solvers.expressions.checking import Checker, Rules, constant
-from kraftcheck.solvers.expressions.members import entries, first_of, member_type, most, set_of
-from kraftcheck.solvers.expressions.places import Loop, counted, loop, quantified
-from kraftcheck.solvers.expressions.typed import Typed, implied, lazily, strict
-from kraftcheck.solvers.expressions.types import ListType, SetType, TupleType, WordType
+from kraftcheck.solvers.expressions.checking import (
+    Checker,
+    ListType,
+    Rules,
+    SetType,
+    TupleType,
+    Typed,
+    WordType,
+    constant,
+    implied,
+    lazily,
+    strict,
+)
+from kraftcheck.solvers.expressions.places import (
+    Loop,
+    counted,
+    entries,
+    first_of,
+    loop,
+    member_type,
+    most,
+    quantified,
+    set_of,
+)
 
 
 def _call(checker: Checker, node: ast.Call) -> Typed:

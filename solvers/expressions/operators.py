@@ -11,10 +11,27 @@ from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import negate
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.expressions.checking import NONE, Checker, Rules, constant, plain
-from kraftcheck.solvers.expressions.members import Entry, entries, equal_in_order, is_member, member_type, same, set_of
-from kraftcheck.solvers.expressions.typed import Typed, both, either, lazily, negated, strict
-from kraftcheck.solvers.expressions.types import TRUTH, ListType, SetType, TupleType, Type, WordType, joined
+from kraftcheck.solvers.expressions.checking import (
+    NONE,
+    TRUTH,
+    Checker,
+    ListType,
+    Rules,
+    SetType,
+    TupleType,
+    Type,
+    Typed,
+    WordType,
+    both,
+    constant,
+    either,
+    joined,
+    lazily,
+    negated,
+    plain,
+    strict,
+)
+from kraftcheck.solvers.expressions.places import Entry, entries, equal_in_order, is_member, member_type, same, set_of
 
 
 def _connective(checker: Checker, node: ast.BoolOp) -> Typed:

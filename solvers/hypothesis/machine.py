@@ -12,7 +12,7 @@ is enabled. Every `always` and `step` property is checked after every step, and
 a state in which nothing is enabled must be quiescent. Safety only is checked: of liveness no finite run says anything,
 so a system with liveness properties is refused. Nor does a run say anything of `recovers`, of which a warning says so.
 
-A failing run is shortened on ints (`solvers.reference.shrink`); Hypothesis knows draws only, and does not shrink it.
+A failing run is shortened on ints (`solvers.reference.interpreter`); Hypothesis knows draws only, and shrinks nothing.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.solvers.hypothesis.tally import Tally
 from kraftcheck.solvers.program.verdict import Trace
-from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Transition, permutation, trace_of
-from kraftcheck.solvers.reference.shrink import shrink
+from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Transition, permutation, shrink, trace_of
 from kraftcheck.solvers.traces.render import call, lines
 
 CHOICES = st.integers(0, (1 << 16) - 1)
@@ -285,7 +284,7 @@ def run(*machines: type[SystemMachine], chosen: settings | None = None, rounds: 
         rounds: how often to go on at most, with other examples, while something was not reached.
 
     Raises:
-        Violation: when a property is broken; `solvers.reference.shrink` has shortened the run.
+        Violation: when a property is broken; `solvers.reference.interpreter` has shortened the run.
         LeavesDomainError: when a step leaves a domain where no cap is declared; without steps that it does not need.
         VacuousRun: when an action or a goal never occurred.
     """

@@ -7,8 +7,15 @@ A step that changes nothing is no edge.
 from __future__ import annotations
 
 import itertools
+import mmap
+import os
+import shutil
+import tempfile
+import threading
+import weakref
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from pathlib import Path
+from typing import IO, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -281,3 +288,173 @@ class _Buffers:
         """Bytes of its arrays."""
         scratch = (self.frame, self._records, self._pending, self._recent)
         return sum(array.nbytes for array in (*scratch, self.targets, self.instances, self.starts, self.cuts))
+
+
+ALIGNMENT = 8
+"""Each array begins at a multiple of so many bytes."""
+
+SHARE = 0.5
+"""The share of the free bytes of the disk that the file may take."""
+
+Arrays = tuple[npt.NDArray[Any], ...]
+
+
+@define(eq=False)
+class EdgeFile:
+    """Arrays in a file; one thread at a time writes and reads.
+
+    Attributes:
+        folder: where the file is, which no other process sees.
+        size: bytes written.
+    """
+
+    folder: Path
+    size: int = 0
+    _file: IO[bytes] | None = None
+    _left: int = 0
+    _mapped: mmap.mmap | None = None
+    _places: dict[int, list[tuple[int, int, Any]]] = field(factory=dict)
+
+    def put(self, number: int, arrays: Sequence[npt.NDArray[Any]]) -> bool:
+        """Write the arrays of a block; false when the disk has no room for them, or there is no such folder."""
+        written, places = b"", []
+        for array in arrays:
+            places.append((self.size + len(written), len(array), array.dtype))
+            written += array.tobytes() + bytes(-array.nbytes % ALIGNMENT)
+        try:
+            file = self._file or self._open()
+            # at its own place: what a full disk took of another block is written over, and never read
+            if len(written) > self._left or os.pwrite(file.fileno(), written, self.size) < len(written):
+                return False
+        except OSError:
+            return False
+        self.size, self._left = self.size + len(written), self._left - len(written)
+        self._places[number] = places
+        return True
+
+    def get(self, number: int) -> Arrays | None:
+        """The arrays of a block, which stay in the file; None: it has none."""
+        places = self._places.get(number)
+        if places is None or self._file is None:
+            return None
+        if self._mapped is None or places[-1][0] + places[-1][1] * places[-1][2].itemsize > len(self._mapped):
+            self._mapped = mmap.mmap(self._file.fileno(), self.size, access=mmap.ACCESS_READ)
+        whole = self._mapped
+        return tuple(np.frombuffer(whole, kind, length, first) for first, length, kind in places)
+
+    def _open(self) -> IO[bytes]:
+        self._file = file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115  closed with this object
+        weakref.finalize(self, file.close)
+        self._left = int(shutil.disk_usage(self.folder).free * SHARE)
+        return file
+
+
+Listed: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[Any]]
+"""For each state of a block the place of its first edge, and the end of the last; each edge's target and class."""
+
+Labels: TypeAlias = npt.NDArray[np.uint32]
+"""A number for each state of a region."""
+
+
+@frozen
+class KeptEdges:
+    """Where the edges of all blocks are.
+
+    Attributes:
+        size: how many states each block has, the last one excepted.
+        starts, targets: for each block the addresses of the two arrays.
+        held: keeps the arrays there.
+    """
+
+    size: int
+    starts: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.int64]
+    held: Sequence[Listed]
+
+    @classmethod
+    def of(cls, size: int, blocks: Sequence[Listed]) -> KeptEdges:
+        """Those of blocks of so many states."""
+        starts, targets = (np.array([address(one[n]) for one in blocks], dtype=np.int64) for n in range(2))
+        return cls(size, starts, targets, blocks)
+
+
+@define
+class StoredEdges:
+    """The edges of some blocks.
+
+    Attributes:
+        budget: most bytes of memory.
+        file: takes what memory has no room for; None: there is none.
+        bytes: of memory in use.
+        complete: no block was refused.
+    """
+
+    budget: int
+    file: EdgeFile | None = None
+    bytes: int = 0
+    complete: bool = True
+    _blocks: dict[int, Listed] = field(factory=dict)
+    _lock: threading.Lock = field(factory=threading.Lock)
+
+    def get(self, number: int) -> Listed | None:
+        """The edges of a block, if they are kept."""
+        found: Any = self._blocks.get(number)
+        if found is None and self.file is not None:
+            with self._lock:
+                found = self.file.get(number)
+        return found  # type: ignore[no-any-return]
+
+    def put(self, number: int, edges: Listed) -> bool:
+        """Keep the edges of a block; false when there is no room."""
+        size = _size(edges)
+        with self._lock:
+            fits = self.bytes + size <= self.budget
+            self.bytes += size if fits else 0
+            kept = fits or self._written(number, edges)
+            self.complete &= kept
+        if fits:
+            starts, targets, kinds = edges
+            self._blocks[number] = starts.copy(), targets.copy(), kinds.copy()
+        return kept
+
+    def shrink(self, budget: int) -> None:
+        """Take no more memory than so many bytes; where the file has no room for the rest, all is dropped."""
+        self.budget = budget
+        for number in sorted(self._blocks):
+            if self.bytes <= budget:
+                break
+            if not self._written(number, self._blocks[number]):
+                self.clear()
+                self.complete = False
+                return
+            self.bytes -= _size(self._blocks.pop(number))
+
+    def clear(self) -> None:
+        """Drop all edges; there is room again."""
+        self._blocks.clear()
+        self.file = None if self.file is None else EdgeFile(self.file.folder)
+        self.bytes, self.complete = 0, True
+
+    def _written(self, number: int, edges: Listed) -> bool:
+        return self.file is not None and self.file.put(number, edges)
+
+
+def _size(edges: Listed) -> int:
+    return sum(array.nbytes for array in edges)
+
+
+def only(edges: Listed, states: npt.NDArray[np.bool_]) -> Listed:
+    """The edges of some states of a block."""
+    starts, targets, kinds = edges
+    lengths = np.diff(starts)
+    chosen = np.repeat(states, lengths)
+    ends = np.cumsum(np.where(states, lengths, 0), dtype=np.uint32)
+    return np.concatenate([ends[:1] * 0, ends]), targets[chosen], kinds[chosen]
+
+
+def alike(edges: Listed, labels: Labels, states: slice) -> Listed:
+    """The edges of a block between states of the same label."""
+    starts, targets, kinds = edges
+    chosen = np.repeat(labels[states], np.diff(starts)) == labels[targets]
+    places = np.concatenate([[0], np.cumsum(chosen)]).astype(np.uint32)
+    return places[starts], targets[chosen], kinds[chosen]

@@ -10,13 +10,11 @@ import numpy as np
 from attrs import define, field, frozen
 
 from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question
-from kraftcheck.solvers.liveness.constraints import GROUP, TO_VISIT, Constraint, classes_of, groups_of
+from kraftcheck.solvers.liveness.constraints import GROUP, GUIDE_BYTES, TO_VISIT, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl, Sweeps
 from kraftcheck.solvers.liveness.graph import ExploredSpace, RegionEdges, Truths
-from kraftcheck.solvers.liveness.guides import GUIDE_BYTES
 from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE, kind_bit, truth_words
-from kraftcheck.solvers.program.liveness import LivenessClaim
-from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.program import LivenessClaim, Program
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.program.verdict import (
     Holds,
@@ -28,8 +26,8 @@ from kraftcheck.solvers.program.verdict import (
     Vacuous,
     Verdict,
 )
-from kraftcheck.solvers.reference.lasso import confirm_lasso
-from kraftcheck.solvers.search.arcs import LEAST_ROOM
+from kraftcheck.solvers.reference.confirm import confirm_lasso
+from kraftcheck.solvers.search.backward import LEAST_ROOM
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Search
 
 LEAST_EDGES = 16 << 20

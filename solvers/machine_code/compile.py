@@ -20,32 +20,28 @@ from llvmlite import ir
 from kraftcheck.model.language import algebra, layout, terms
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.machine_code import (
-    arc_kernel,
     backward_sweep,
     edge_kernel,
-    frame,
     irtools,
     lower,
     objectcache,
     objectcode,
-    orders_step,
     search_kernel,
-    symmetry_step,
     transition,
     visited_table,
 )
-from kraftcheck.solvers.machine_code.frame import FramePlan
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import Library, address, object_code
 from kraftcheck.solvers.machine_code.search_kernel import Geometry, emit_kernel
-from kraftcheck.solvers.program import recovers
+from kraftcheck.solvers.machine_code.transition import FramePlan
+from kraftcheck.solvers.program import program
 from kraftcheck.solvers.program.program import Program
 
 S = TypeVar("S")
 
 _SOURCES = (
-    algebra, terms, layout, irtools, lower, objectcode, frame, transition, recovers, symmetry_step, arc_kernel,
-    backward_sweep, edge_kernel, visited_table, orders_step, search_kernel, objectcache,
+    algebra, terms, layout, irtools, lower, objectcode, transition, transition, program, search_kernel, backward_sweep,
+    backward_sweep, edge_kernel, visited_table, search_kernel, search_kernel, objectcache,
 )  # fmt: skip
 """The modules that decide what is compiled and how it is kept: a change of their text makes old code useless."""
 

@@ -10,7 +10,6 @@ from typing import Any
 from llvmlite import ir
 
 from kraftcheck.solvers.machine_code.backward_sweep import OWNERS
-from kraftcheck.solvers.machine_code.frame import FramePlan
 from kraftcheck.solvers.machine_code.irtools import (
     BYTE,
     POINTER,
@@ -29,7 +28,7 @@ from kraftcheck.solvers.machine_code.irtools import (
     store,
     word,
 )
-from kraftcheck.solvers.machine_code.transition import record_words, state_scope
+from kraftcheck.solvers.machine_code.transition import FramePlan, record_words, state_scope
 from kraftcheck.solvers.machine_code.visited_table import ShardParts, hash_words, shard_of_hash
 from kraftcheck.solvers.program.program import Program
 

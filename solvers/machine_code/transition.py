@@ -8,13 +8,15 @@ computed outside the loops; those of the effect only when some guard holds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
 from llvmlite import ir
 
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.machine_code.frame import CONJUNCTS_PER_WORD, Crossing, FramePlan, live_kinds
 from kraftcheck.solvers.machine_code.irtools import (
     POINTER,
     TRUTH,
@@ -31,8 +33,198 @@ from kraftcheck.solvers.machine_code.irtools import (
     word,
 )
 from kraftcheck.solvers.machine_code.lower import Scope, closure, depends_on, pack, slot_reader
-from kraftcheck.solvers.machine_code.recording import record_claim, record_claims, record_goals, state_mark
 from kraftcheck.solvers.program.program import Kind, Program
+
+Words: TypeAlias = npt.NDArray[np.uint64]
+
+NO_ACTION = 0xFFFF
+"""The instance number of what no action led to: initial states, claims about a state."""
+
+CONJUNCTS_PER_WORD = 64
+
+
+def live_kinds(program: Program) -> list[tuple[int, Kind]]:
+    """The kinds that have instances, with their positions."""
+    return [(number, kind) for number, kind in enumerate(program.kinds) if kind.instances]
+
+
+@frozen
+class Crossing:
+    """A bound of a field's domain that transitions of a kind may cross: the intervals of terms do not exclude it.
+
+    Attributes:
+        kind, slot: which, by number.
+        above: whether it is the upper bound.
+    """
+
+    kind: int
+    slot: int
+    above: bool
+
+
+def crossings(program: Program) -> Iterator[Crossing]:
+    """Every crossing of a program, by kind, slot and side."""
+    for number, kind in enumerate(program.kinds):
+        for slot in kind.unchecked:
+            domain, after = program.layout.slots[slot].domain, kind.after[slot]
+            if after.lo < domain.lo:
+                yield Crossing(number, slot, above=False)
+            if after.hi > domain.hi:
+                yield Crossing(number, slot, above=True)
+
+
+@frozen
+class FramePlan:
+    """Offsets of the parts of a frame.
+
+    Attributes:
+        shard, index: where expansion resumes when a buffer is full.
+        enabled: nonzero when the current state has an enabled instance.
+        claim_found: nonzero when a claim was recorded in this piece; a bit of its own for each of the first goals.
+        claims: for each claim (always, sometimes, deadlock, step, happens) 0, or 1 + the
+            mark (state id << 16 | instance) of the first occurrence.
+        fired: transitions taken, for each kind.
+        pruned: transitions cut because they left a domain, for each of `crossings`.
+        covered: for each kind the first of its words "ever true", then "ever false".
+        size: length of a frame.
+        crossings: the bounds that transitions may cross.
+    """
+
+    program: Program
+    shard: int = field(init=False, default=0)
+    index: int = field(init=False, default=1)
+    enabled: int = field(init=False, default=2)
+    claim_found: int = field(init=False, default=3)
+    claims: int = field(init=False, default=4)
+    fired: int = field(init=False)
+    pruned: int = field(init=False)
+    covered: tuple[int, ...] = field(init=False)
+    size: int = field(init=False)
+    crossings: tuple[Crossing, ...] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Lay the parts out one after the other."""
+        p = self.program
+        fired = self.claims + self.claim_count
+        pruned = fired + len(p.kinds)
+        bounds = tuple(crossings(p))
+        at = pruned + len(bounds)
+        covered = []
+        for kind in p.kinds:
+            covered.append(at)
+            at += 2 * self.coverage_words(kind)
+        parts = {"fired": fired, "pruned": pruned, "covered": tuple(covered), "size": at, "crossings": bounds}
+        for name, value in parts.items():
+            object.__setattr__(self, name, value)
+
+    def crossings_of(self, kind: int) -> list[tuple[int, Crossing]]:
+        """The crossings by transitions of a kind, by its number, each with the place of its counter."""
+        return [(self.pruned + n, crossing) for n, crossing in enumerate(self.crossings) if crossing.kind == kind]
+
+    def slots_left(self, counters: npt.NDArray[np.int64]) -> frozenset[int]:
+        """The slots whose domain some transition left, by a frame."""
+        return frozenset(
+            crossing.slot for number, crossing in enumerate(self.crossings) if counters[self.pruned + number]
+        )
+
+    def join(self, frames: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Frames (one a row) as one: counts added, coverage bits joined, of each claim the smallest mark."""
+        joined: npt.NDArray[np.int64] = frames.sum(axis=0)
+        covered = slice(self.pruned + len(self.crossings), self.size)
+        joined[covered] = np.bitwise_or.reduce(frames[:, covered], axis=0)
+        claims = slice(self.claims, self.claims + self.claim_count)
+        marks = frames[:, claims]
+        smallest = np.where(marks == 0, np.iinfo(np.int64).max, marks).min(axis=0)
+        joined[claims] = np.where(marks.any(axis=0), smallest, 0)
+        return joined
+
+    @staticmethod
+    def coverage_words(kind: Kind) -> int:
+        """Words that hold one bit for each guard conjunct."""
+        return -(-len(kind.guard) // CONJUNCTS_PER_WORD)
+
+    @property
+    def claim_count(self) -> int:
+        """Number of claims: properties and deadlock."""
+        p = self.program
+        return len(p.always) + len(p.sometimes) + 1 + len(p.steps) + len(p.happens)
+
+    @property
+    def deadlock(self) -> int:
+        """Number of the built-in deadlock claim."""
+        return len(self.program.always) + len(self.program.sometimes)
+
+    @property
+    def first_step(self) -> int:
+        """Number of the first step property's claim; `happens` goals follow the step properties."""
+        return self.deadlock + 1
+
+    @property
+    def goals(self) -> frozenset[int]:
+        """Numbers of the goals: claims that have to occur."""
+        p = self.program
+        happens = self.first_step + len(p.steps)
+        return frozenset((*range(len(p.always), self.deadlock), *range(happens, happens + len(p.happens))))
+
+    @property
+    def goal_bits(self) -> dict[int, int]:
+        """Of the first goals, by number, the bit of `claim_found` that says that they were recorded in this piece."""
+        return dict(zip(sorted(self.goals), range(1, 64), strict=False))
+
+
+def record_claim(b: ir.IRBuilder, plan: FramePlan, frame: Any, claim: int, occurs: Any, mark: Any) -> None:
+    """Record the first occurrence of a claim in this expansion."""
+    place = plan.claims + claim
+    fresh = b.and_(occurs, b.icmp_unsigned("==", load(b, frame, place), word(0)))
+    with b.if_then(fresh):
+        store(b, b.add(mark, word(1)), frame, place)
+        bit = 1 << plan.goal_bits.get(claim, 0)
+        store(b, b.or_(load(b, frame, plan.claim_found), word(bit)), frame, plan.claim_found)
+
+
+def record_claims(b: ir.IRBuilder, plan: FramePlan, frame: Any, first: int, occur: Sequence[Any], mark: Any) -> None:
+    """Record those of consecutive claims that occur; one branch when none does."""
+    if not occur:
+        return
+    some = occur[0]
+    for occurs in occur[1:]:
+        some = b.or_(some, occurs)
+    with b.if_then(some, likely=False):
+        for offset, occurs in enumerate(occur):
+            record_claim(b, plan, frame, first + offset, occurs, mark)
+
+
+def record_goals(
+    b: ir.IRBuilder, plan: FramePlan, frame: Any, first: int, scope: Scope, terms: Sequence[Term], shown: bool,
+    mark: Any,
+) -> None:  # fmt: skip
+    """Record those of consecutive goals that occur; only the terms of those are computed that this piece has not.
+
+    Args:
+        b, plan, frame: where to.
+        first: number of the first goal.
+        scope: where terms are computed.
+        terms: of each goal the truth that it occurs, or that it does not.
+        shown: which of the two.
+        mark: of the occurrence.
+    """
+    bits = {claim: 1 << plan.goal_bits.get(claim, 0) for claim in range(first, first + len(terms))}
+    if not bits:
+        return
+    every = word(sum({bit for bit in bits.values() if bit > 1}))
+    missing = b.icmp_unsigned("!=", b.and_(load(b, frame, plan.claim_found), every), every)
+    with b.if_then(missing if 1 not in bits.values() else ir.Constant(TRUTH, 1), likely=False):
+        for (claim, bit), term in zip(bits.items(), terms, strict=True):
+            recorded = b.and_(load(b, frame, plan.claim_found), word(bit if bit > 1 else 0))
+            with b.if_then(b.icmp_unsigned("==", recorded, word(0))):
+                value = scope.child().value(term)
+                record_claim(b, plan, frame, claim, value if shown else b.not_(value), mark)
+
+
+def state_mark(b: ir.IRBuilder, identity: Any) -> Any:
+    """The mark of a claim about a state."""
+    return b.or_(b.shl(identity, word(16)), word(NO_ACTION))
+
 
 ROWS_PER_MASK = 64
 

@@ -15,9 +15,9 @@ from attrs import frozen
 from kraftcheck.model.language.system import Property, Step
 from kraftcheck.model.language.words import all_of, negate
 from kraftcheck.solvers.machine_code.compile import Kernel
-from kraftcheck.solvers.machine_code.frame import NO_ACTION
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
+from kraftcheck.solvers.machine_code.transition import NO_ACTION
 from kraftcheck.solvers.mutants.mutate import GUARD, OPERATOR, Mutant, Mutations
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK

@@ -7,21 +7,163 @@ the argument values are a table that the engine loops over.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.model.language.fairness import LIVENESS, FairSteps, several
 from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.symmetry import SymmetryFields
 from kraftcheck.model.language.system import Action, Property, Setting, System
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.solvers.program.liveness import NO_LIVENESS, LivenessClaims
-from kraftcheck.solvers.program.recovers import RecoversClaim
-from kraftcheck.solvers.program.reduction import Reduction
+from kraftcheck.model.nearest import nearest
 
 if TYPE_CHECKING:
-    from kraftcheck.solvers.search.orders.plan import Orders  # arrays, which what computes nothing does without
+    from kraftcheck.solvers.search.orders.plan import Orders
+
+
+@frozen
+class FairConstraint:
+    """A fairness constraint, traced.
+
+    Attributes:
+        steps: what is fair.
+        instances: numbers of the action instances whose steps it is about.
+        excused: truth that none of them need be taken.
+    """
+
+    steps: FairSteps
+    instances: tuple[int, ...]
+    excused: Term
+
+    @property
+    def strong(self) -> bool:
+        """Whether it is strong fairness."""
+        return self.steps.fairness.strong
+
+
+@frozen
+class LivenessClaim:
+    """A liveness property, traced.
+
+    Attributes:
+        claim: the property.
+        premise: truth that a state begins the wait for the goal: of `leads_to` its premise, of the others true.
+        goal: truth of its predicate.
+        constraints: numbers of the constraints that every behaviour satisfies which it is about.
+    """
+
+    claim: Property
+    premise: Term
+    goal: Term
+    constraints: tuple[int, ...]
+
+
+@frozen
+class LivenessClaims:
+    """The liveness properties of a program.
+
+    Attributes:
+        claims: the properties.
+        constraints: what is fair, of the system and of single properties.
+    """
+
+    claims: tuple[LivenessClaim, ...] = ()
+    constraints: tuple[FairConstraint, ...] = field(default=())
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The truths of a state that a search needs: premise and goal of each claim, then the excuses."""
+        about = [term for claim in self.claims for term in (claim.premise, claim.goal)]
+        return (*about, *(constraint.excused for constraint in self.constraints))
+
+    def described(self) -> str:
+        """What is fair and what depends on it, as text: equal for claims about the same behaviours."""
+        fair = [(one.steps.name, one.instances) for one in self.constraints]
+        return f"{fair} {[(one.claim.kind, one.claim.id, one.constraints) for one in self.claims]}"
+
+
+NO_LIVENESS = LivenessClaims()
+"""Those of a system without any."""
+
+
+MAX_RECOVERS = 21
+"""A state's mark has three bits for each, in 64."""
+
+
+@frozen
+class RecoversClaim:
+    """A `recovers` property, traced.
+
+    Attributes:
+        claim: the property.
+        when: truth that a state is concerned.
+        goal: truth that a state satisfies it.
+        allowed: for each action instance whether the way out may use it.
+    """
+
+    claim: Property
+    when: Term
+    goal: Term
+    allowed: tuple[bool, ...]
+
+
+def mark_bytes(claims: int) -> int:
+    """Bytes of a state's mark in the backward search: three bits for each `recovers` property."""
+    return next(size for size in (0, 1, 2, 4, 8) if 3 * claims <= 8 * size)
+
+
+def recovery_action_bits(claims: Sequence[RecoversClaim], instances: int) -> tuple[int, ...]:
+    """For each action instance the bits of a mark that flow back through it: "reaches" and "leaves" where it may."""
+    n = len(claims)
+    return tuple(
+        sum((1 << number) | (1 << n + number) for number, claim in enumerate(claims) if claim.allowed[row])
+        for row in range(instances)
+    )
+
+
+def recovery_actions(claim: Property) -> str:
+    """The actions of a property's way out in words; empty: every action."""
+
+    def described(restriction: Mapping[str, Any]) -> str:
+        arguments = (f"{name}={' or '.join(map(str, several(value)))}" for name, value in restriction.items())
+        return f"({', '.join(arguments)})" if restriction else ""
+
+    return ", ".join(name + described(restriction) for name, restriction in claim.by.items())
+
+
+def unknown_recovery_action(claim: Property, actions: Sequence[Action]) -> str | None:
+    """A name in a property's way out that the system does not have, with the nearest names; None where all exist."""
+    by_name = {action.name: action for action in actions}
+    for name, restriction in claim.by.items():
+        if name not in by_name:
+            return f"property {claim.id}: its way out names the action {name!r}; {nearest(name, by_name)}"
+        parameters = by_name[name].parameters
+        for argument, value in restriction.items():
+            if argument not in parameters:
+                hint = nearest(argument, parameters)
+                return f"property {claim.id}: action {name} has no argument {argument!r}; {hint}"
+            for item in value if isinstance(value, tuple) else (value,):
+                if item not in parameters[argument]:
+                    return f"property {claim.id}: action {name} never has {argument} = {item!r}"
+    return None
+
+
+@frozen
+class Reduction:
+    """The symmetries of a traced system.
+
+    Attributes:
+        fields: each symmetry with its places in the layout, in the order they are applied.
+        canonical: for each layout slot, the leaf of the state that stands for a state.
+        proof: what was proven of the symmetries, in a line; empty where they are compared by samples only.
+    """
+
+    fields: tuple[SymmetryFields, ...]
+    canonical: tuple[Term, ...]
+    proof: str = ""
+
 
 KINDS = ("always", "step", "sometimes", "happens", "recovers", *LIVENESS)
 """Kinds of property."""

@@ -2,41 +2,219 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import evolve
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve, frozen
 
 from kraftcheck.model.language import sequences
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.collections.doubts import undoubted
 from kraftcheck.model.language.collections.names import clash, class_of, enum_of, named
-from kraftcheck.model.language.fairness import LIVENESS
-from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag, LayoutError, leaves, rebuild
+from kraftcheck.model.language.fairness import LIVENESS, Fairness, FairSteps, constraints
+from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag, LayoutError, cap_of, leaves, rebuild
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.symbolic import described
-from kraftcheck.model.language.system import UNNAMED, Action, Outcome, Property, Setting, Step, System
-from kraftcheck.model.language.terms import Graph, Term, lower
-from kraftcheck.solvers.program.answers import Truths
-from kraftcheck.solvers.program.arguments import Choices, SystemFault, free_arguments, listed_arguments
-from kraftcheck.solvers.program.live_claims import live_claims
+from kraftcheck.model.language.system import UNNAMED, Action, Outcome, Property, Setting, Step, System, conjuncts
+from kraftcheck.model.language.terms import Graph, Term, Truth, lower
+from kraftcheck.model.language.words import all_of, any_of, negate
+from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.program.parts import (
+    Choices,
+    SystemFault,
     ask,
     check_distinct,
     check_frozen,
     check_refusals,
+    free_arguments,
     line_of,
+    listed_arguments,
     no_state,
     same_classes,
 )
+from kraftcheck.solvers.program.premises.cases import lenient, premises_of, with_premises
 from kraftcheck.solvers.program.premises.content import without_content
 from kraftcheck.solvers.program.premises.doubtful import check_program
-from kraftcheck.solvers.program.premises.hidden_goals import lenient, premises_of, with_premises
-from kraftcheck.solvers.program.program import KINDS, MAX_INSTANCES, Kind, Program
-from kraftcheck.solvers.program.pruning import constrained, is_within
-from kraftcheck.solvers.program.recovers import MAX_RECOVERS, RecoversClaim, unknown_recovery_action
+from kraftcheck.solvers.program.program import (
+    KINDS,
+    MAX_INSTANCES,
+    MAX_RECOVERS,
+    FairConstraint,
+    Kind,
+    LivenessClaim,
+    LivenessClaims,
+    Program,
+    RecoversClaim,
+    unknown_recovery_action,
+)
 from kraftcheck.solvers.program.starts import described_truths, given_states, initial_leaves
 from kraftcheck.solvers.program.symbols import may_reach_number, state_symbols
+from kraftcheck.solvers.program.verdict import Truths
+
+
+@frozen
+class Pruning:
+    """The transitions that were left out because of one bound of a field.
+
+    Attributes:
+        field: its path.
+        lo, hi: its domain.
+        above: whether they cross the upper bound.
+        actions: how many transitions of each action, by name.
+        cap: why this bound is meant; empty where it is not.
+    """
+
+    field: str
+    lo: int
+    hi: int
+    above: bool
+    actions: Mapping[str, int]
+    cap: str
+
+    @property
+    def count(self) -> int:
+        """How many transitions."""
+        return sum(self.actions.values())
+
+    def text(self) -> str:
+        """The count of pruned transitions, with the reason of the cap, or else the mend."""
+        count = f"{self.count:,} transition{'s' if self.count > 1 else ''}"
+        if self.cap:
+            return f"bound on {self.field} pruned {count}: {self.cap}"
+        mend = "widen it, or declare its cap" if self.above else "widen it, or mend the rules"
+        where = f"{self.lo}..{self.hi}, {'above' if self.above else 'below'}"
+        return f"{self.field} left its domain {where}, in {count} by {', '.join(self.actions)}: {mend}"
+
+
+def prunings(plan: FramePlan, counters: npt.NDArray[np.int64]) -> tuple[Pruning, ...]:
+    """The prunings that a frame has counted, by slot and side; sides that no transition crossed are absent."""
+    layout, kinds = plan.program.layout, plan.program.kinds
+    by_side: dict[tuple[int, bool], dict[str, int]] = {}
+    for number, crossing in enumerate(plan.crossings):
+        count = int(counters[plan.pruned + number])
+        if count:
+            actions = by_side.setdefault((crossing.slot, crossing.above), {})
+            name = kinds[crossing.kind].action.name
+            actions[name] = actions.get(name, 0) + count
+    slots = [(layout.slots[slot], above, actions) for (slot, above), actions in sorted(by_side.items())]
+    return tuple(
+        Pruning(layout.name(slot.path), slot.domain.lo, slot.domain.hi, above, actions,
+                cap_of(slot.domain) if above else "")
+        for slot, above, actions in slots
+    )  # fmt: skip
+
+
+def by_field(pruned: Iterable[Pruning]) -> dict[str, int]:
+    """How many transitions were left out because of each field."""
+    counts: dict[str, int] = {}
+    for pruning in pruned:
+        counts[pruning.field] = counts.get(pruning.field, 0) + pruning.count
+    return counts
+
+
+def pruning_fault(pruned: Sequence[Pruning], strict: bool) -> str | None:
+    """Why unrefuted properties are not proven to hold; None where caps declare every pruning.
+
+    Args:
+        pruned: what was left out.
+        strict: whether declared caps count as well.
+    """
+    undeclared = [pruning.text() for pruning in pruned if not pruning.cap]
+    return "; ".join(undeclared or [f"strict: {pruning.text()}" for pruning in pruned if strict]) or None
+
+
+WITHIN = "within"
+"""The name of the condition that stands in every guard of a system with a constraint."""
+
+
+def is_within(system: System, state: Any) -> Truth:
+    """Whether explorers go on from a state."""
+    return True if system.within is None else all_of(*conjuncts(system.within(state), WITHIN).values())
+
+
+def constrained(system: System) -> System:
+    """The system as explorers run it: outside its constraint nothing is enabled, and every state may rest."""
+    if system.within is None:
+        return system
+    quiescent = system.quiescent
+
+    def held(action: Action) -> Action:
+        def guard(state: Any, **arguments: Any) -> dict[str, Truth]:
+            return {**action.guards(state, arguments), WITHIN: is_within(system, state)}
+
+        return evolve(action, guard=guard)
+
+    def may_rest(state: Any) -> Truth:
+        return any_of(negate(is_within(system, state)), False if quiescent is None else quiescent(state))
+
+    return evolve(
+        system, actions=lambda setting: [held(action) for action in system.actions(setting)], quiescent=may_rest
+    )
+
+
+def outside_text(outside: int) -> str:
+    """That states were not followed, of so many outside the constraint."""
+    states = "1 state is" if outside == 1 else f"{outside:,} states are"
+    return f"{states} outside within=: judged, and not followed"
+
+
+def live_claims(
+    truths: Truths, system: System, setting: Setting, properties: Sequence[Property], state: Any, kinds: Sequence[Kind]
+) -> LivenessClaims:
+    """The liveness properties of a system, with the constraints that they are under.
+
+    Raises:
+        SystemFault: when fairness names what the system does not have, or a property has fairness and is none of these.
+    """
+    shared = ask("fairness", lambda: tuple(system.fairness(setting)))
+    parameters = {kind.action.name: kind.action.parameters for kind in kinds}
+    _check("the system", shared, parameters)
+    for claim in properties:
+        _check(f"property {claim.id}", claim.fairness, parameters)
+        if claim.fairness and claim.kind not in LIVENESS:
+            raise SystemFault(f"property {claim.id}: a property of kind {claim.kind} takes no fairness")
+    live = [claim for claim in properties if claim.kind in LIVENESS]
+    collected: list[FairConstraint] = []
+    common = _collect(truths, shared, parameters, state, kinds, collected) if live else ()
+    claims = tuple(
+        LivenessClaim(
+            claim, truths.truth_of(f"property {claim.id}, premise", lambda claim=claim: claim.concerns(state)),  # type: ignore[misc]
+            truths.claim(claim, state),
+            (*common, *_collect(truths, claim.fairness, parameters, state, kinds, collected)),
+        )
+        for claim in live
+    )  # fmt: skip
+    return LivenessClaims(claims, tuple(collected))
+
+
+def _check(where: str, declared: Sequence[Fairness], parameters: Any) -> None:
+    for one in declared:
+        fault = one.fault(parameters) if isinstance(one, Fairness) else f"{described(one)} is no fairness"
+        if fault is not None:
+            raise SystemFault(f"{where}: {fault}")
+
+
+def _collect(
+    truths: Truths, declared: Sequence[Fairness], parameters: Any, state: Any, kinds: Sequence[Kind],
+    collected: list[FairConstraint],
+) -> tuple[int, ...]:  # fmt: skip
+    """Append the constraints of what is declared; returns their numbers."""
+    first = len(collected)
+    for steps in constraints(declared, parameters):
+        excused = truths.truth_of(f"fairness {steps.name}, unless", lambda steps=steps: steps.excused(state))  # type: ignore[misc]
+        collected.append(FairConstraint(steps, tuple(_instances(steps, kinds)), excused))
+    return tuple(range(first, len(collected)))
+
+
+def _instances(steps: FairSteps, kinds: Sequence[Kind]) -> list[int]:
+    return [
+        kind.first + row
+        for kind in kinds
+        for row, arguments in enumerate(kind.instances)
+        if steps.covers(kind.action.name, arguments)
+    ]
 
 
 def trace(system: System, setting: Setting, free: bool = False, graph: Graph | None = None) -> Program:

@@ -6,17 +6,18 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.system import Property
-from kraftcheck.solvers.audit.audit import Audit
+from kraftcheck.solvers.audit.audit import Audit, VisitedSpace
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
-from kraftcheck.solvers.audit.visited_space import VisitedSpace
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, liveness_verdicts, search_liveness
 from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
+from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD
 from kraftcheck.solvers.program.premises.cases import (
     checks_nothing,
     lenient_warnings,
@@ -24,19 +25,81 @@ from kraftcheck.solvers.program.premises.cases import (
     vacuous_without_case,
 )
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.pruning import Pruning, by_field, outside_text, pruning_fault, prunings
+from kraftcheck.solvers.program.trace import WITHIN, Pruning, by_field, outside_text, pruning_fault, prunings
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
 from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, recoverability_verdicts, search_backward
-from kraftcheck.solvers.search.constraint import count_outside
-from kraftcheck.solvers.search.guard_coverage import never_met
 from kraftcheck.solvers.search.levels import Limits, Search
-from kraftcheck.solvers.search.orders.found import OrdersFound
-from kraftcheck.solvers.search.result import Mark, SearchResult
+from kraftcheck.solvers.search.orders.blocks import OrdersFound
 from kraftcheck.solvers.search.symmetry import check_after, check_before
 from kraftcheck.solvers.search.visited import VisitedSet
-from kraftcheck.solvers.search.witness import start_witness, witness
+from kraftcheck.solvers.search.witness import count_outside, start_witness, witness
+from kraftcheck.solvers.traces.path import Origins
+
+Mark = TypeVar("Mark")
+"""What an engine notes of the first occurrence of a claim; only its own store can read it."""
+
+
+class SearchResult(Protocol[Mark]):
+    """The result of a search by any engine; the attributes are those of `Search`."""
+
+    @property
+    def levels(self) -> list[int]:
+        """Distinct states by depth."""
+
+    @property
+    def claims(self) -> Mapping[int, Mark]:
+        """For each claim that occurred, the mark of its first occurrence."""
+
+    @property
+    def cut(self) -> str | None:
+        """Why it is not complete."""
+
+    @property
+    def distinct(self) -> int:
+        """Distinct states."""
+
+    @property
+    def generated(self) -> int:
+        """Transitions taken, and the initial states."""
+
+    @property
+    def store(self) -> Origins[Mark]:
+        """Where states came from."""
+
+    def counters(self) -> npt.NDArray[np.int64]:
+        """All frames added up."""
+
+    def bytes_in_use(self) -> int:
+        """Bytes in use."""
+
+
+Names = tuple[tuple[str, str], ...]
+
+
+def never_met(kernel: Kernel, counters: npt.NDArray[np.int64]) -> tuple[Names, Names]:
+    """The guard conjuncts that were never true, and those never false."""
+    plan = kernel.plan
+    if kernel.program.orders is not None:
+        return (), ()  # a state that was left out may be the one that shows it
+    never_true, never_false = [], []
+    for number, kind in enumerate(kernel.program.kinds):
+        if kind.action.guard is None or not kind.instances:
+            continue
+        words = plan.coverage_words(kind)
+        for position, name in enumerate(kind.guard):
+            if name == WITHIN:  # in every guard: how many states are outside is told once
+                continue
+            at = plan.covered[number] + position // CONJUNCTS_PER_WORD
+            bit = position % CONJUNCTS_PER_WORD
+            if not int(counters[at]) >> bit & 1:
+                never_true.append((kind.action.name, name))
+            if not int(counters[at + words]) >> bit & 1:
+                never_false.append((kind.action.name, name))
+    return tuple(never_true), tuple(never_false)
+
 
 DEFAULT_MEMORY = 4 << 30
+
 
 @frozen
 class SearchProgress:
@@ -242,9 +305,7 @@ def _bound_text(search: SearchResult[Mark], kernel: Kernel, pruned: Sequence[Pru
     return "; ".join([text, *(pruning.text() for pruning in pruned)])
 
 
-def _judged(
-    search: SearchResult[Mark], kernel: Kernel, bound: str, reason: str | None
-) -> list[PropertyVerdict]:
+def _judged(search: SearchResult[Mark], kernel: Kernel, bound: str, reason: str | None) -> list[PropertyVerdict]:
     """What was found of each claim about states or steps, hidden goals among them."""
     program, plan = kernel.program, kernel.plan
     claims = list(enumerate((*program.always, *program.sometimes)))

@@ -18,8 +18,7 @@ from kraftcheck.model.language.symmetry import SymmetryError, SymmetryFields
 from kraftcheck.model.language.system import Property, Step
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.objectcode import address
-from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.reduction import Reduction
+from kraftcheck.solvers.program.program import Program, Reduction
 from kraftcheck.solvers.program.starts import initial_states
 from kraftcheck.solvers.program.verdict import TraceStep
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, successor

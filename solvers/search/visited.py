@@ -1,17 +1,20 @@
-"""The visited set: shards of states in the order of their discovery."""
+"""The visited set in the order of discovery, in arrays that grow in place, and the buffers of its candidates."""
 
 from __future__ import annotations
 
+import mmap
+import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from math import prod
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from kraftcheck.solvers.machine_code.compile import Kernel
-from kraftcheck.solvers.machine_code.frame import NO_ACTION
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
+from kraftcheck.solvers.machine_code.transition import NO_ACTION
 from kraftcheck.solvers.machine_code.visited_table import (
     ACTIONS,
     BATCH,
@@ -26,8 +29,29 @@ from kraftcheck.solvers.machine_code.visited_table import (
     STATES,
     TABLE,
 )
-from kraftcheck.solvers.search.reservation import reserve
 from kraftcheck.solvers.traces.path import PackedRun
+
+_NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
+"""MAP_NORESERVE, which this module of Python lacks: the size does not count as memory in use."""
+
+
+def reserve(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """An array of zeros whose pages take memory once they are written.
+
+    It never moves: threads may read what is there while another thread writes behind it.
+
+    Args:
+        shape: of the array; no length is 0.
+        dtype: of its elements.
+
+    Raises:
+        OSError: when the process may not have so much address space.
+    """
+    element = np.dtype(dtype)
+    size = prod(shape) * element.itemsize
+    space = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+    return np.frombuffer(space, dtype=element).reshape(shape)
+
 
 NO_PARENT = 0xFFFF_FFFF
 """The parent of an initial state."""
@@ -237,3 +261,39 @@ class VisitedSet:
         for shard in self.shards:
             for row in shard.states[: shard.count].tolist():
                 yield tuple(row)
+
+
+Counters: TypeAlias = npt.NDArray[np.int64]
+
+
+class CandidateBuffers:
+    """Candidate buffers, one for each shard, and the claims that occurred while they were filled."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.records = np.empty((SHARDS, kernel.geometry.room, kernel.geometry.record), dtype=np.uint64)
+        self.counts = np.zeros(SHARDS, dtype=np.int64)
+        self.peak_counts = np.zeros(SHARDS, dtype=np.int64)
+        self.claims: Counters | None = None
+        self.records_place, self.counts_place = address(self.records), address(self.counts)
+
+    def reset(self) -> None:
+        """Forget the candidates."""
+        np.maximum(self.peak_counts, self.counts, out=self.peak_counts)
+        self.counts[:] = 0
+        self.claims = None
+
+    def release(self) -> None:
+        """Give the memory back."""
+        self.records = self.records[:, :0].copy()
+
+
+class ThreadBuffers:
+    """The buffers of one thread: a frame, a filter of recent successors, room for one state's successors."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        geometry = kernel.geometry
+        self.frame = np.zeros(kernel.plan.size, dtype=np.int64)
+        initial = np.array(kernel.program.initial[0], dtype=np.uint64)
+        self.recent = np.tile(initial, geometry.filter_slots)  # a state already visited: dropping it is sound
+        self.scratch = np.empty((geometry.instances + 1) * geometry.record, dtype=np.uint64)
+        self.frame_place, self.recent_place, self.scratch_place = map(address, (self.frame, self.recent, self.scratch))

@@ -225,8 +225,12 @@ class Questions:
             if not any(isinstance(leaf, Filled) for leaf in leaves):
                 continue
             (leaf,) = leaves
-            holds = every(graph, lambda at, term=term, leaf=leaf: (  # type: ignore[misc]
-                word_at(term, at) == choose(at == 0, leaf.first, leaf.rest)))
+            holds = every(
+                graph,
+                lambda at, term=term, leaf=leaf: (  # type: ignore[misc]
+                    word_at(term, at) == choose(at == 0, leaf.first, leaf.rest)
+                ),
+            )
             sequences[f"initial: {slot.path}"] = graph.lift(holds)
         return sequences
 
@@ -283,3 +287,20 @@ def new_solver(premises: Premises, effort: Effort, context: z3.Context) -> Any:
     if effort.minimise:
         solver.set("core.minimize", True)
     return solver
+
+
+@frozen
+class SolverAnswer:
+    """A solver's answer.
+
+    Attributes:
+        result: PROVEN, REFUTED or UNDECIDED of `kraftcheck.solvers.smt.queries`.
+        core: premises of the proof, by their names.
+        values: of a countermodel, in the order of the premises' symbols; None unless refuted.
+        reason: why it is undecided.
+    """
+
+    result: str
+    core: tuple[str, ...] = ()
+    values: tuple[int, ...] | None = None
+    reason: str = ""

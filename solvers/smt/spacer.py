@@ -13,15 +13,40 @@ from typing import Any
 import z3
 from attrs import frozen
 
+from kraftcheck.model.language.layout import cap_of
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.program.symbols import in_domain
 from kraftcheck.solvers.program.verdict import Holds, Unknown, Verdict
-from kraftcheck.solvers.smt.bounds import domain_obligations
 from kraftcheck.solvers.smt.queries import Effort
-from kraftcheck.solvers.smt.reading.z3_words import width_of
 from kraftcheck.solvers.smt.runs.starts import check_described
 from kraftcheck.solvers.smt.theory import Theory
-from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, is_number
+from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, is_number, width_of
+
+
+def domain_obligations(program: Program, kind: Kind) -> dict[str, Term]:
+    """For each field that an action might take out of its domain where no cap is declared: that it does not."""
+    slots, name = program.layout.slots, program.layout.name
+    stays = {name(slots[i].path): in_domain(kind.after[i], slots[i].domain, or_capped=True) for i in kind.unchecked}
+    return {path: term for path, term in stays.items() if term is not term.graph.constant(True)}
+
+
+def capped_texts(program: Program) -> list[str]:
+    """The steps that may go beyond a declared cap, field by field, in words."""
+    slots = program.layout.slots
+    capped = {i for kind in program.kinds for i in kind.unchecked if kind.after[i].hi > slots[i].domain.hi}
+    return [cap_text(program.layout.name(slots[i].path)) for i in sorted(capped) if cap_of(slots[i].domain)]
+
+
+def cap_text(path: str) -> str:
+    """That steps beyond the cap of a field are left out."""
+    return f"steps beyond the bound on {path} are left out"
+
+
+def leaves_text(paths: Sequence[str], where: str = "") -> str:
+    """That fields may leave their domain, where, and what mends it."""
+    place = f" {where}" if where else ""
+    return "; ".join(f"{path} may leave its domain{place}: widen it, or declare its cap" for path in paths)
 
 
 @frozen
@@ -99,13 +124,16 @@ class Horn:
             domains = [self._read.within(t, t.lo, t.hi) for t in program.state]
             return [bit_blast(conjunction([*domains, *map(self._read.expression, program.initially.values())]))]
         return [
-            conjunction([
-                bit == z3.BoolVal(bool(v >> i & 1))
-                for bit, (v, i) in zip(
-                    self.bits, [(v, i) for t, v in zip(program.state, state, strict=True) for i in range(_size(t))],
-                    strict=True,
-                )
-            ])
+            conjunction(
+                [
+                    bit == z3.BoolVal(bool(v >> i & 1))
+                    for bit, (v, i) in zip(
+                        self.bits,
+                        [(v, i) for t, v in zip(program.state, state, strict=True) for i in range(_size(t))],
+                        strict=True,
+                    )
+                ]
+            )
             for state in program.initial
         ]
 

@@ -20,7 +20,7 @@ from kraftcheck.model.language.system import Property, Setting, Step, System
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.kinds import STAYS
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.smt.reading.goals.outcomes import OF_ANY_OUTCOME, AnyOutcome

@@ -2,22 +2,232 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
+from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.layout import Flag
 from kraftcheck.model.language.packing import Slot
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.lower import closure
-from kraftcheck.solvers.program.enumeration import conjuncts_of
-from kraftcheck.solvers.program.premises.hidden_goals import without_premises
+from kraftcheck.solvers.program.premises.cases import without_premises
 from kraftcheck.solvers.program.program import Kind, Program
-from kraftcheck.solvers.program.pruning import WITHIN
-from kraftcheck.solvers.tla.expressions import OPERATORS, constant, identifier, number, written
-from kraftcheck.solvers.tla.wide import LARGEST, as_set, bits_text, is_wide, refusal, subsets_text
-from kraftcheck.solvers.tla.wide import OPERATORS as ON_BITS
+from kraftcheck.solvers.program.starts import conjuncts_of
+from kraftcheck.solvers.program.trace import WITHIN
+
+LARGEST = (1 << 31) - 1
+"""TLC's numbers have 32 bits."""
+
+WIDE_OPERATORS = f"""\
+RECURSIVE MaskOf(_)
+BitsOf(a) == {{i \\in 0..30 : (a \\div 2^i) % 2 = 1}}
+MaskOf(a) == IF a = {{}} THEN 0 ELSE LET b == CHOOSE i \\in a : TRUE IN 2^b + MaskOf(a \\ {{b}})
+LowestOf(a) == IF a = {{}} THEN -1 ELSE CHOOSE i \\in a : \\A b \\in a : i <= b
+SingleOf(a) == IF a >= 0 /\\ a < {MASK_BITS} THEN {{a}} ELSE {{}}"""
+"""Operators on masks that are sets of bits, and from one form to the other."""
+
+NAMES = frozenset({"BitsOf", "MaskOf", "LowestOf", "SingleOf", "Cardinality", "IsFiniteSet"})
+"""Names that a module with such masks has besides."""
+
+
+class TooWide(ValueError):
+    """A word that TLC has no number for."""
+
+
+def refusal(term: Term) -> TooWide:
+    """The error for a term that has neither a number nor a set of bits."""
+    return TooWide(f"a {term.op} has values {term.lo}..{term.hi}, and TLC's numbers have 32 bits: lower a bound")
+
+
+def is_wide(term: Term) -> bool:
+    """Whether a term is written as a set of bits: a word that is never negative and may be beyond a number."""
+    return term.lo >= 0 and term.hi > LARGEST
+
+
+def bits_text(mask: int) -> str:
+    """A mask as the set of its bits."""
+    return "{" + ", ".join(str(place) for place in range(mask.bit_length()) if mask >> place & 1) + "}"
+
+
+def subsets_text(lo: int, hi: int) -> str:
+    """The sets of bits of the masks lo..hi.
+
+    Raises:
+        TooWide: unless these are all masks of some bits.
+    """
+    if lo != 0 or hi & (hi + 1):
+        raise TooWide(f"a field has values {lo}..{hi}, and TLC's numbers have 32 bits: lower a bound")
+    return f"SUBSET (0..{hi.bit_length() - 1})"
+
+
+def wide_text(term: Term, texts: Sequence[str]) -> str | None:
+    """A term as text where it or an argument of it is a set of bits; None where neither is.
+
+    Args:
+        term: an operation.
+        texts: its arguments, each a set where `is_wide` says so.
+
+    Raises:
+        TooWide: for arithmetic on words that have no number.
+    """
+    if not is_wide(term) and not any(map(is_wide, term.args)):
+        return None
+    if term.op not in _ON_SETS:
+        raise refusal(next((one for one in (term, *term.args) if is_wide(one)), term))
+    in_sets, whole = _ON_SETS[term.op]
+    args = [as_set(arg, text) if place in in_sets else text
+            for place, (arg, text) in enumerate(zip(term.args, texts, strict=True))]  # fmt: skip
+    text = whole(args)
+    return text if is_wide(term) or term.op in _TO_OTHERS else f"MaskOf({text})"
+
+
+def as_set(term: Term, text: str) -> str:
+    """An operand as a set of bits."""
+    if is_wide(term):
+        return text
+    if term.lo < 0:
+        raise refusal(term)
+    return bits_text(term.value) if term.op == "const" else f"BitsOf({text})"
+
+
+_TO_OTHERS = frozenset({"member", "count", "lowest", "eq"})
+"""What gives no mask."""
+
+_ON_SETS: Mapping[str, tuple[tuple[int, ...], Callable[[Sequence[str]], str]]] = {
+    "band": ((0, 1), lambda args: f"({args[0]} \\cap {args[1]})"),
+    "bor": ((0, 1), lambda args: f"({args[0]} \\cup {args[1]})"),
+    "bclear": ((0, 1), lambda args: f"({args[0]} \\ {args[1]})"),
+    "ite": ((1, 2), lambda args: f"(IF {args[0]} THEN {args[1]} ELSE {args[2]})"),
+    "single": ((), lambda args: f"SingleOf({args[0]})"),
+    "member": ((0,), lambda args: f"({args[1]} \\in {args[0]})"),
+    "count": ((0,), lambda args: f"Cardinality({args[0]})"),
+    "lowest": ((0,), lambda args: f"LowestOf({args[0]})"),
+    "eq": ((0, 1), lambda args: f"({args[0]} = {args[1]})"),
+}
+"""For each operator which operands are sets of bits, and its text."""
+
+
+OPERATORS = """\
+RECURSIVE BitAnd(_, _), BitOr(_, _), BitCount(_), BitLowest(_)
+BitAnd(a, b) ==
+  IF a = 0 \\/ b = 0 THEN 0
+  ELSE 2 * BitAnd(a \\div 2, b \\div 2) + (IF a % 2 = 1 /\\ b % 2 = 1 THEN 1 ELSE 0)
+BitOr(a, b) ==
+  IF a = 0 THEN b ELSE IF b = 0 THEN a
+  ELSE 2 * BitOr(a \\div 2, b \\div 2) + (IF a % 2 = 1 \\/ b % 2 = 1 THEN 1 ELSE 0)
+BitCount(a) == IF a = 0 THEN 0 ELSE (a % 2) + BitCount(a \\div 2)
+BitLowest(a) == IF a = 0 THEN -1 ELSE IF a % 2 = 1 THEN 0 ELSE 1 + BitLowest(a \\div 2)
+BitMember(a, i) == i >= 0 /\\ i < 31 /\\ (a \\div 2^i) % 2 = 1
+BitSingle(i) == IF i >= 0 /\\ i < 31 THEN 2^i ELSE 0
+Rest(a, b) == IF b > 0 THEN a % b ELSE -((-a) % (-b))
+Quotient(a, b) == (a - Rest(a, b)) \\div b"""
+"""Operators on masks, which are numbers here, and on words of any sign; TLA+ has no own."""
+
+_TEXTS: Mapping[str, str] = {
+    "not": "~({})", "and": "({} /\\ {})", "or": "({} \\/ {})", "eq": "({} = {})", "lt": "({} < {})",
+    "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "Quotient({}, {})", "mod": "Rest({}, {})",
+    "ite": "(IF {} THEN {} ELSE {})", "member": "BitMember({}, {})", "single": "BitSingle({})",
+    "count": "BitCount({})", "lowest": "BitLowest({})", "band": "BitAnd({}, {})", "bor": "BitOr({}, {})",
+    "bclear": "({0} - BitAnd({0}, {1}))",
+}  # fmt: skip
+
+
+def number(value: int) -> str:
+    """A number as TLA+ writes it."""
+    return str(value) if value >= 0 else f"({value})"
+
+
+def constant(value: int, truth: bool) -> str:
+    """A truth or a number as TLA+ writes it."""
+    return str(bool(value)).upper() if truth else number(value)
+
+
+def identifier(text: str, taken: Iterable[str] = ()) -> str:
+    """A name for TLA+, which none of those taken is; a1, n1 and the like name arguments and shared terms."""
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "x"
+    name = name if name[0].isalpha() else f"x_{name}"
+    others = {*taken}
+    while name in others or name in RESERVED or re.fullmatch(r"[an]\d+", name):
+        name += "_"
+    return name
+
+
+RESERVED = frozenset({
+    "ASSUME", "ASSUMPTION", "AXIOM", "BOOLEAN", "CASE", "CHOOSE", "CONSTANT", "CONSTANTS", "DOMAIN", "ELSE", "ENABLED",
+    "EXCEPT", "EXTENDS", "FALSE", "IF", "IN", "INSTANCE", "LET", "LOCAL", "MODULE", "OTHER", "RECURSIVE", "STRING",
+    "SUBSET", "THEN", "THEOREM", "TRUE", "UNCHANGED", "UNION", "VARIABLE", "VARIABLES", "WITH", "Init", "Next", "vars",
+    "Int", "Nat", "BitAnd", "BitOr", "BitCount", "BitLowest", "BitMember", "BitSingle", "Rest", "Quotient", "a", "b",
+    "i",
+}) | NAMES  # fmt: skip
+"""Words of TLA+, and of every module that is written."""
+
+
+@frozen
+class Definitions:
+    """Terms as text: shared terms by name, and the roots in terms of them.
+
+    Attributes:
+        definitions: name and text of each shared term, in an order in which each uses earlier ones only.
+        roots: the text of each root.
+    """
+
+    definitions: tuple[tuple[str, str], ...]
+    roots: tuple[str, ...]
+
+    def before(self, body: str, indent: str) -> str:
+        """A text with the names that it needs before it.
+
+        Each is bound to the one member of a set: TLC evaluates that once, and a definition of `LET` at every use.
+        """
+        lines = [f"\\E {name} \\in {{{text}}} :" for name, text in self.definitions]
+        return "\n".join(f"{indent}{line}" for line in [*lines, body])
+
+
+def written(roots: Sequence[Term], names: Mapping[int, str], earlier: Definitions | None = None) -> Definitions:
+    """Terms as text.
+
+    Args:
+        roots: what is written.
+        names: the names of variables, by the index of their terms.
+        earlier: shared terms whose names are bound already.
+
+    Raises:
+        TooWide: for a word that may be beyond 32 bits.
+    """
+    needed = closure(roots)
+    uses = Counter(arg.index for term in needed for arg in term.args)
+    texts: dict[int, str] = {}
+    definitions = []
+    bound = {name for name, _ in earlier.definitions} if earlier else set()
+    for term in needed:
+        text, name = _text(term, texts, names), f"n{term.index}"
+        if term.args and (uses[term.index] > 1 or name in bound):
+            if name not in bound:
+                definitions.append((name, text))
+            text = name
+        texts[term.index] = text
+    return Definitions(tuple(definitions), tuple(texts[root.index] for root in roots))
+
+
+def _text(term: Term, texts: Mapping[int, str], names: Mapping[int, str]) -> str:
+    if term.lo < -LARGEST or (term.hi > LARGEST and not is_wide(term)):
+        raise refusal(term)
+    if term.op == "const":
+        return bits_text(term.value) if is_wide(term) else constant(term.value, term.is_truth)
+    if term.op == "var":
+        return names[term.index]
+    if term.op == "narrow":  # its bounds are no operands
+        inner = term.args[0]
+        return f"MaskOf({texts[inner.index]})" if is_wide(inner) and not is_wide(term) else texts[inner.index]
+    args = [texts[arg.index] for arg in term.args]
+    wide = wide_text(term, args)
+    if wide is not None:
+        return wide
+    return _TEXTS[term.op].format(*args)
 
 
 @frozen
@@ -61,7 +271,7 @@ def module(program: Program, name: str, about: str) -> Module:
         f"vars == <<{', '.join(writer.names)}>>",
         "",
         OPERATORS,
-        *[ON_BITS] * wide,
+        *[WIDE_OPERATORS] * wide,
         "",
         *writer.initial(),
         *(line for kind in program.kinds for line in writer.action(kind)),

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from kraftcheck.model.language.system import Property
-from kraftcheck.solvers.machine_code.frame import NO_ACTION, FramePlan
 from kraftcheck.solvers.machine_code.threads import ThreadPool
-from kraftcheck.solvers.program.premises.hidden_goals import without_premises
+from kraftcheck.solvers.machine_code.transition import NO_ACTION, FramePlan
+from kraftcheck.solvers.program.premises.cases import without_premises
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.pruning import Pruning, by_field, pruning_fault, prunings
 from kraftcheck.solvers.program.stop import STOPPED, stop_reason
-from kraftcheck.solvers.program.verdict import Trace
+from kraftcheck.solvers.program.trace import Pruning, by_field, pruning_fault, prunings
+from kraftcheck.solvers.program.verdict import DEADLOCK, Trace, TraceStep
+from kraftcheck.solvers.reference.confirm import NoCounterexample, confirm, lasso_trace, run
+from kraftcheck.solvers.reference.interpreter import BUDGET, Integers, Move, shrink
+from kraftcheck.solvers.traces.path import PackedRun
+from kraftcheck.solvers.traces.render import minimise, repeated_text
 from kraftcheck.solvers.walks.walker import FingerprintSet, Walker, WalkRun
 
 CHUNK_RUNS, CHUNK_STEPS = 64, 1 << 20
@@ -108,7 +113,7 @@ class Walks:
         seconds, compile_seconds, cached, warnings: as of an exploration.
         cut: why fewer runs were made than requested; None when all were.
         sampled: where there is liveness, the beginnings of the first runs.
-        suspects: lassos suspected among them (`kraftcheck.solvers.walks.suspects`).
+        suspects: lassos suspected among them (`kraftcheck.solvers.walks.walks`).
     """
 
     program: Program = field(repr=False)
@@ -184,8 +189,8 @@ class _Totals:
         finished = [run for run in results if run is not None]
         if len(finished) < number:
             return False
-        for run in finished:
-            self.add(run)
+        for walked in finished:
+            self.add(walked)
         return True
 
     def mark(self, seconds: float) -> None:
@@ -248,9 +253,7 @@ def _cut_text(stop: threading.Event, done: int, runs: int) -> str:
     return f"{'stopped' if reason == STOPPED else reason + ','} after {done:,} of {runs:,} runs"
 
 
-def _result(
-    totals: _Totals, seed: int, seconds: float, compile_seconds: float, cut: str | None, strict: bool
-) -> Walks:
+def _result(totals: _Totals, seed: int, seconds: float, compile_seconds: float, cut: str | None, strict: bool) -> Walks:
     walker, plan, program = totals.walker, totals.walker.plan, totals.walker.program
     steps_by_action: dict[str, int] = {}
     for kind in program.kinds:
@@ -266,3 +269,187 @@ def _result(
         pruning_fault(pruned, strict), tuple(totals.curve), seconds, compile_seconds, walker.cached, walker.warnings,
         cut, tuple(totals.sampled),
     )  # fmt: skip
+
+
+SMALL_BUDGET = 1_000
+"""Steps for shrinking what is not shown."""
+
+
+@frozen
+class WalkFinding:
+    """A property that a walk broke, or a goal that it reached.
+
+    Attributes:
+        run: number of the run.
+        steps: steps from the initial state to the occurrence, as walked.
+        trace: a shortened one, confirmed on ints.
+    """
+
+    run: int
+    steps: int
+    trace: Trace
+
+
+def moves_of(program: Program, instances: Sequence[int]) -> list[Move]:
+    """Instance numbers as the engine on ints names them."""
+    owner = [(number, kind.first) for number, kind in enumerate(program.kinds) for _ in kind.instances]
+    return [Move(owner[instance][0], instance - owner[instance][1]) for instance in instances]
+
+
+def confirm_occurrence(
+    program: Program, engine: Integers, occurrence: Occurrence, runs: Sequence[PackedRun], budget: int
+) -> WalkFinding:
+    """The finding of an occurrence: shortened, and confirmed on ints.
+
+    Args:
+        program, engine: the system, traced and on ints.
+        occurrence: the occurrence.
+        runs: to states that runs may have begun in, besides the initial ones.
+        budget: steps for shrinking.
+
+    Raises:
+        EngineDisagreement: when ints do not confirm it.
+    """
+    claim = occurrence.claim.id if occurrence.claim is not None else DEADLOCK
+    before = next(
+        (run_ for run_ in runs if run_.end == occurrence.start), PackedRun(occurrence.start, (), occurrence.start)
+    )
+    instances = (*before.instances, *occurrence.instances)
+    confirm(program, occurrence.claim, before.initial, instances, None)
+    starts = [program.layout.unpack(initial) for initial in program.initial]
+    run = shrink(engine, program.layout.unpack(before.initial), moves_of(program, instances), claim, starts, budget)
+    short = [program.kinds[move.action].first + move.row for move in run.moves]
+    trace = confirm(program, occurrence.claim, program.layout.pack(run.start), short, None)
+    return WalkFinding(occurrence.run, len(instances), trace)
+
+
+def confirm_findings(walks: Walks, runs: Sequence[PackedRun] = (), long_searches: int = 3) -> tuple[WalkFinding, ...]:
+    """The findings that break a property, shortest first; raises as `confirm_occurrence` does.
+
+    Args:
+        walks: what was walked.
+        runs: to states that runs may have begun in.
+        long_searches: how many are worth a long search for a shorter run: those that were walked in the fewest steps.
+    """
+    engine = Integers(walks.program.system, walks.program.setting)
+    by_length = sorted(walks.broken, key=lambda where: len(where.instances))
+    findings_ = [
+        confirm_occurrence(walks.program, engine, where, runs, BUDGET if number < long_searches else SMALL_BUDGET)
+        for number, where in enumerate(by_length)
+    ]
+    return tuple(sorted(findings_, key=lambda finding_: (len(finding_.trace.steps), finding_.trace.claim)))
+
+
+def witnesses(walks: Walks, runs: Sequence[PackedRun] = ()) -> tuple[WalkFinding, ...]:
+    """The findings that show a goal; raises as `confirm_occurrence` does."""
+    engine = Integers(walks.program.system, walks.program.setting)
+    return tuple(confirm_occurrence(walks.program, engine, where, runs, SMALL_BUDGET) for where in walks.goals_shown)
+
+
+LASSOS_TRIED = 60
+"""Lassos of one property that are tried on ints, each in milliseconds."""
+
+
+def with_suspects(walks: Walks, runs: Sequence[PackedRun] = ()) -> Walks:
+    """The walks with the lassos that they seem to have gone through, one at most for each liveness property.
+
+    Args:
+        walks: what was walked.
+        runs: to states that runs may have begun in, besides the initial ones.
+    """
+    program = walks.program
+    searches = [_Search(program, live.claim) for live in program.liveness.claims]
+    for walked in walks.sampled:
+        waiting = [search for search in searches if search.suspect is None]
+        if waiting:
+            whole = _whole(walked, runs)
+            first, steps = run(program, whole.initial, whole.instances)
+        for search in waiting:
+            search.look(walked.run, whole, first, steps)
+    return evolve(walks, suspects=tuple(one.suspect for one in searches if one.suspect is not None))
+
+
+def _whole(walked: WalkedRun, runs: Sequence[PackedRun]) -> PackedRun:
+    """A run from an initial state on."""
+    before = next((one for one in runs if one.end == walked.start), PackedRun(walked.start, (), walked.start))
+    return PackedRun(before.initial, (*before.instances, *walked.instances), ())
+
+
+def unknown_text(suspect: Suspect | None, size: str) -> str:
+    """Why a liveness property is unknown after walks of some size, and where one is suspected to break it."""
+    if suspect is None:
+        return f"{size} say nothing of fair behaviours"
+    loop = suspect.trace.loop
+    assert loop is not None, suspect
+    repeated = repeated_text(loop.start, len(suspect.trace.steps))
+    return f"{size} do not judge fair behaviours; run {suspect.run} seems to break it, for ever: {repeated}"
+
+
+@define
+class _Search:
+    """The search for a lasso that breaks one property.
+
+    Attributes:
+        program, claim: the property.
+        suspect: the first one.
+        tried: lassos tried on ints.
+    """
+
+    program: Program
+    claim: Property
+    suspect: Suspect | None = None
+    tried: int = 0
+    _halts: set[Any] = field(factory=set)
+
+    def look(self, number: int, whole: PackedRun, first: Any, steps: Sequence[TraceStep]) -> None:
+        """Look for a lasso in a run.
+
+        Args:
+            number: of the run.
+            whole: the run, from an initial state on.
+            first, steps: the same on ints.
+        """
+        states = [first, *(step.state for step in steps)]
+        for start, end in self._candidates(states):
+            if self.tried == LASSOS_TRIED:
+                return
+            self.tried += 1
+            if self._breaks(first, steps[:end], start):
+                trace = minimise(self.program, self.claim, whole.initial, whole.instances[:end], start)
+                self.suspect = Suspect(number, end, trace)
+                return
+
+    def _breaks(self, first: Any, steps: Sequence[TraceStep], start: int) -> bool:
+        try:
+            lasso_trace(self.program, self.claim, first, steps, start)
+        except NoCounterexample:
+            return False
+        return True
+
+    def _candidates(self, states: Sequence[Any]) -> Iterator[tuple[int, int]]:
+        """Where cycles may begin and end: of each part of the run without the goal the longest, then places to stay."""
+        goal = [bool(self.claim.holds(state)) for state in states]
+        anywhere = self.claim.kind == "eventually_always"
+        parts = [range(len(states))] if anywhere else list(_stretches(goal))
+        for part in parts:
+            seen: dict[Any, int] = {}
+            pairs = [(seen.setdefault(states[n], n), n) for n in part]
+            start, end = max(pairs, key=lambda pair: pair[1] - pair[0])
+            if start < end:
+                yield start, end
+        for part in parts:
+            for number in part:
+                if not goal[number] and states[number] not in self._halts:
+                    self._halts.add(states[number])
+                    yield number, number
+
+
+def _stretches(goal: Sequence[bool]) -> Iterator[range]:
+    """The longest stretches of a run in which the goal is false."""
+    begin = None
+    for number, holds in enumerate([*goal, True]):
+        if not holds and begin is None:
+            begin = number
+        if holds and begin is not None:
+            yield range(begin, number)
+            begin = None

@@ -34,16 +34,15 @@ from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.long_runs import BEYOND
 from kraftcheck.solvers.audit.audit import DISABLED_COMPARED, DISABLED_WHERE_CUT, ENABLED_COMPARED
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
-from kraftcheck.solvers.expressions.source import MAX_DEPTH, MAX_LENGTH
-from kraftcheck.solvers.expressions.typed import MAX_COST
+from kraftcheck.solvers.expressions.checking import MAX_COST, MAX_DEPTH, MAX_LENGTH
 from kraftcheck.solvers.liveness.behaviours import MANY_ROUNDS
 from kraftcheck.solvers.liveness.fair import MANY_SWEEPS
 from kraftcheck.solvers.logs.explain.judge import UNLOGGED
 from kraftcheck.solvers.program import verdict
-from kraftcheck.solvers.program.enumeration import MOST_STATES as MOST_INITIAL
 from kraftcheck.solvers.program.program import MAX_INSTANCES
+from kraftcheck.solvers.program.starts import MOST_STATES as MOST_INITIAL
 from kraftcheck.solvers.reference.confirm import CLOSURE_LIMIT
-from kraftcheck.solvers.smt.session import PARTS
+from kraftcheck.solvers.smt.worker import PARTS
 from kraftcheck.solvers.walks.walks import SAMPLED_RUNS
 from tests.documentation.test_figures import FENCED
 from tests.random_systems.seeds import ALWAYS, ENGINES, NIGHTLY, TASKS_EVERY

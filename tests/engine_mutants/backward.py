@@ -25,10 +25,10 @@ def backward(system: int, memory: int) -> Killer:
 
 BACKWARD = (
     Mutant("arcs-tag-only", "A step leads to any state whose hash has the tag of its target's.",
-           "solvers.blocks.recordset:_index_of", "b.if_then(records.holds(entry.get(), state))",
+           "solvers.blocks.tasks:_index_of", "b.if_then(records.holds(entry.get(), state))",
            "b.if_then(records.has_tag(entry.get(), hashed))", APART),
     Mutant("arcs-of-the-first", "Of a batch of steps each leads where the first does.",
-           "solvers.blocks.recordset:emit_find", "indices, b.add(at.get(), k))", "indices, at.get())", BATCHES),
+           "solvers.blocks.tasks:emit_find", "indices, b.add(at.get(), k))", "indices, at.get())", BATCHES),
     Mutant("arcs-out-lost", "A step to a state that was not explored is not noted.",
            "ci.spark.backward.arcs:_Part._list", "self._leaves.append(", "list(", CUT_BACKWARD),
     Mutant("arcs-cut-lost", "That a domain cuts a way is not brought to the state.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.properties import test_broken_for_any, test_broken_proofs
 from tests.random_collections import test_any_places
@@ -65,7 +65,7 @@ def axioms(position: int) -> Killer:
     return Killer(test_sizes.test_axioms_of_each_kind_are_true_of_three_sets, (position,))
 
 
-SIZES = "solvers.smt.reading.sizes"
+SIZES = "solvers.smt.reading.z3_endless"
 
 INSTANCES = (
     Mutant("a-member-is-two", "A set with two members is of size three.",

@@ -11,7 +11,7 @@ from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
-from kraftcheck.solvers.program import answers
+from kraftcheck.solvers.program import verdict
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.trace import trace
 from tests.shared.samples import one_in
@@ -20,7 +20,7 @@ from tests.shared.samples import one_in
 @pytest.fixture(autouse=True)
 def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each rule is asked once, for half the time: that it answers alike twice, every trace of the check holds."""
-    monkeypatch.setattr(answers, "ask_twice", answers.ask)
+    monkeypatch.setattr(verdict, "ask_twice", verdict.ask)
 
 
 ROWS = {(*row, ()) for row in EXPECTED} | {(b.system, b.scope, b.rules, tuple(b.bounds.items())) for b in BUGS}

@@ -12,9 +12,8 @@ from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.properties.register.mutants import JUDGEMENTS, KINDS, LEFT, TABLES, Table
-from kraftcheck.solvers.mutants.explore import MutantBudget, explain
+from kraftcheck.solvers.mutants.explore import Killed, MutantBudget, Survived, explain
 from kraftcheck.solvers.mutants.mutate import DROPPED, GUARD, Mutant, Mutations, mutate
-from kraftcheck.solvers.mutants.outcome import Killed, Survived
 from tests.shared.places import DOCS
 
 PLACE = DOCS / "reference" / "load-bearing.json"

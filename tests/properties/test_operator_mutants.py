@@ -15,9 +15,8 @@ from kraftcheck.ci.mutants.score import Alive, SystemScore, judgement, read, sco
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.properties.register.mutants import CAMPAIGNS, OPERATOR_JUDGEMENTS
-from kraftcheck.solvers.mutants.campaign import Memory
+from kraftcheck.solvers.mutants.campaign import Memory, reached
 from kraftcheck.solvers.mutants.explore import MutantBudget
-from kraftcheck.solvers.mutants.operators import reached
 from kraftcheck.solvers.mutants.source.names import SourceMutant
 from tests.shared.places import DOCS
 

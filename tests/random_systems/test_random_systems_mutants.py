@@ -13,8 +13,7 @@ from kraftcheck.model.language import algebra
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.solvers.machine_code import lower
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.search.levels import Search
-from kraftcheck.solvers.search.rounds import Round
+from kraftcheck.solvers.search.levels import Round, Search
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.smt.z3terms import Z3Reader as Z3Reader
 from kraftcheck.solvers.traces.render import BrokenTrace

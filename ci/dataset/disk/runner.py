@@ -22,9 +22,8 @@ from kraftcheck.ci.dataset.store.groups import BucketRange, Groups, RowGroup
 from kraftcheck.ci.dataset.store.job import LevelJob, Part
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, LevelWriter, read_states
 from kraftcheck.ci.dataset.store.stores import place_of
-from kraftcheck.solvers.blocks.claims import first_claims
 from kraftcheck.solvers.blocks.expansion import Expansion
-from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Words, blocks_of
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Words, blocks_of, first_claims
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY

@@ -15,8 +15,8 @@ from kraftcheck.ci.dataset.store.groups import Groups
 from kraftcheck.ci.dataset.store.levelfiles import read_states
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.solvers.audit.audit import Audit, audit_space
+from kraftcheck.solvers.audit.comparison import BlockEngine, NativeEngine, StateEngine
 from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, one_by_one
-from kraftcheck.solvers.audit.single_state import BlockEngine, NativeEngine, StateEngine
 
 GROUPS = 4
 """Most row groups of a level that candidates are read from."""

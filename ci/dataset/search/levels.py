@@ -16,7 +16,7 @@ from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.blocks.memo import Descent
+from kraftcheck.solvers.blocks.expansion import Descent
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 
 SPLIT_ROWS = 1 << 20

@@ -18,7 +18,7 @@ from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.machine_code.frame import NO_ACTION, FramePlan
+from kraftcheck.solvers.machine_code.transition import NO_ACTION, FramePlan
 from kraftcheck.solvers.program.program import Program
 
 

@@ -17,11 +17,10 @@ from kraftcheck.ci.dataset.store.groups import RowGroup
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
-from kraftcheck.solvers.blocks.claims import first_claims
-from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, Words
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, Words, first_claims
 from kraftcheck.solvers.machine_code.compile import Kernel
-from kraftcheck.solvers.machine_code.frame import NO_ACTION
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
+from kraftcheck.solvers.machine_code.transition import NO_ACTION
 from kraftcheck.solvers.search.levels import HANDED_OVER, Limits, Search
 from kraftcheck.solvers.search.visited import NO_PARENT
 

@@ -12,7 +12,7 @@ from kraftcheck.ci.dataset.store.levelfiles import read_states
 from kraftcheck.ci.dataset.store.runs import StoredRun
 from kraftcheck.ci.dataset.store.sight import Sight
 from kraftcheck.ci.dataset.store.stores import place_of
-from kraftcheck.solvers.blocks.memo import Descent
+from kraftcheck.solvers.blocks.expansion import Descent
 from kraftcheck.solvers.blocks.tasks import Words
 
 

@@ -22,8 +22,7 @@ from kraftcheck.ci.explore.serve.state_search import state_search
 from kraftcheck.ci.explore.serve.subjects import Subjects
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.drawings.svg import STYLE
-from kraftcheck.solvers.neighbourhood.groups import UnknownField, grouped
-from kraftcheck.solvers.neighbourhood.places import places
+from kraftcheck.solvers.neighbourhood.states import UnknownField, grouped, places
 from kraftcheck.solvers.stepping.session import Session
 
 FOLDER = Path(__file__).parent

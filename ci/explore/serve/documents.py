@@ -11,16 +11,12 @@ from kraftcheck.ci.explore.serve.numbering import step_of, system_key
 from kraftcheck.ci.explore.serve.subjects import Other, Subjects
 from kraftcheck.ci.systems.lookup import words_of
 from kraftcheck.model.language.system import UNNAMED
-from kraftcheck.solvers.drawings.drawing import Column, Drawing, DrawnCycle, OtherRules
-from kraftcheck.solvers.drawings.other_rules import set_beside
+from kraftcheck.solvers.drawings.drawing import Column, Drawing, DrawnCycle, OtherRules, set_beside
 from kraftcheck.solvers.drawings.svg import STYLE, svg
-from kraftcheck.solvers.neighbourhood.groups import Grouped, field_names
-from kraftcheck.solvers.neighbourhood.places import Place
-from kraftcheck.solvers.neighbourhood.states import Neighbourhood
+from kraftcheck.solvers.neighbourhood.states import Grouped, Neighbourhood, Place, field_names
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.stepping.session import Choice, Session
-from kraftcheck.solvers.traces.cycles import repeated_text
-from kraftcheck.solvers.traces.render import fields, show
+from kraftcheck.solvers.traces.render import fields, repeated_text, show
 
 
 def system_document(subjects: Subjects) -> dict[str, Any]:

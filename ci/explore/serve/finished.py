@@ -17,7 +17,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.stepping.session import Session, StepRefused
 from kraftcheck.solvers.traces import itf
-from kraftcheck.solvers.traces.cycles import BrokenTrace, fairness_texts, repeated_text
+from kraftcheck.solvers.traces.render import BrokenTrace, fairness_texts, repeated_text
 
 
 @frozen

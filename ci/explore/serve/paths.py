@@ -13,8 +13,7 @@ from attrs import define, evolve, field
 
 from kraftcheck.ci.explore.serve.questions import QuestionRefused
 from kraftcheck.model.language.legend import Legend
-from kraftcheck.solvers.drawings.drawing import Column, columns, legend_of
-from kraftcheck.solvers.drawings.other_rules import nearest_initial
+from kraftcheck.solvers.drawings.drawing import Column, columns, legend_of, nearest_initial
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import TraceStep
 from kraftcheck.solvers.stepping.session import Session, StepRefused

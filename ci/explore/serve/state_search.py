@@ -15,8 +15,8 @@ from kraftcheck.ci.explore.serve.searches import progress_text
 from kraftcheck.ci.explore.serve.subjects import Subjects
 from kraftcheck.ci.run.questions import SearchBudget, search
 from kraftcheck.ci.terminal.machine import default_memory
+from kraftcheck.solvers.expressions.checking import ExpressionError
 from kraftcheck.solvers.expressions.expression import excluded, expression
-from kraftcheck.solvers.expressions.source import ExpressionError
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous
 from kraftcheck.solvers.search.explore import Exploration

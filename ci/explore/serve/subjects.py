@@ -10,7 +10,7 @@ from attrs import define, field, frozen
 
 from kraftcheck.ci.explore.serve.paths import Paths
 from kraftcheck.ci.systems.subject import Subject, program, subject
-from kraftcheck.solvers.audit.single_state import NativeEngine
+from kraftcheck.solvers.audit.comparison import NativeEngine
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.neighbourhood.states import Neighbourhood, neighbourhood
 from kraftcheck.solvers.program.program import Program

@@ -15,7 +15,7 @@ from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Screen, console, typed_lines
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.expressions.added import Expressions
+from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.stepping.session import Session
 
 PROMPT = "> "

@@ -8,8 +8,7 @@ from itertools import groupby
 from attrs import evolve
 
 from kraftcheck.solvers.program.verdict import RUN, Trace
-from kraftcheck.solvers.stepping.session import Choice, Session
-from kraftcheck.solvers.stepping.status import PropertyStatus
+from kraftcheck.solvers.stepping.session import Choice, PropertyStatus, Session
 from kraftcheck.solvers.traces.render import lines
 
 SHOWN_STATES = 20

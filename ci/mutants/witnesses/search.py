@@ -23,7 +23,7 @@ from kraftcheck.properties.register.defects import BESIDE, BUGS, Bug, with_varia
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mutant
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.search.explore import explore

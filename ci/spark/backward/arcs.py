@@ -35,8 +35,15 @@ from kraftcheck.ci.spark.exchange import (
 )
 from kraftcheck.ci.spark.tasks import Task, result_row
 from kraftcheck.solvers.blocks.expansion import CANDIDATES
-from kraftcheck.solvers.blocks.recordset import BATCH
-from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, CandidateSet, Sorted, Words, load_block_kernel
+from kraftcheck.solvers.blocks.tasks import (
+    BATCH,
+    BlockKernel,
+    BlockSpec,
+    CandidateSet,
+    Sorted,
+    Words,
+    load_block_kernel,
+)
 
 STATES_AT_ONCE = 4096
 SPLIT_STATES = 1 << 18

@@ -35,7 +35,7 @@ from kraftcheck.ci.spark.backward.rounds import RoundJob, flow_task, marks_of, r
 from kraftcheck.ci.spark.tasks import Stages
 from kraftcheck.solvers.blocks.closure import ARC_BYTES, MOST_STATES, MOST_WAYS, STATE_BYTES, HeldArcs
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
-from kraftcheck.solvers.machine_code.frame import FramePlan
+from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.backward import Recoverability, RecoverabilityFinding
 

@@ -33,8 +33,7 @@ from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl
 from kraftcheck.solvers.liveness.judge import Liveness, LivenessFinding, constraints_of
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace
-from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.reference.lasso import confirm_lasso
+from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm_lasso
 
 FOLDER = "liveness"
 """Below a run's folder, until every property is judged."""

@@ -2,14 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any
 
-from attrs import evolve
+from attrs import define, evolve
 
-from kraftcheck.model.language.system import Property, Setting
-from kraftcheck.solvers.program.premises.hidden_goals import EMPTY, NO_STEPS
-from kraftcheck.solvers.program.program import Program
+from kraftcheck.model.language.layout import leaves
+from kraftcheck.model.language.system import Property, Setting, Step
+from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.program.program import Premise, Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Unknown, Vacuous, Verdict
+from kraftcheck.solvers.reference.terms import evaluator
+
+NO_STATE = "no reachable state satisfies its premise, so it says nothing of any"
+NO_STEPS = "no step is taken, so it says nothing of any"
+NO_STEP = "no step that happens satisfies its premise, so it says nothing of any"
+SHIPPED = ("kraftcheck.properties.", "kraftcheck.model.systems.")
+"""Where the claims are written that come with kraftcheck."""
+
+NO_CONTENT = "every state that the domains allow satisfies it, so it checks nothing"
+NO_CONTENT_OF_STEPS = "every step that the domains allow satisfies it, so it checks nothing"
+NO_CONTENT_OF_GOALS = "every state that the domains allow satisfies it, so it shows nothing"
+EMPTY = (NO_CONTENT, NO_CONTENT_OF_STEPS, NO_CONTENT_OF_GOALS)
+"""What is said of claims that no state or step could break: no search need look for one that they speak of."""
+
+
+def premises_of(program: Program, says: Sequence[Term], empty: Container[str]) -> dict[str, Premise]:
+    """The properties that say something of some states or steps only, by id, without a goal; arguments as below."""
+    found = {
+        claim.id: Premise("", NO_CONTENT if term.op == "const" else NO_STATE)
+        for claim, term in zip(program.always, says, strict=True) if term.op != "const" or not term.value
+    }  # fmt: skip
+    found |= {claim.id: Premise("", NO_STEP) for claim in _of_some_steps(program).values()}
+    found |= {claim.id: Premise("", NO_CONTENT) for claim in program.always if claim.id in empty}
+    found |= {claim.id: Premise("", NO_CONTENT_OF_GOALS) for claim in program.sometimes if claim.id in empty}
+    return found | {claim.id: Premise("", NO_CONTENT_OF_STEPS) for claim in program.steps if claim.id in empty}
+
+
+def with_premises(program: Program, says: Sequence[Term], empty: Container[str]) -> Program:
+    """The program with a hidden goal for each property that says something of some states or steps only.
+
+    Args:
+        program: without such goals.
+        says: for each `always` property the truth that it says something of the state.
+        empty: ids of the properties that say nothing, see `content`; no goal shows them.
+    """
+    steps = {number: claim for number, claim in _of_some_steps(program).items() if claim.id not in empty}
+    spoken = ((claim, term) for claim, term in zip(program.always, says, strict=True) if claim.id not in empty)
+    state = _StateValues(program)
+    states = {claim.id: (_state_goal(claim, state, term), term) for claim, term in spoken if term.op != "const"}
+    happens = {claim.id: _step_goal(claim, state, program, number) for number, claim in steps.items()}
+    goals = {**{id_: goal for id_, (goal, _) in states.items()}, **happens}
+    premises = {
+        id_: evolve(premise, goal=goals[id_].id) if id_ in goals else premise
+        for id_, premise in premises_of(program, says, empty).items()
+    }
+    graph = program.graph
+    judged = (
+        evolve(kind, steps=(*kind.steps, *(graph.lift(graph.negate(kind.says[number])) for number in steps)))
+        for kind in program.kinds
+    )
+    return evolve(
+        program, kinds=tuple(judged), sometimes=(*program.sometimes, *(goal for goal, _ in states.values())),
+        happens=(*program.happens, *happens.values()),
+        sometimes_terms=(*program.sometimes_terms, *(term for _, term in states.values())), premises=premises,
+        lenient=lenient(program),
+    )  # fmt: skip
+
+
+def lenient(program: Program) -> frozenset[str]:
+    """Ids of the claims that come with kraftcheck: other scopes and rule sets show what they speak of."""
+    claims = (*program.always, *program.steps)
+    return frozenset(one.id for one in claims if getattr(one.predicate, "__module__", "").startswith(SHIPPED))
+
+
+def _of_some_steps(program: Program) -> dict[int, Property]:
+    """The step properties, by number, that do not say something of every step; not those that the rules make true."""
+    found = {}
+    for number, claim in enumerate(program.steps):
+        kinds = [kind for kind in program.kinds if kind.instances or not program.layout.packed]
+        by_rule = all(kind.steps[number].op == "const" for kind in kinds)
+        if not by_rule and not all(kind.says[number].op == "const" and kind.says[number].value for kind in kinds):
+            found[number] = claim
+    return found
+
+
+def _goal(claim: Property, kind: str, predicate: Any) -> Property:
+    return Property(f"premise of {claim.id}", kind, f"{claim.id} says something", predicate, claim.source)
+
+
+def _state_goal(claim: Property, state: _StateValues, term: Term) -> Property:
+    """The goal as a predicate of states on ints, by the term's definition."""
+    value = functools.cache(lambda: evaluator(term))
+    return _goal(claim, "sometimes", lambda subject: bool(value()(state.of(subject))))
+
+
+def _step_goal(claim: Property, state: _StateValues, program: Program, number: int) -> Property:
+    """The goal as a predicate of steps on ints, by the term of the step's action."""
+    kinds = {kind.action.name: kind for kind in program.kinds}
+    value = functools.cache(lambda action: evaluator(kinds[action].says[number]))
+
+    def shows(step: Step) -> bool:
+        arguments = [int(value) for _, value in leaves(tuple(step.arguments.values()))]
+        variables = (variable.index for variable in kinds[step.action].variables)
+        return bool(value(step.action)({**state.of(step.before), **dict(zip(variables, arguments, strict=True))}))
+
+    return _goal(claim, "happens", shows)
+
+
+@define
+class _StateValues:
+    """The variables of a state on ints; those of the state that was asked for last are kept: many goals ask in turn."""
+
+    program: Program
+    _last: tuple[Any, dict[int, int]] | None = None
+
+    def of(self, subject: Any) -> dict[int, int]:
+        """Value of each variable by its index."""
+        if self._last is None or self._last[0] is not subject:
+            values = self.program.layout.values(subject)
+            pairs = zip(self.program.state, values, strict=True)
+            self._last = subject, {variable.index: int(value) for variable, value in pairs}
+        return self._last[1]
+
+
+def without_premises(program: Program) -> Program:
+    """The program without hidden goals, for what follows no premise, and for other tools."""
+    states = len(program.sometimes) - sum(one.kind == "sometimes" for one in hidden_goals(program))
+    happens = len(program.happens) - sum(one.kind == "happens" for one in hidden_goals(program))
+    steps = len(program.steps) + happens
+    return evolve(
+        program, kinds=tuple(evolve(kind, steps=kind.steps[:steps]) for kind in program.kinds),
+        sometimes=program.sometimes[:states], happens=program.happens[:happens],
+        sometimes_terms=program.sometimes_terms[:states],
+        premises={id_: premise for id_, premise in program.premises.items() if premise.reason in EMPTY},
+    )  # fmt: skip
+
+
+def hidden_goals(program: Program) -> tuple[Property, ...]:
+    """The goals that show premises."""
+    names = {premise.goal for premise in program.premises.values()}
+    return tuple(goal for goal in (*program.sometimes, *program.happens) if goal.id in names)
+
 
 NO_PROPERTIES = "the system has no properties, so nothing else is checked"
 
@@ -27,9 +162,7 @@ def checks_nothing(program: Program) -> dict[str, str]:
     return {id_: reason for id_, reason in strict.items() if reason in EMPTY}
 
 
-def vacuous_without_case(
-    verdicts: Sequence[PropertyVerdict], program: Program, stepped: bool
-) -> list[PropertyVerdict]:
+def vacuous_without_case(verdicts: Sequence[PropertyVerdict], program: Program, stepped: bool) -> list[PropertyVerdict]:
     """The verdicts without those of hidden goals, where what would hold is vacuous if nothing shows a case of it.
 
     A case is the goal that a claim names (`Property.case`), or a state or step that satisfies a premise of it

@@ -1,7 +1,7 @@
 """Claims that no word of the domains can break, and goals that any word shows: they say nothing of the rules.
 
 A truth is valid where it is true of all values of its variables. Boxes of values are halved until intervals decide each
-of them (`kraftcheck.solvers.program.intervals`); one point that is false ends it. A truth that this does not decide
+of them (`kraftcheck.solvers.program.starts`); one point that is false ends it. A truth that this does not decide
 counts as one with content: nothing is called vacuous that a state could break.
 """
 
@@ -17,11 +17,11 @@ from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Action, Property, Step
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.machine_code.lower import closure
-from kraftcheck.solvers.program.answers import Truths
-from kraftcheck.solvers.program.arguments import free_arguments
-from kraftcheck.solvers.program.intervals import WIDEST, TooWideError, bounds_of
+from kraftcheck.solvers.program.parts import free_arguments
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.starts import WIDEST, TooWideError, bounds_of
 from kraftcheck.solvers.program.symbols import state_symbols
+from kraftcheck.solvers.program.verdict import Truths
 
 BOXES = 1 << 12
 """Boxes at once, at most; a truth that takes more is not decided."""

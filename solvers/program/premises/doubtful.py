@@ -18,8 +18,8 @@ from kraftcheck.model.language.layout import Domain
 from kraftcheck.model.language.terms import Graph, Term, Truth, lower
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.solvers.machine_code.lower import closure
-from kraftcheck.solvers.program.intervals import Pair, Values, bounds_of
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.starts import Pair, Values, bounds_of
 from kraftcheck.solvers.program.symbols import in_domain
 
 COMPUTED = TRUTH_OPERATORS | WORD_OPERATORS | {"const", "ite"}

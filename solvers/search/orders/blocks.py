@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import define, field, frozen
 
 from kraftcheck.solvers.machine_code.objectcode import address
-from kraftcheck.solvers.machine_code.orders_step import (
+from kraftcheck.solvers.machine_code.search_kernel import (
     BLOCK_WORDS,
     CONTROLS,
     ENDS,
@@ -22,8 +22,32 @@ from kraftcheck.solvers.machine_code.orders_step import (
     WORK,
     work_words,
 )
-from kraftcheck.solvers.search.orders.found import OrdersFound
 from kraftcheck.solvers.search.orders.plan import Orders, as_words
+
+
+@frozen
+class OrdersFound:
+    """What was left out.
+
+    Attributes:
+        reduced: states of which some successors were not followed.
+        left_out: successors that were not followed.
+    """
+
+    reduced: int
+    left_out: int
+
+    def text(self) -> str:
+        """What was left out, in a line of a report."""
+        if not self.reduced:
+            return "orders: in no state were steps independent enough to leave one out"
+        states = "1 state" if self.reduced == 1 else f"{self.reduced:,} states"
+        steps = "1 step" if self.left_out == 1 else f"{self.left_out:,} steps"
+        return f"orders: of {states} {steps} not followed, as another order of independent steps; traces may be longer"
+
+    def document(self) -> dict[str, int]:
+        """The same as plain values."""
+        return {"reduced": self.reduced, "left_out": self.left_out}
 
 
 @define

@@ -11,11 +11,249 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
-from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.orders.bits import ALL, BitReader, Bits
-from kraftcheck.solvers.search.orders.instances import Instance, Specialiser
+from kraftcheck.model.language.algebra import MASK_BITS
+from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.machine_code.transition import live_kinds
+from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.search.orders.plan import Orders
+
+ALL = -1
+"""Every bit of a word; the value of a truth."""
+
+Bits = dict[int, int]
+"""Bits by the index of a variable of the state; a variable that is absent has none."""
+
+
+@define
+class BitReader:
+    """Follows bits through the terms of one graph; what it found of a term is kept.
+
+    Attributes:
+        ones, zeros: by index of a term, the bits of it that are set, and clear, in every state.
+    """
+
+    ones: Bits = field(factory=dict)
+    zeros: Bits = field(factory=dict)
+
+    def read(self, roots: Iterable[tuple[Term, int]]) -> Bits:
+        """The bits of each variable that decide the wanted bits of the roots.
+
+        Args:
+            roots: terms, each with the bits of its value that are wanted.
+        """
+        wanted: Bits = {}
+        terms = []
+        for term, bits in roots:
+            if bits:
+                wanted[term.index] = wanted.get(term.index, 0) | bits
+                terms.append(term)
+        self._note(terms)
+        read: Bits = {}
+        for term in reversed(closure(terms)):  # users before their arguments
+            bits = wanted.get(term.index, 0)
+            if term.op == "var" and bits:
+                read[term.index] = bits
+            for arg, of_arg in zip(term.args, self._wanted_of(term, bits), strict=True) if bits else ():
+                wanted[arg.index] = wanted.get(arg.index, 0) | of_arg
+        return read
+
+    def _wanted_of(self, term: Term, bits: int) -> Sequence[int]:
+        """The bits of each argument that decide these bits of a term."""
+        match term.op:
+            case "ite":
+                return ALL, bits, bits
+            case "narrow":
+                return bits, 0, 0
+            case "bor" | "band" | "bclear":
+                x, y = (arg.index for arg in term.args)
+                deciding = self.ones if term.op == "bor" else self.zeros  # a bit of one decides, whatever the other's
+                of_x = self.ones if term.op == "bclear" else deciding
+                return bits & ~of_x[y], bits & ~deciding[x]
+            case "member":
+                return _places(term.args[1]), ALL
+        return [ALL] * len(term.args)
+
+    def changed(self, before: Term, after: Term) -> int:
+        """The bits of a field that a step may change.
+
+        Args:
+            before, after: the variable of the field, and its value after the step.
+        """
+        self._note([before, after])
+        kept: Bits = {before.index: ALL}
+        for term in closure([after], kept):
+            own = self._kept_of(term, kept)
+            kept[term.index] = own if term.is_truth else own | self.zeros[before.index] & self.zeros[term.index]
+        return ~kept[after.index]
+
+    def _kept_of(self, term: Term, kept: Bits) -> int:
+        """The bits of a term that are those of the variable whose bits its arguments keep."""
+        of = [kept[arg.index] for arg in term.args]
+        match term.op:
+            case "narrow":
+                return of[0]
+            case "ite":
+                return of[1] & of[2]
+            case "bor" | "band":
+                x, y = (arg.index for arg in term.args)
+                neutral = self.zeros if term.op == "bor" else self.ones
+                return of[0] & of[1] | of[0] & neutral[y] | of[1] & neutral[x]
+            case "bclear":
+                return of[0] & self.zeros[term.args[1].index]
+        return 0
+
+    def _note(self, roots: Sequence[Term]) -> None:
+        for term in closure(roots, self.zeros):
+            self.ones[term.index] = self._ones_of(term)
+            self.zeros[term.index] = self._zeros_of(term)
+
+    def _ones_of(self, term: Term) -> int:
+        match term.op:
+            case "const":
+                return term.value
+            case "bor":
+                return self.ones[term.args[0].index] | self.ones[term.args[1].index]
+        return 0
+
+    def _zeros_of(self, term: Term) -> int:
+        above = ~((1 << term.hi.bit_length()) - 1) if term.lo >= 0 else 0
+        of = [self.zeros[arg.index] for arg in term.args]
+        match term.op:
+            case "const":
+                return ~term.value
+            case "bor" | "ite":
+                return above | of[-2] & of[-1]
+            case "band":
+                return above | of[0] | of[1]
+            case "bclear":
+                return above | of[0] | self.ones[term.args[1].index]
+            case "single":
+                return above | ~_places(term.args[0])
+        return above
+
+
+def _places(index: Term) -> int:
+    """The bits of a mask that an index may name; no bit outside 0..61."""
+    lo, hi = max(index.lo, 0), min(index.hi, MASK_BITS - 1)
+    return (1 << hi + 1) - (1 << lo) if lo <= hi else 0
+
+
+@frozen
+class Instance:
+    """An action instance.
+
+    Attributes:
+        number: of the instance.
+        guard: truths of the state that must all hold; a constant one is false.
+        after: for each layout slot, the leaf after the effect.
+        unchecked: slots whose new value may leave the domain.
+        steps: as those of the kind.
+    """
+
+    number: int
+    guard: tuple[Term, ...]
+    after: tuple[Term, ...]
+    unchecked: tuple[int, ...]
+    steps: tuple[Term, ...]
+
+
+@define
+class Specialiser:
+    """Rewrites terms of a program into a graph of its own, with given values of some variables.
+
+    Attributes:
+        program: whose terms.
+        graph: where to.
+        state: what stands for the state there, one term for each layout slot; new variables unless given.
+    """
+
+    program: Program
+    graph: Graph = field(factory=Graph)
+    state: tuple[Term, ...] = ()
+    _of_state: dict[int, Term] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        """Make the variables of the state, where none are given."""
+        variables = self.program.state
+        self.state = self.state or tuple(self._like(variable) for variable in variables)
+        self._of_state = {variable.index: own for variable, own in zip(variables, self.state, strict=True)}
+
+    def _like(self, variable: Term) -> Term:
+        name = self.program.graph.variables[variable.value]
+        if variable.is_truth:
+            return self.graph.truth_variable(name)
+        return self.graph.variable(name, variable.lo, variable.hi)
+
+    def of_state(self, terms: Sequence[Term]) -> list[Term]:
+        """Terms of the state alone."""
+        self._rewrite(terms, self._of_state)
+        return [self._of_state[term.index] for term in terms]
+
+    def instances(self) -> Iterator[Instance]:
+        """Every action instance, in order of their numbers."""
+        for _, kind in live_kinds(self.program):
+            arguments = {variable.index for variable in kind.variables}
+            roots = (*kind.guard.values(), *kind.after, *kind.steps)
+            needed = closure(roots)
+            by_argument = set(arguments)
+            for term in needed:
+                if any(arg.index in by_argument for arg in term.args):
+                    by_argument.add(term.index)
+            self._rewrite([term for term in needed if term.index not in by_argument], self._of_state)
+            own = [term for term in needed if term.index in by_argument and term.index not in arguments]
+            for row, values in enumerate(kind.table):
+                yield self._instance(kind, row, own, values)
+
+    def _instance(self, kind: Kind, row: int, own: Sequence[Term], values: Sequence[int]) -> Instance:
+        known = dict(self._of_state)
+        for variable, value in zip(kind.variables, values, strict=True):
+            known[variable.index] = self.graph.constant(bool(value) if variable.is_truth else int(value))
+        self._rewrite_each(own, known)
+        after = tuple(known[term.index] for term in kind.after)
+        slots = self.program.layout.slots
+        unchecked = tuple(
+            slot for slot in kind.unchecked
+            if after[slot].lo < slots[slot].domain.lo or after[slot].hi > slots[slot].domain.hi
+        )  # fmt: skip
+        guard = tuple(_conjuncts([known[part.index] for part in kind.guard.values()]))
+        return Instance(kind.first + row, guard, after, unchecked, tuple(known[term.index] for term in kind.steps))
+
+    def _rewrite(self, roots: Sequence[Term], known: dict[int, Term]) -> None:
+        self._rewrite_each(closure(roots, known), known)
+
+    def _rewrite_each(self, terms: Sequence[Term], known: dict[int, Term]) -> None:
+        """Rewrite terms, arguments first, and note each."""
+        for term in terms:
+            if term.index not in known:
+                known[term.index] = self._rewritten(term, known)
+
+    def _rewritten(self, term: Term, known: Mapping[int, Term]) -> Term:
+        args = [known[arg.index] for arg in term.args]
+        match term.op:
+            case "const":
+                return self.graph.constant(bool(term.value) if term.is_truth else term.value)
+            case "var":
+                raise ValueError(f"the variable {term.described()} has no value")
+            case "ite":
+                condition, then, otherwise = args
+                if condition.op == "const":
+                    return then if condition.value else otherwise
+                return self.graph.lift(self.graph.ite(condition, then, otherwise))
+        return self.graph.lift(self.graph.apply(term.op, *args))
+
+
+def _conjuncts(truths: Sequence[Term]) -> Iterator[Term]:
+    """The truths of which a conjunction consists, each once, without those that are always so."""
+    pending, seen = list(reversed(truths)), set[int]()
+    while pending:
+        term = pending.pop()
+        if term.op == "and":
+            pending += reversed(term.args)
+        elif term.index not in seen and not (term.op == "const" and term.value):
+            seen.add(term.index)
+            yield term
+
 
 MOST_INSTANCES = 4096
 """Most action instances: the tables grow with the square."""

@@ -8,7 +8,7 @@ kept by an equal broker is equal.
 from __future__ import annotations
 
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.smt.places import Substitution
+from kraftcheck.solvers.smt.z3terms import Substitution
 
 
 def condition_of(substitution: Substitution, claim: Term) -> Term | None:

@@ -2,16 +2,258 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import z3
+from attrs import frozen
 
-from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.smt.answer import SolverAnswer
+from kraftcheck.model.language.terms import Term, Truth, lower
+from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Clock, Effort, Premises
-from kraftcheck.solvers.smt.reading.sizes import answer
+from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Clock, Effort, Premises, Remaining, SolverAnswer
 from kraftcheck.solvers.smt.z3terms import Z3Reader
+
+AT_A_TIME = 4
+"""Comparisons of sets that are added before the solver is asked again."""
+
+Value = Callable[[Term], int]
+"""The value of a term in a model."""
+
+
+@frozen
+class Sized:
+    """A set as a model has it.
+
+    Attributes:
+        term: its size.
+        size: what the model says of it.
+        members: those of the places of interest that are members, by their value.
+        inside: all of them.
+    """
+
+    term: Term
+    size: int
+    members: Mapping[int, Term]
+    inside: Sequence[Term]
+
+    def beyond(self, *others: Sized) -> list[Term]:
+        """Members that are in none of some other sets."""
+        return [place for at, place in self.members.items() if not any(at in other.members for other in others)]
+
+
+def answer(
+    query: Instances,
+    solver: z3.Solver,
+    read: Z3Reader,
+    say: Callable[[Sequence[Term]], Any],
+    literals: Callable[[], Sequence[Any]],
+    remaining: Remaining,
+) -> Any:
+    """The solver's answer to a query, once no axiom contradicts its model; unknown where its time is up before.
+
+    Args:
+        query: what is to be said; it learns what the axioms say.
+        solver, read: the solver, and how it reads terms.
+        say: asserts facts.
+        literals: what is assumed beside what is asserted.
+        remaining: how long the rounds may still take; each has its own models, and there may be thousands.
+    """
+    said = 0
+    while True:
+        say(query.facts[said:])
+        said = len(query.facts)
+        result = _check(solver, literals(), remaining)
+        if result != z3.sat:
+            return result
+        value = value_in(solver.model(), read)
+        sized = _all_sized(query, value)
+        blamed, counted = _blamed(query, sized, solver, read, literals(), remaining)
+        if counted is not None:
+            # The model whose sets have as many members as it names: what contradicts that one is no guess of a size.
+            value, sized = counted, _all_sized(query, counted)
+        if not any(_refined(query, some, value) for some in (blamed, sized) if some):
+            return z3.sat
+
+
+def _check(solver: z3.Solver, literals: Sequence[Any], remaining: Remaining) -> Any:
+    milliseconds = remaining()
+    if milliseconds <= 0:
+        return z3.unknown
+    solver.set("timeout", milliseconds)
+    return solver.check(*literals)
+
+
+def _all_sized(query: Instances, value: Value) -> list[Sized]:
+    return [_sized(query, term, value) for term in _live(query, value)]
+
+
+def _live(query: Instances, value: Value) -> list[Term]:
+    """The sizes that others are equal to under the conditions of a model."""
+    found = {}
+    for term in query.sets:
+        size = term
+        while size.index in query.cases:
+            condition, one, other = query.cases[size.index]
+            size = one if value(condition) else other
+        found[size.index] = size
+    return list(found.values())
+
+
+def _blamed(
+    query: Instances,
+    sized: list[Sized],
+    solver: z3.Solver,
+    read: Z3Reader,
+    literals: Sequence[Any],
+    remaining: Remaining,
+) -> tuple[list[Sized], Value | None]:
+    """The sets that cannot all have as many members as a model names; none, and a model, where all can."""
+    solver.push()
+    marks = {}
+    for number, one in enumerate(sized):
+        for place in query.places_of(one.term):
+            inside = read.expression(query.member(one.term, place))
+            solver.add(inside if any(place is member for member in one.inside) else z3.Not(inside))
+        mark = z3.Bool(f"size {number}", read.context)
+        solver.add(z3.Implies(mark, read.expression(one.term) == len(one.members)))
+        marks[str(mark)] = one
+    result = _check(solver, [*literals, *(z3.Bool(mark, read.context) for mark in marks)], remaining)
+    core = {str(mark) for mark in solver.unsat_core()} if result == z3.unsat else set(marks)
+    counted = value_in(solver.model(), read) if result == z3.sat else None
+    solver.pop()
+    return ([] if counted else [one for mark, one in marks.items() if mark in core]), counted
+
+
+def value_in(model: z3.ModelRef, read: Z3Reader) -> Value:
+    """What a model says of words and truths."""
+
+    def value(term: Term) -> int:
+        found = model.eval(read.expression(term), model_completion=True)
+        return int(z3.is_true(found)) if term.is_truth else int(found.as_long())
+
+    return value
+
+
+def refine(instances: Instances, value: Value) -> bool:
+    """Say an axiom of each kind that a model contradicts, the simplest kind first; whether there was any."""
+    return _refined(instances, _all_sized(instances, value), value)
+
+
+def _refined(instances: Instances, sized: list[Sized], value: Value) -> bool:
+    before = len(instances.facts)
+    for axioms in (_same, _members, _compared, _larger_by_two, _covered):
+        axioms(instances, sized, value)
+        if len(instances.facts) > before:
+            return True
+    return False
+
+
+def _sized(instances: Instances, term: Term, value: Value) -> Sized:
+    inside = [place for place in instances.places_of(term) if value(instances.member(term, place))]
+    members: dict[int, Term] = {}
+    for place in inside:
+        members.setdefault(value(place), place)
+    return Sized(term, value(term), members, inside)
+
+
+def _is_in(instances: Instances, place: Term, one: Sized) -> Truth:
+    inside: Truth = lower(instances.member(one.term, place))
+    return inside
+
+
+def _same(instances: Instances, sized: list[Sized], value: Value) -> None:
+    """Sets that the same brokers keep are of one size."""
+    for one, other in itertools.combinations(sized, 2):
+        if one.size != other.size:
+            same = instances.same_owners(one.term, other.term)
+            if same is not False and value(instances.graph.lift(same)):
+                instances.say(implies(same, one.term == other.term), one.term)
+
+
+def _members(instances: Instances, sized: list[Sized], _: Value) -> None:
+    """Members count, up to two; and a set of one, or of two, has as many."""
+    for one in sized:
+        places = list(one.members.values())
+        if places and one.size < 1:
+            instances.say(implies(_is_in(instances, places[0], one), one.term >= 1), one.term)
+        for place, other in itertools.combinations(places, 2) if one.size < 2 else ():
+            inside = all_of(negate(place == other), _is_in(instances, place, one), _is_in(instances, other, one))
+            instances.say(implies(inside, one.term >= 2), one.term)
+        for count in range(len(places), min(one.size, 2)):
+            _name_member(instances, one, count)
+
+
+def _name_member(instances: Instances, one: Sized, count: int) -> None:
+    first, second = (instances.outsider(name, one.term) for name in ("member of", "second member of"))
+    if first is None or second is None:
+        return
+    place = second if count else first
+    differ = negate(first == second) if count else True
+    instances.say(any_of(one.term <= count, all_of(_is_in(instances, place, one), differ)), one.term, place=place)
+
+
+def _pairs(instances: Instances, sized: list[Sized]) -> list[tuple[Sized, Sized]]:
+    pairs = itertools.permutations(reversed(sized), 2)
+    return [(one, other) for one, other in pairs if instances.sorts.comparable(one.term, other.term)]
+
+
+def _compared(instances: Instances, sized: list[Sized], _: Value) -> None:
+    """A set that is larger than another, or as large and lacks a member of it, has a member outside it."""
+    said = 0
+    for one, other in _pairs(instances, sized):
+        if one.beyond(other) or one.size < other.size:
+            continue
+        lacking = other.beyond(one)[:1]
+        if one.size == other.size and not lacking:
+            continue
+        place = instances.outsider("outside", one.term, other.term)
+        if place is None:
+            continue
+        before = len(instances.facts)
+        beyond = all_of(_is_in(instances, place, one), negate(_is_in(instances, place, other)))
+        if one.size > other.size:
+            instances.say(any_of(one.term <= other.term, beyond), one.term, other.term, place=place)
+        for lacked in lacking:
+            lacks = all_of(_is_in(instances, lacked, other), negate(_is_in(instances, lacked, one)))
+            instances.say(any_of(one.term < other.term, negate(lacks), beyond), one.term, other.term, place=place)
+        said += len(instances.facts) > before
+        if said == AT_A_TIME:
+            return
+
+
+def _larger_by_two(instances: Instances, sized: list[Sized], _: Value) -> None:
+    """A set that is larger than another by two has two members outside it."""
+    for one, other in _pairs(instances, sized):
+        if one.size < other.size + 2 or len(one.beyond(other)) > 1:
+            continue
+        first, second = (instances.outsider(name, one.term, other.term) for name in ("outside", "also outside"))
+        if first is None or second is None:
+            continue
+        both = [all_of(_is_in(instances, at, one), negate(_is_in(instances, at, other))) for at in (first, second)]
+        instances.say(any_of(one.term <= other.term, both[0]), one.term, other.term, place=first)
+        fact = any_of(one.term <= other.term + 1, all_of(*both, negate(first == second)))
+        instances.say(fact, one.term, other.term, place=second)
+
+
+def _covered(instances: Instances, sized: list[Sized], _: Value) -> None:
+    """A set that two others cover is no larger than both together."""
+    for one in sized:
+        for other, third in itertools.combinations((s for s in sized if s is not one), 2):
+            if one.size <= other.size + third.size or one.beyond(other, third):
+                continue
+            if not all(instances.sorts.comparable(one.term, s.term) for s in (other, third)):
+                continue
+            place = instances.outsider("uncovered", one.term, other.term, third.term)
+            if place is None:
+                continue
+            inside = all_of(
+                _is_in(instances, place, one), *(negate(_is_in(instances, place, s)) for s in (other, third))
+            )
+            fact = any_of(one.term <= other.term + third.term, inside)
+            instances.say(fact, one.term, other.term, third.term, place=place)
+
 
 NOT_SHOWN = "no state is shown where sequences have no end"
 """Why what is not proven of them is undecided: their instances do not refute it, which makes no counterexample."""

@@ -14,11 +14,11 @@ from attrs import define
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.solvers.program.stop import stop_reason
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace, Unknown, Verdict
-from kraftcheck.solvers.smt.bounds import capped_texts, leaves_text
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.runs.lassos import Lassos
 from kraftcheck.solvers.smt.runs.starts import check_described
 from kraftcheck.solvers.smt.runs.unrolling import Unrolling
+from kraftcheck.solvers.smt.spacer import capped_texts, leaves_text
 from kraftcheck.solvers.smt.theory import Theory
 
 DepthReport = Callable[[int, int], None]

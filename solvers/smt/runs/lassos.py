@@ -20,12 +20,11 @@ from attrs import frozen
 
 from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.program.liveness import FairConstraint, LivenessClaim
-from kraftcheck.solvers.program.program import Kind
+from kraftcheck.solvers.program.program import FairConstraint, Kind, LivenessClaim
 from kraftcheck.solvers.program.verdict import Trace
-from kraftcheck.solvers.reference.lasso import lasso_trace
-from kraftcheck.solvers.smt.countermodels import run_on_ints
+from kraftcheck.solvers.reference.confirm import lasso_trace
 from kraftcheck.solvers.smt.runs.unrolling import Unrolling
+from kraftcheck.solvers.smt.verdicts import run_on_ints
 from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, disjunction
 
 

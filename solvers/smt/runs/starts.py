@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import z3
 
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.starts import none_described
 from kraftcheck.solvers.smt.queries import INITIATION, Effort, Questions, new_solver
 from kraftcheck.solvers.smt.theory import Theory

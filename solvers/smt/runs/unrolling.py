@@ -12,10 +12,10 @@ from attrs import frozen
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.program.verdict import Trace
-from kraftcheck.solvers.smt.bounds import domain_obligations
-from kraftcheck.solvers.smt.countermodels import ModelAction, trace_on_ints
 from kraftcheck.solvers.smt.queries import Effort, Questions, new_solver
+from kraftcheck.solvers.smt.spacer import domain_obligations
 from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.verdicts import ModelAction, trace_on_ints
 from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, disjunction, value_of
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.expressions.added import Expressions
+from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.traces.itf import FORMAT_VERSION
 from tests.ci.spark.levels import begun, facts, finished, native_facts

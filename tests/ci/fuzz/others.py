@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import subject
+from kraftcheck.solvers.expressions.checking import ExpressionError
 from kraftcheck.solvers.expressions.expression import expression
-from kraftcheck.solvers.expressions.source import ExpressionError
-from kraftcheck.solvers.traces.itf_values import normal, spelled
+from kraftcheck.solvers.traces.itf import normal, spelled
 from tests.ci.fuzz.bounds import spoken
 from tests.ci.fuzz.mutations import MILD, NUMBERS, SIGNS, VALUES, list_changed, mutation, text_changed
 from tests.shared.places import TESTS

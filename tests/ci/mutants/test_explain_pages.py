@@ -18,7 +18,7 @@ from kraftcheck.ci.mutants.page import page, summary, tally
 from kraftcheck.ci.mutants.parts import TablePart, read_parts
 from kraftcheck.ci.mutants.table import place
 from kraftcheck.properties.register.rules import UNCOVERED
-from kraftcheck.solvers.mutants.outcome import Survived
+from kraftcheck.solvers.mutants.explore import Survived
 from tests.shared.commands import kraftcheck
 from tests.shared.places import DOCS
 

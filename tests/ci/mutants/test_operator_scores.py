@@ -20,8 +20,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.register.mutants import JUDGEMENTS, LEFT, REDUNDANT, Judgement
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.campaign import Campaign, ConditionMutant
-from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, mutate
-from kraftcheck.solvers.mutants.outcome import (
+from kraftcheck.solvers.mutants.explore import (
     GoalLost,
     Killed,
     LeavesDomain,
@@ -31,6 +30,7 @@ from kraftcheck.solvers.mutants.outcome import (
     Survived,
     Undecided,
 )
+from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, mutate
 from kraftcheck.solvers.mutants.source.names import source_mutants
 from kraftcheck.solvers.program.fingerprint import Meaning
 from tests.ci.fuzz.bounds import bounded

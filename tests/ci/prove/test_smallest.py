@@ -13,10 +13,9 @@ from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.questions import SearchBudget, run
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.solvers.program.verdict import Refuted, Unknown
-from kraftcheck.solvers.smt.cti import NOT_DECIDED, UNREACHABLE
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import Effort
-from kraftcheck.solvers.smt.verdicts import ClaimJudgement, judge
+from kraftcheck.solvers.smt.verdicts import NOT_DECIDED, UNREACHABLE, ClaimJudgement, judge
 from tests.shared.any_number import ABORTED, COMMITTED, TWO_PHASE
 from tests.shared.commands import kraftcheck
 

@@ -150,7 +150,7 @@ def test_every_long_command(words: tuple[object, ...]) -> None:
 LATE = """
 import os, signal, time
 from kraftcheck.ci import main
-from kraftcheck.ci.run import search as native
+from kraftcheck.ci.run import questions as native
 from kraftcheck.ci.terminal import interrupts
 begin, explore = interrupts.begin, native.explore
 

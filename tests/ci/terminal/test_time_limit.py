@@ -34,8 +34,7 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
 
 def slow_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every round of a search takes a while."""
-    from kraftcheck.solvers.search.levels import Search
-    from kraftcheck.solvers.search.rounds import Round
+    from kraftcheck.solvers.search.levels import Round, Search
 
     end = Search._end_round
 

@@ -15,8 +15,7 @@ import kraftcheck as kc
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.search.explore import Exploration
-from kraftcheck.solvers.tla.module import module
-from kraftcheck.solvers.tla.wide import TooWide
+from kraftcheck.solvers.tla.module import TooWide, module
 from tests.examples.published.models import MODELS, Model, system_at
 from tests.shared.tlc import tlc
 

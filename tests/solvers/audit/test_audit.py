@@ -15,9 +15,8 @@ from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import Word, all_of, negate
 from kraftcheck.properties.kinds import always, happens, sometimes, step
-from kraftcheck.solvers.audit.comparison import Comparison
+from kraftcheck.solvers.audit.comparison import BlockEngine, Comparison, NativeEngine
 from kraftcheck.solvers.audit.sampling import Sampling
-from kraftcheck.solvers.audit.single_state import BlockEngine, NativeEngine
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import load_block_kernel
 from kraftcheck.solvers.machine_code import compile as native
@@ -29,8 +28,7 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search import levels as search
 from kraftcheck.solvers.search.explore import Exploration, explore
-from kraftcheck.solvers.search.levels import Search
-from kraftcheck.solvers.search.rounds import Round
+from kraftcheck.solvers.search.levels import Round, Search
 from kraftcheck.solvers.search.symmetry import reduced
 from tests import toys
 

@@ -14,10 +14,16 @@ from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile
 from kraftcheck.ci.spark.jobs import job_result
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.blocks.claims import first_claims
 from kraftcheck.solvers.blocks.kernel import block_spec
-from kraftcheck.solvers.blocks.recordset import BATCH
-from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, CandidateSet, Words, load_block_kernel
+from kraftcheck.solvers.blocks.tasks import (
+    BATCH,
+    BlockKernel,
+    BlockSpec,
+    CandidateSet,
+    Words,
+    first_claims,
+    load_block_kernel,
+)
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.explore import explore

@@ -12,7 +12,6 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.solvers.blocks.claims import first_claims
 from kraftcheck.solvers.blocks.expansion import Expansion
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import (
@@ -20,6 +19,7 @@ from kraftcheck.solvers.blocks.tasks import (
     BlockSpec,
     CandidateSet,
     Words,
+    first_claims,
     load_block_kernel,
     sift,
 )

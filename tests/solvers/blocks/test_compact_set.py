@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.blocks.compactset import LINE, PADDING, TAG_BITS
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Words
-from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
+from kraftcheck.solvers.blocks.visited import LINE, PADDING, TAG_BITS, CompactBucket, OutOfMemoryError
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.trace import trace
 from tests import toys

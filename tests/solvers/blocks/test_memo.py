@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from kraftcheck.solvers.blocks.memo import WAYS, Descent, SuccessorMemo
+from kraftcheck.solvers.blocks.expansion import WAYS, Descent, SuccessorMemo
 from kraftcheck.solvers.blocks.tasks import BlockKernel
 from kraftcheck.solvers.machine_code.objectcode import address
 from tests import toys

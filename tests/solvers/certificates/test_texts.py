@@ -5,8 +5,8 @@ from __future__ import annotations
 import z3
 
 import kraftcheck as kc
-from kraftcheck.solvers.certificates.printer import Printer, symbol
-from kraftcheck.solvers.certificates.texts import definitions
+from kraftcheck.solvers.certificates.certificate import definitions
+from kraftcheck.solvers.smt.printer import Printer, symbol
 from kraftcheck.solvers.smt.queries import Questions
 from kraftcheck.solvers.smt.theory import theory
 from tests.shared.any_number import EWD_840, Ring

@@ -14,11 +14,17 @@ from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.drawings.dot import dot
-from kraftcheck.solvers.drawings.drawing import Drawing, DrawnArrow, columns, drawing, legend_of
+from kraftcheck.solvers.drawings.drawing import (
+    Drawing,
+    DrawnArrow,
+    columns,
+    dot,
+    drawing,
+    legend_of,
+    mermaid,
+    with_other_rules,
+)
 from kraftcheck.solvers.drawings.foreign import foreign_drawing
-from kraftcheck.solvers.drawings.mermaid import mermaid
-from kraftcheck.solvers.drawings.other_rules import with_other_rules
 from kraftcheck.solvers.drawings.svg import action_lines, svg
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.traces.itf import TraceError

@@ -10,10 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from kraftcheck.ci.explore.picture import html
-from kraftcheck.solvers.drawings.dot import dot
-from kraftcheck.solvers.drawings.drawing import Drawing, drawing
+from kraftcheck.solvers.drawings.drawing import Drawing, dot, drawing, mermaid
 from kraftcheck.solvers.drawings.foreign import foreign_drawing
-from kraftcheck.solvers.drawings.mermaid import mermaid
 from kraftcheck.solvers.drawings.svg import svg
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted

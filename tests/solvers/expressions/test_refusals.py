@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.language.layout import counter, endless, ints
+from kraftcheck.solvers.expressions.checking import MAX_DEPTH, MAX_LENGTH, ExpressionError
 from kraftcheck.solvers.expressions.expression import FORMS, expression
 from kraftcheck.solvers.expressions.functions import FUNCTIONS
-from kraftcheck.solvers.expressions.source import MAX_DEPTH, MAX_LENGTH, ExpressionError
 from tests.shared.places import DOCS
 from tests.solvers.expressions.drawn import LAYOUT
 

@@ -6,8 +6,7 @@ import random
 
 import numpy as np
 
-from kraftcheck.solvers.liveness.components import Components
-from kraftcheck.solvers.liveness.cycle import FairCycle
+from kraftcheck.solvers.liveness.behaviours import Components, FairCycle
 from kraftcheck.solvers.liveness.graph import Truths
 from tests.solvers.liveness.naive import Fair, Puzzle, components, on_fair_cycles
 from tests.solvers.liveness.puzzles import How, draw_puzzle, sweeps

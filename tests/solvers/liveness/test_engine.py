@@ -16,12 +16,11 @@ from kraftcheck.properties.kinds import CatalogueError, eventually, strong_fairn
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.liveness import graph, judge
 from kraftcheck.solvers.machine_code.compile import load_kernel
-from kraftcheck.solvers.program.arguments import SystemFault
 from kraftcheck.solvers.program.fingerprint import fingerprint
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace, Unknown, Vacuous, exit_code
-from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.reference.lasso import NoCounterexample, confirm_lasso
+from kraftcheck.solvers.reference.confirm import EngineDisagreement, NoCounterexample, confirm_lasso
 from kraftcheck.solvers.search.explore import Exploration, conclude, explore
 from kraftcheck.solvers.search.levels import Limits, Search
 from kraftcheck.solvers.search.symmetry import reduced

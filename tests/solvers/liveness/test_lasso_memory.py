@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 from attrs import define, field
 
-from kraftcheck.solvers.liveness.behaviours import Behaviours
-from kraftcheck.solvers.liveness.components import Components
+from kraftcheck.solvers.liveness.behaviours import Behaviours, Components
 from kraftcheck.solvers.liveness.constraints import TO_VISIT, classes_of, groups_of
-from kraftcheck.solvers.liveness.edge_file import EdgeFile
 from kraftcheck.solvers.liveness.fair import SweepControl, Sweeps
-from kraftcheck.solvers.liveness.graph import Block
+from kraftcheck.solvers.liveness.graph import Block, EdgeFile
 
 STATES, BACK, SIZE = 10_000, 14, 64
 EDGE_BYTES = 16 * 5 + 5

@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.language.fairness import LIVENESS
-from kraftcheck.solvers.liveness import edge_file
+from kraftcheck.solvers.liveness import graph
 from kraftcheck.solvers.liveness.behaviours import Behaviours
-from kraftcheck.solvers.liveness.fair import StoppedError
-from kraftcheck.solvers.liveness.late_rises import LateRises
+from kraftcheck.solvers.liveness.fair import LateRises, StoppedError
 from tests.solvers.liveness.naive import Fair, Puzzle, has_fair_behaviour, judge
 from tests.solvers.liveness.puzzles import USUAL, How, answer, breaks, depths, draw_puzzle, sweeps
 
@@ -99,7 +98,7 @@ def test_edges_in_a_file_change_nothing(monkeypatch: pytest.MonkeyPatch, tmp_pat
     """Where memory has no room for edges, a file takes them; where the disk is full, they are computed again."""
     for seed in range(30):
         puzzle = draw_puzzle(random.Random(f"file {seed}"), most=14)
-        monkeypatch.setattr(edge_file, "SHARE", 0 if seed % 5 == 0 else 0.5)
+        monkeypatch.setattr(graph, "SHARE", 0 if seed % 5 == 0 else 0.5)
         for kind in LIVENESS:
             one = answer(puzzle, kind)
             other = answer(puzzle, kind, How(2, budget=seed % 3 * 60, scratch=tmp_path))

@@ -19,18 +19,20 @@ from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.words import any_of, negate
 from kraftcheck.properties.kinds import leads_to
 from kraftcheck.solvers.machine_code.compile import load_kernel
-from kraftcheck.solvers.mutants.campaign import TOGETHER, campaign
-from kraftcheck.solvers.mutants.explore import MutantBudget, MutantRun, baseline, outcome
-from kraftcheck.solvers.mutants.operators import apart, join, reached, told
-from kraftcheck.solvers.mutants.outcome import (
+from kraftcheck.solvers.mutants.campaign import TOGETHER, apart, campaign, join, reached, told
+from kraftcheck.solvers.mutants.explore import (
     GoalLost,
     Killed,
     LeavesDomain,
+    MutantBudget,
     MutantOutcome,
+    MutantRun,
     Refused,
     Same,
     Survived,
     Undecided,
+    baseline,
+    outcome,
 )
 from kraftcheck.solvers.mutants.source.names import SourceMutant, applied, of_rule, source_mutants
 from kraftcheck.solvers.program.fingerprint import Meaning

@@ -18,14 +18,24 @@ from kraftcheck.model.language.words import choose
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.mutants import LEFT
-from kraftcheck.solvers.machine_code.frame import NO_ACTION
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
+from kraftcheck.solvers.machine_code.transition import NO_ACTION
 from kraftcheck.solvers.mutants import counterexamples as mutant_trace
-from kraftcheck.solvers.mutants import recoverability as mutant_recoverability
+from kraftcheck.solvers.mutants import explore as mutant_recoverability
 from kraftcheck.solvers.mutants.counterexamples import Disproof
-from kraftcheck.solvers.mutants.explore import BaselineFault, MutantBudget, MutantExplanation, explain
+from kraftcheck.solvers.mutants.explore import (
+    BaselineFault,
+    GoalLost,
+    Killed,
+    LeavesDomain,
+    MutantBudget,
+    MutantExplanation,
+    MutantOutcome,
+    Survived,
+    Undecided,
+    explain,
+)
 from kraftcheck.solvers.mutants.mutate import ALWAYS, DROPPED, NEVER, Mutant, Mutations, mutate
-from kraftcheck.solvers.mutants.outcome import GoalLost, Killed, LeavesDomain, MutantOutcome, Survived, Undecided
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.reference.confirm import EngineDisagreement

@@ -7,11 +7,18 @@ from typing import Any
 import pytest
 
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.audit.single_state import NativeEngine
+from kraftcheck.solvers.audit.comparison import NativeEngine
 from kraftcheck.solvers.machine_code.compile import load_kernel
-from kraftcheck.solvers.neighbourhood.groups import Grouped, UnknownField, field_names, grouped
-from kraftcheck.solvers.neighbourhood.places import ROWS, places
-from kraftcheck.solvers.neighbourhood.states import Neighbourhood, neighbourhood
+from kraftcheck.solvers.neighbourhood.states import (
+    ROWS,
+    Grouped,
+    Neighbourhood,
+    UnknownField,
+    field_names,
+    grouped,
+    neighbourhood,
+    places,
+)
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.stepping.session import Session, StepRefused

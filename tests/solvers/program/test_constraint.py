@@ -15,7 +15,7 @@ import kraftcheck as kc
 from kraftcheck.ci.dataset.search.committed import refuse_constraint
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.mutants.mutate import mutate
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted

@@ -15,8 +15,8 @@ import kraftcheck as kc
 from kraftcheck.model.language.initially import Described
 from kraftcheck.solvers.audit.comparison import Comparison
 from kraftcheck.solvers.mutants.mutate import mutate
-from kraftcheck.solvers.program import enumeration
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program import starts
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.starts import initial_states
 from kraftcheck.solvers.program.trace import trace
@@ -200,7 +200,7 @@ def test_the_command_line_refuses_it_in_one_line(command: list[str]) -> None:
 
 def test_too_many_states_are_refused_with_the_field(monkeypatch: pytest.MonkeyPatch) -> None:
     """A description of more states than can be listed names the field up to which they were counted."""
-    monkeypatch.setattr(enumeration, "MOST_STATES", 100)
+    monkeypatch.setattr(starts, "MOST_STATES", 100)
     with pytest.raises(SystemFault, match="more than 100 states, counted up to members"):
         traced(pair(lambda state: state.high > 0))
 

@@ -20,7 +20,7 @@ from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties import catalogue
 from kraftcheck.solvers.audit.traced_sample import check_sample
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.smt.theory import theory

@@ -15,7 +15,7 @@ from kraftcheck.model.language.system import Action, Outcome, Property, Step, Sy
 from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 

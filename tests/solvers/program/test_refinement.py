@@ -14,7 +14,7 @@ from hypothesis import settings
 import kraftcheck as kc
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.hypothesis.machine import Violation, machine, run
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Unknown, Vacuous
 from kraftcheck.solvers.reference.interpreter import Integers

@@ -14,10 +14,8 @@ from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK
-from kraftcheck.solvers.reference.interpreter import Integers, Move
-from kraftcheck.solvers.reference.shrink import BUDGET, shrink
-from kraftcheck.solvers.walks.findings import moves_of
-from kraftcheck.solvers.walks.walks import simulate
+from kraftcheck.solvers.reference.interpreter import BUDGET, Integers, Move, shrink
+from kraftcheck.solvers.walks.walks import moves_of, simulate
 from tests.conftest import PROFILE
 from tests.shared.samples import one_in
 from tests.solvers.hypothesis.profiles import WALKS

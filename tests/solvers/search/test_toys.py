@@ -8,7 +8,7 @@ import pytest
 
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.machine_code.compile import load_kernel
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous, exit_code, worst_exit_code
 from kraftcheck.solvers.search.explore import Exploration, explore

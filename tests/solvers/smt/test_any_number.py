@@ -18,24 +18,14 @@ from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import negate
-from kraftcheck.solvers.certificates.action_queries import ActionQueries
 from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.queries import (
-    DOMAINS,
-    INITIATION,
-    PROVEN,
-    UNDECIDED,
-    Clock,
-    Effort,
-    Obligation,
-    Questions,
-)
-from kraftcheck.solvers.smt.reading.sizes import Value, answer, refine
-from kraftcheck.solvers.smt.session import SolverSession
-from kraftcheck.solvers.smt.smtlib import second_answer
+from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, PROVEN, UNDECIDED, Clock, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.reading.z3_endless import Value, answer, refine
+from kraftcheck.solvers.smt.smtlib import ActionQueries, second_answer
 from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.worker import SolverSession
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.commands import kraftcheck
 from tests.shared.interpretation import Places

@@ -12,9 +12,8 @@ from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, PROVEN, Effort, ObligationAnswer, Questions
-from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.worker import proof_worker
+from kraftcheck.solvers.smt.worker import SolverSession, proof_worker
 from tests.shared.commands import kraftcheck
 
 

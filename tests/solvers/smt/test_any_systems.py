@@ -19,8 +19,8 @@ from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Questions
-from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import theory
+from kraftcheck.solvers.smt.worker import SolverSession
 from tests.shared import any_number
 from tests.shared.any_number import EWD_840, LEASE, TURNS, TWO_PHASE, lease, two_phase
 from tests.shared.commands import kraftcheck

@@ -15,11 +15,10 @@ from attrs import evolve
 from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Property, System
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
-from kraftcheck.solvers.smt.bounds import capped_texts, domain_obligations
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort, new_solver
 from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
-from kraftcheck.solvers.smt.spacer import infer
+from kraftcheck.solvers.smt.spacer import capped_texts, domain_obligations, infer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
 from tests.shared.capped import CAPPED, DRAINED, LOW, UNCAPPED, WIDER, WITHIN, tank

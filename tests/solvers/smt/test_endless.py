@@ -22,13 +22,12 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.replication.endless import EndlessLog
 from kraftcheck.model.systems.replication.log import VACANT, Log
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.certificates.action_queries import ActionQueries
 from kraftcheck.solvers.smt.induction import obligations, prove
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN, EndlessEngine
-from kraftcheck.solvers.smt.session import SolverSession
-from kraftcheck.solvers.smt.smtlib import second_answer
+from kraftcheck.solvers.smt.smtlib import ActionQueries, second_answer
 from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.worker import SolverSession
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in

@@ -26,16 +26,14 @@ from kraftcheck.model.systems.replication.state import RUNNING, STOPPED_CLEAN, R
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.lemmas_commits import nothing_after
 from kraftcheck.solvers.machine_code.lower import closure
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import prove
-from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.places import Substitution
+from kraftcheck.solvers.smt.instances import Instances, Sorts
 from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading.z3_endless import EndlessEngine
-from kraftcheck.solvers.smt.session import SolverSession
-from kraftcheck.solvers.smt.sorts import Sorts
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.z3terms import Z3Reader
+from kraftcheck.solvers.smt.worker import SolverSession
+from kraftcheck.solvers.smt.z3terms import Substitution, Z3Reader
 from tests.shared.replication import BROKERS, ids, start, with_controller
 from tests.solvers.smt.test_endless import subject
 

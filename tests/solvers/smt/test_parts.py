@@ -17,8 +17,8 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, SOLVERS, Effort, Obligation
-from kraftcheck.solvers.smt.session import PARTS, conjuncts
 from kraftcheck.solvers.smt.theory import theory
+from kraftcheck.solvers.smt.worker import PARTS, conjuncts
 from kraftcheck.solvers.smt.z3terms import conjunction
 
 PART = 12

@@ -17,14 +17,13 @@ from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.smt.countermodels import ModelAction, trace_on_ints
 from kraftcheck.solvers.smt.induction import obligations, prove
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, UNDECIDED, Effort, Questions, new_solver
 from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.runs.unrolling import Unrolling
-from kraftcheck.solvers.smt.session import Z3Engine
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
+from kraftcheck.solvers.smt.verdicts import ModelAction, SearchEvidence, judge, trace_on_ints
+from kraftcheck.solvers.smt.worker import Z3Engine
 from kraftcheck.solvers.smt.z3terms import Z3Reader, value_of
 from tests import toys
 from tests.shared.readers import values_of

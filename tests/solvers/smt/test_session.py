@@ -15,12 +15,11 @@ from kraftcheck.model.language.terms import Word
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.machine_code.lower import LoweringError
-from kraftcheck.solvers.smt.bitwuzla import BitwuzlaEngine
 from kraftcheck.solvers.smt.induction import Proof, obligations, prove
 from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, REFUTED, SOLVERS, UNDECIDED, Effort, Questions
-from kraftcheck.solvers.smt.session import SolverSession, Z3Engine, holds_of
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
+from kraftcheck.solvers.smt.worker import BitwuzlaEngine, SolverSession, Z3Engine, holds_of
 from tests import toys
 from tests.shared.commands import kraftcheck
 
@@ -141,7 +140,7 @@ def test_a_model_that_does_not_satisfy_the_query_is_no_answer(monkeypatch: pytes
     assert holds_of([x], _model(x))
     (goal,) = [questions.goal(one) for one in obligations(subject, [claim]) if one.action == action]
     assert engine.check(goal).result == REFUTED
-    monkeypatch.setattr("kraftcheck.solvers.smt.session.holds_of", lambda truths, model: False)
+    monkeypatch.setattr("kraftcheck.solvers.smt.worker.holds_of", lambda truths, model: False)
     assert engine.check(goal).result == UNDECIDED
 
 

@@ -13,7 +13,6 @@ import kraftcheck as kc
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt import worker as module
-from kraftcheck.solvers.smt.answer import SolverAnswer
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.queries import (
     DOMAINS,
@@ -25,14 +24,14 @@ from kraftcheck.solvers.smt.queries import (
     ObligationAnswer,
     Premises,
     Questions,
+    SolverAnswer,
 )
 from kraftcheck.solvers.smt.reading.goals import prover
 from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
 from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN, TIMEOUT
-from kraftcheck.solvers.smt.session import SolverSession
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.worker import ProofWorker
+from kraftcheck.solvers.smt.worker import ProofWorker, SolverSession
 from tests.shared.any_number import EWD_840, LEASE, NOBODY, TWO_PHASE, Lease, lease, two_phase
 
 

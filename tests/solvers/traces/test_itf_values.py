@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from itf_py import value_from_json
 
-from kraftcheck.solvers.traces.itf_values import encoded, normal, spelled
+from kraftcheck.solvers.traces.itf import encoded, normal, spelled
 
 NAMES = st.sampled_from(["isr", "leader", "n"])
 SCALARS = st.booleans() | st.integers() | st.text(max_size=3)

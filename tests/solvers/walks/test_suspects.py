@@ -13,8 +13,7 @@ import kraftcheck as kc
 from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.traces.path import PackedRun
-from kraftcheck.solvers.walks.suspects import with_suspects
-from kraftcheck.solvers.walks.walks import Suspect
+from kraftcheck.solvers.walks.walks import Suspect, with_suspects
 from tests.shared.commands import kraftcheck
 from tests.solvers.liveness.listed import listed
 from tests.solvers.liveness.naive import judge

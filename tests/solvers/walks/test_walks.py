@@ -21,9 +21,8 @@ from kraftcheck.solvers.program.verdict import DEADLOCK, Refuted
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.traces.path import PackedRun
-from kraftcheck.solvers.walks.findings import confirm_findings, confirm_occurrence, moves_of, witnesses
 from kraftcheck.solvers.walks.walker import SCHEDULES, FingerprintSet, Walker
-from kraftcheck.solvers.walks.walks import Walks, simulate
+from kraftcheck.solvers.walks.walks import Walks, confirm_findings, confirm_occurrence, moves_of, simulate, witnesses
 from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, Place
 
 ELECTIONS = SYSTEMS["elections"]

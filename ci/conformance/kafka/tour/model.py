@@ -22,8 +22,8 @@ from kraftcheck.model.language.words import choose
 from kraftcheck.model.systems.directories.state import Told
 from kraftcheck.model.systems.elections.state import ElectionsEvent
 from kraftcheck.solvers.machine_code.compile import RowFunction
-from kraftcheck.solvers.program.arguments import listed_arguments
 from kraftcheck.solvers.program.columns import field_values
+from kraftcheck.solvers.program.parts import listed_arguments
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.traces.render import call
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from attrs import define, field
 
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.solvers.smt.places import Substitution
+from kraftcheck.solvers.smt.z3terms import Substitution
 
 MOST = 8
 """Disjunctions that one is made of, at most: distributed without end, they are thousands."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Questions
-from kraftcheck.solvers.smt.reading.goals.replacement import Equal
+from kraftcheck.solvers.smt.reading.goals.decisions import Equal
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 
 FRAME_RESOURCES = 5_000_000

@@ -8,23 +8,298 @@ Each part has a solver of its own: what one that has read other parts knows besi
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from attrs import define, evolve, field, frozen
 
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.smt.answer import SolverAnswer
-from kraftcheck.solvers.smt.places import Substitution
-from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises
-from kraftcheck.solvers.smt.reading.goals.cases import Cases
-from kraftcheck.solvers.smt.reading.goals.conjuncts import Conjuncts
+from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.smt.queries import BOUND, PREMISE, PROVEN, UNDECIDED, Effort, Premises, SolverAnswer
+from kraftcheck.solvers.smt.reading.goals.conjuncts import Conjuncts, flattened, holds_always, joined, of_every, once
+from kraftcheck.solvers.smt.reading.goals.decisions import Equal, consequences, replaced
 from kraftcheck.solvers.smt.reading.goals.frame import Frame
-from kraftcheck.solvers.smt.reading.goals.parts import Parts
-from kraftcheck.solvers.smt.reading.goals.premises import CHOSEN, PremiseParts, chosen
-from kraftcheck.solvers.smt.reading.goals.relevance import Relevance
-from kraftcheck.solvers.smt.reading.goals.replacement import Equal, consequences
-from kraftcheck.solvers.smt.reading.goals.simplification import simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD, QuantifiedEngine
+from kraftcheck.solvers.smt.z3terms import Substitution
+
+MOST_ROUNDS = 6
+"""How often a truth is gone through; one that is not simplest by then is as true."""
+
+
+def simplified(substitution: Substitution, truth: Term, facts: Sequence[Equal] = ()) -> Term:
+    """A truth that is as true as another where some facts hold."""
+    for fact in facts:  # one after another: what a later one speaks of is what an earlier one has left
+        truth = replaced(substitution, truth, [fact])
+    for _ in range(MOST_ROUNDS):
+        before, truth = truth, _round(substitution, truth)
+        if truth is before:
+            break
+    return truth
+
+
+def _round(substitution: Substitution, truth: Term) -> Term:
+    if truth.op == "every":
+        body = _round(substitution, truth.args[1])
+        return truth if body is truth.args[1] else of_every(substitution, truth, body)
+    return _disjunction(substitution, truth) if truth.op == "or" else truth
+
+
+def _disjunction(substitution: Substitution, truth: Term) -> Term:
+    disjuncts = flattened(truth, "or")
+    before = [*disjuncts]
+    for place in range(len(disjuncts)):
+        others = [one for at, one in enumerate(disjuncts) if at != place]
+        facts = [fact for other in others for fact in consequences(other, False)]
+        disjuncts[place] = _round(substitution, replaced(substitution, disjuncts[place], facts))
+        if holds_always(disjuncts[place]):
+            return disjuncts[place]
+    if all(one is other for one, other in zip(before, disjuncts, strict=True)):
+        return truth
+    return joined(truth.graph, "or", disjuncts)
+
+
+DEEPEST = 2
+"""Conditions one after another by which a goal is cut."""
+
+
+@define
+class Cases:
+    """Cuts goals of one graph into cases.
+
+    Attributes:
+        substitution: knows which terms depend on a bound place.
+        conjuncts: of truths of the graph.
+    """
+
+    substitution: Substitution
+    conjuncts: Conjuncts
+
+    def by_place(self, truth: Term, asked: frozenset[tuple[int, int]] = frozenset()) -> list[Term]:
+        """Truths that all hold just where a goal does: of each place that a word of the step names, and of the others.
+
+        Args:
+            truth: the goal.
+            asked: pairs of a bound place and a word, by their numbers, that are told apart already.
+        """
+        if truth.op == "and":
+            return once(case for part in truth.args for case in self.by_place(part, asked))
+        if truth.op == "or":
+            return self._of_disjunction(truth, asked)
+        if truth.op != "every":
+            return once([truth])
+        place, body = truth.args
+        if (comparison := self._comparison(place, body, asked)) is None:
+            return once(of_every(self.substitution, truth, case) for case in self.by_place(body, asked))
+        word = next(arg for arg in comparison.args if arg is not place)
+        there = self.conjuncts.of(self._at(truth, word))
+        body_elsewhere = replaced(self.substitution, body, consequences(comparison, False))
+        elsewhere = of_every(self.substitution, truth, joined(truth.graph, "or", [comparison, body_elsewhere]))
+        further = self.by_place(elsewhere, asked | {(place.index, word.index)})
+        return once([*(case for part in there for case in self.by_place(part, asked)), *further])
+
+    def _at(self, claim: Term, word: Term) -> Term:
+        """A claim about every place of a word, where that is a place."""
+        graph, there = claim.graph, self.substitution.at(claim, word)
+        return joined(graph, "or", [graph.lift(word < 0), there])
+
+    def _of_disjunction(self, truth: Term, asked: frozenset[tuple[int, int]]) -> list[Term]:
+        """The cases of the one disjunct that has any; a disjunction of several with cases is left as it is."""
+        disjuncts = flattened(truth, "or")
+        cases = [self.by_place(one, asked) for one in disjuncts]
+        if any(not some for some in cases):
+            return []
+        if sum(len(some) > 1 for some in cases) > 1:
+            return [truth]
+        many = max(range(len(cases)), key=lambda at: len(cases[at]))
+        rest = [some[0] for at, some in enumerate(cases) if at != many]
+        return once(joined(truth.graph, "or", [*rest, case]) for case in cases[many])
+
+    def _comparison(self, place: Term, body: Term, asked: frozenset[tuple[int, int]]) -> Term | None:
+        """The first comparison of a bound place with a variable that is not asked yet; None: there is none."""
+        found: dict[int, Term] = {}
+        pending, seen = [body], set[int]()
+        while pending:
+            term = pending.pop()
+            if term.index in seen or place.value not in self.substitution.free(term):
+                continue
+            seen.add(term.index)
+            pending.extend(term.args)
+            if term.op == "eq" and any(arg is place for arg in term.args):
+                found |= {arg.index: term for arg in term.args
+                          if arg.op == "var" and (place.index, arg.index) not in asked}  # fmt: skip
+        return found[min(found)] if found else None
+
+    def by_condition(self, truth: Term, deepest: int = DEEPEST) -> list[Term]:
+        """Truths that all hold just where a goal does: one for each choice of conditions without a free place."""
+        condition = self._condition(truth) if deepest else None
+        if condition is None:
+            return once([truth])
+        graph, cases = truth.graph, list[Term]()
+        for holds, denial in ((True, graph.lift(graph.negate(condition))), (False, condition)):
+            chosen = simplified(self.substitution, replaced(self.substitution, truth, consequences(condition, holds)))
+            case = simplified(self.substitution, graph.lift(graph.apply("or", denial, chosen)))
+            cases += self.by_condition(case, deepest - 1)
+        return once(cases)
+
+    def _condition(self, truth: Term) -> Term | None:
+        """The outermost condition without a free place by which a part of a truth is chosen; None: there is none."""
+        pending, seen = deque([truth]), set[int]()
+        while pending:
+            term = pending.popleft()
+            if term.index in seen:
+                continue
+            seen.add(term.index)
+            if term.op == "ite" and not self.substitution.free(term.args[0]):
+                return term.args[0]
+            pending.extend(term.args)
+        return None
+
+
+MOST_TIMES = 3
+"""How often conjuncts are made simpler, and taken apart."""
+
+
+@define
+class Parts:
+    """Finds the parts of truths of one graph, where some facts hold.
+
+    Attributes:
+        substitution: knows which terms depend on a bound place.
+        facts: what holds wherever a truth is asked.
+    """
+
+    substitution: Substitution
+    facts: Sequence[Equal] = ()
+    _conjuncts: Conjuncts = field(init=False)
+    _memo: dict[int, list[Term]] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self._conjuncts = Conjuncts(self.substitution)
+
+    def of(self, truth: Term) -> list[Term]:
+        """The parts of a truth; none where it always holds."""
+        if truth.index not in self._memo:
+            parts = [truth]
+            for _ in range(MOST_TIMES):
+                before, parts = parts, once(part for one in parts for part in self._conjuncts_of(one))
+                if len(before) == len(parts) and all(one is other for one, other in zip(before, parts, strict=True)):
+                    break
+            self._memo[truth.index] = parts
+        return self._memo[truth.index]
+
+    def _conjuncts_of(self, truth: Term) -> list[Term]:
+        return self._conjuncts.of(simplified(self.substitution, truth, self.facts))
+
+    def of_all(self, truths: Iterable[Term]) -> list[Term]:
+        """The parts of some truths, each once."""
+        return once(part for truth in truths for part in self.of(truth))
+
+
+STEP = "lemma about the step: "
+"""Group of the premises that are proven of the step."""
+
+CHOSEN = (PREMISE, BOUND, STEP)
+"""Groups of the premises of which a proof may leave out any."""
+
+CLAIMS = (PREMISE, STEP)
+"""Those of which a proof may leave out parts."""
+
+
+@define
+class PremiseParts:
+    """Takes the premises of one theory apart.
+
+    Attributes:
+        parts: of its truths.
+        read: how Z3 reads a term.
+    """
+
+    parts: Parts
+    read: Callable[[Term], Any]
+    _claims: dict[str, str] = field(factory=dict)
+
+    def of(self, premises: Premises) -> Premises:
+        """Premises with each part of an invariant under a name of its own."""
+        terms = dict[str, Term]()
+        for name, term in premises.terms.items():
+            terms |= self._of_claim(name, term) if name.startswith(CLAIMS) else {name: term}
+        others = {name: truth for name, truth in premises.truths.items() if not name.startswith(CLAIMS)}
+        return evolve(premises, terms=terms, truths={name: self.read(term) for name, term in terms.items()} | others)
+
+    def _of_claim(self, name: str, term: Term) -> dict[str, Term]:
+        parts = {f"{name}, part {number}": part for number, part in enumerate(self.parts.of(term))}
+        self._claims |= dict.fromkeys(parts, name)
+        return parts
+
+    def whole(self, name: str) -> str:
+        """The premise that one is, or is a part of."""
+        return self._claims.get(name, name)
+
+
+def chosen(premises: Premises, names: Collection[str]) -> Premises:
+    """Premises with no other invariants and bounds than those with some names."""
+
+    def kept(name: str) -> bool:
+        return name in names or not name.startswith(CHOSEN)
+
+    truths = {name: truth for name, truth in premises.truths.items() if kept(name)}
+    return evolve(premises, truths=truths, terms={name: term for name, term in premises.terms.items() if kept(name)})
+
+
+LENGTH = 0.7
+"""Power of its weight by which a premise is divided: a long one shares more terms with anything."""
+
+
+@define(slots=False)
+class Relevance:
+    """Ranks premises for goals.
+
+    Attributes:
+        premises: all of them, in parts.
+        whole: the name of the premise that one is, or is a part of.
+    """
+
+    premises: Premises
+    whole: Callable[[str], str]
+    _terms: dict[int, frozenset[int]] = field(factory=dict)
+
+    def most(self, premises: Premises, part: Term, count: int) -> Premises:
+        """Premises with so many parts of each invariant, those most relevant to a part of a goal, and all the rest."""
+        parts: dict[str, list[str]] = {}
+        for name in premises.terms:
+            parts.setdefault(self.whole(name), []).append(name)
+        left_out = {
+            name for names in parts.values() if len(names) > count
+            for name in sorted(names, key=lambda name: self._score(name, part))[:-count]
+        }  # fmt: skip
+        return chosen(premises, {*premises.truths} - left_out)
+
+    def _score(self, name: str, part: Term) -> float:
+        """How relevant a premise is to a part of a goal; the larger, the more."""
+        terms = self._terms_of(self.premises.terms[name])
+        shared = terms & self._terms_of(part)
+        weights = self._weights
+        return sum(weights[term] for term in sorted(shared)) / self._lengths[name]
+
+    @functools.cached_property
+    def _weights(self) -> Mapping[int, float]:
+        count = Counter(term for premise in self.premises.terms.values() for term in self._terms_of(premise))
+        return {term: math.log(1 + len(self.premises.terms) / often) for term, often in count.items()}
+
+    @functools.cached_property
+    def _lengths(self) -> Mapping[str, float]:
+        weights = self._weights
+        lengths = {name: sum(weights[term] for term in sorted(self._terms_of(premise)))
+                   for name, premise in self.premises.terms.items()}  # fmt: skip
+        return {name: length**LENGTH or 1.0 for name, length in lengths.items()}
+
+    def _terms_of(self, truth: Term) -> frozenset[int]:
+        if truth.index not in self._terms:
+            self._terms[truth.index] = frozenset(n.index for n in closure([truth]) if n.op not in ("const", "bound"))
+        return self._terms[truth.index]
+
 
 LIGHT, MEDIUM, HEAVY = 2_000_000, 25_000_000, 50_000_000
 """What Z3 may do for a part from each choice of premises.

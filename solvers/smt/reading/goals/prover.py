@@ -14,8 +14,6 @@ from attrs import define, evolve, field
 from kraftcheck.model.language.terms import Term
 from kraftcheck.properties.kinds import STAYS
 from kraftcheck.solvers.machine_code.lower import closure
-from kraftcheck.solvers.smt.answer import SolverAnswer
-from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import (
     BOUND,
     DOMAINS,
@@ -28,13 +26,13 @@ from kraftcheck.solvers.smt.queries import (
     ObligationAnswer,
     Premises,
     Questions,
+    SolverAnswer,
 )
 from kraftcheck.solvers.smt.reading.goals.decisions import Decisions, decided_sets
 from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
-from kraftcheck.solvers.smt.reading.goals.parts import Parts
-from kraftcheck.solvers.smt.reading.goals.premises import STEP, PremiseParts
-from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
+from kraftcheck.solvers.smt.reading.goals.proof import STEP, GoalProof, Parts, PremiseParts
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
+from kraftcheck.solvers.smt.z3terms import Substitution
 
 SHORT = 30
 """Terms of an invariant that is assumed second: it says little, and that of all participants alike."""

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.system import Step
-from kraftcheck.solvers.audit.independence import Dependence, find_dependence
+from kraftcheck.solvers.audit.comparison import Dependence, find_dependence
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.explore import explore

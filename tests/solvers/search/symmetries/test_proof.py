@@ -13,8 +13,7 @@ from kraftcheck.model.language.system import System
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.explore import Exploration, explore
-from kraftcheck.solvers.search.symmetries.derived import by_proven_symmetry, suggestions
-from kraftcheck.solvers.search.symmetries.proof import prove_symmetries
+from kraftcheck.solvers.search.symmetries.derived import by_proven_symmetry, prove_symmetries, suggestions
 from kraftcheck.solvers.search.symmetry import reduced
 from tests.random_systems.building import build
 from tests.random_systems.systems import drawn

@@ -12,8 +12,8 @@ from kraftcheck.model.language.anynumber.brokers import AnySet
 from kraftcheck.model.language.sequences import Sequence as Words
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.reading import sizes
-from kraftcheck.solvers.smt.reading.sizes import Sized, Value
+from kraftcheck.solvers.smt.reading import z3_endless
+from kraftcheck.solvers.smt.reading.z3_endless import Sized, Value
 from tests.shared.interpretation import Places
 from tests.solvers.smt.test_any_number import satisfiable, value_of_world
 
@@ -44,7 +44,7 @@ def said(axioms: Axioms, claimed: Sequence[tuple[int, ...]]) -> Instances:
         known = value_of_world(concrete(world))
         sizes_of = dict(zip([one.index for one in instances.sets], wrong, strict=True))
         model = partial(_value, sizes_of, known)
-        axioms(instances, sizes._all_sized(instances, model), model)
+        axioms(instances, z3_endless._all_sized(instances, model), model)
     assert len(instances.facts) > before
     return instances
 
@@ -61,5 +61,5 @@ def _value(sizes_of: Mapping[int, int], known: Value, term: Term) -> int:
 @pytest.mark.parametrize("kind", CLAIMED)
 def test_axioms_of_each_kind_are_true_of_three_sets(kind: str) -> None:
     """All that axioms of one kind say, whatever model calls for it, is true of every three sets."""
-    instances = said(getattr(sizes, kind), CLAIMED[kind])
+    instances = said(getattr(z3_endless, kind), CLAIMED[kind])
     assert [world for world in WORLDS if not satisfiable(concrete(world), [], instances)] == []

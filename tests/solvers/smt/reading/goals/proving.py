@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading.goals.frame import Frame
-from kraftcheck.solvers.smt.reading.goals.parts import Parts
-from kraftcheck.solvers.smt.reading.goals.premises import PremiseParts
-from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
+from kraftcheck.solvers.smt.reading.goals.proof import GoalProof, Parts, PremiseParts
+from kraftcheck.solvers.smt.z3terms import Substitution
 
 
 def by_parts(questions: Questions, premises: Premises, effort: Effort, frame: Frame | None = None) -> GoalProof:

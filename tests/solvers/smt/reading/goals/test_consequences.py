@@ -11,7 +11,7 @@ from attrs import evolve
 import kraftcheck as kc
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.model.language.bound import ANY
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import checked, prove
 from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, ObligationAnswer, Questions
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver

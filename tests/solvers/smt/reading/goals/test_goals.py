@@ -16,15 +16,14 @@ from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.sequences import every
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions
-from kraftcheck.solvers.smt.reading.goals.cases import Cases
 from kraftcheck.solvers.smt.reading.goals.conjuncts import MOST, Conjuncts
+from kraftcheck.solvers.smt.reading.goals.decisions import consequences
 from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
-from kraftcheck.solvers.smt.reading.goals.replacement import consequences
-from kraftcheck.solvers.smt.reading.goals.simplification import simplified
+from kraftcheck.solvers.smt.reading.goals.proof import Cases, simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD
 from kraftcheck.solvers.smt.theory import theory
+from kraftcheck.solvers.smt.z3terms import Substitution
 from tests.shared.any_number import LEASE, lease
 from tests.shared.interpretation import Places
 from tests.solvers.smt.reading.goals.drawing import Drawing, drawing, interpretations

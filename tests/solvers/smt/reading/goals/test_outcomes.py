@@ -16,16 +16,16 @@ from kraftcheck.model.language.sequences import Sequence, every, symbol_of
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose
 from kraftcheck.solvers.machine_code.lower import closure
-from kraftcheck.solvers.program.arguments import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import prove
-from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, ObligationAnswer, Questions
 from kraftcheck.solvers.smt.reading.goals import decisions
 from kraftcheck.solvers.smt.reading.goals.decisions import Decisions, decided_sets
-from kraftcheck.solvers.smt.reading.goals.premises import STEP
+from kraftcheck.solvers.smt.reading.goals.proof import STEP
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.z3terms import Substitution
 from tests.shared.any_number import LEASE, Lease, lease
 from tests.shared.interpretation import Places
 from tests.solvers.smt.reading.goals.drawing import Drawing, drawing, interpretations

@@ -7,12 +7,10 @@ from hypothesis import strategies as st
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, negate
-from kraftcheck.solvers.smt.places import Substitution
 from kraftcheck.solvers.smt.queries import PREMISE, Premises
-from kraftcheck.solvers.smt.reading.goals.parts import Parts
-from kraftcheck.solvers.smt.reading.goals.premises import STEP, PremiseParts, chosen
-from kraftcheck.solvers.smt.reading.goals.relevance import Relevance
-from kraftcheck.solvers.smt.reading.goals.replacement import consequences
+from kraftcheck.solvers.smt.reading.goals.decisions import consequences
+from kraftcheck.solvers.smt.reading.goals.proof import STEP, Parts, PremiseParts, Relevance, chosen
+from kraftcheck.solvers.smt.z3terms import Substitution
 from tests.solvers.smt.reading.goals.drawing import Drawing, drawing, interpretations
 
 

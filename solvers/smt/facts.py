@@ -10,8 +10,7 @@ import z3
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import Clock, Effort, Premises
-from kraftcheck.solvers.smt.reading.sizes import answer
-from kraftcheck.solvers.smt.reading.z3_endless import conjuncts_of
+from kraftcheck.solvers.smt.reading.z3_endless import answer, conjuncts_of
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 

@@ -12,7 +12,8 @@ from kraftcheck.model.language.layout import LayoutError, Range
 class Enum(Name, enum.IntEnum):
     """Named words 0, 1, 2, ...; subclass it. Traces, SQL, ITF and pictures show the names.
 
-    Members of two such classes never meet, though their numbers are equal, and nothing is counted with one.
+    Members of two such classes never meet, though their numbers are equal, unless both give the same names to the same
+    numbers. Nothing is counted with one.
 
     >>> class Phase(Enum):
     ...     WORKING = enum.auto()

@@ -76,16 +76,16 @@ def enum_of(domain: Any) -> type | None:
 def clash(one: type | None, other: type | None) -> str:
     """Why members of two Enums do not meet; empty where they may, and where one is a number.
 
-    Two Enums with the same names in the same order are one: a system that refines another one may have its own.
+    Two Enums with the same names for the same numbers are one: a system that refines another one may have its own.
     """
-    if one is None or other is None or one is other or [*_names(one)] == [*_names(other)]:
+    if one is None or other is None or one is other or _names(one) == _names(other):
         return ""
     return f"a member of {one.__name__} meets one of {other.__name__}; they are different things with equal numbers"
 
 
-def _names(kind: type) -> Mapping[str, Any]:
+def _names(kind: type) -> dict[str, int]:
     members: Mapping[str, Any] = kind.__members__  # type: ignore[attr-defined]
-    return members
+    return {name: int(member) for name, member in members.items()}
 
 
 def no_number(kind: type) -> str:

@@ -29,6 +29,13 @@ class Mood(kc.Enum):
     GLAD = enum.auto()
 
 
+class Backward(kc.Enum):
+    """The names of `Phase`, in its order, numbered the other way round."""
+
+    BEGUN = 1
+    DONE = 0
+
+
 class Sent(kc.SetOf):
     """Messages."""
 
@@ -241,6 +248,7 @@ MIXED = {
     "minimum": lambda s: attrs.evolve(s, n=kc.minimum(s.phase, s.n)),
     "maximum of a constant": lambda s: attrs.evolve(s, n=kc.maximum(Phase.DONE, s.n)),
     "an argument": (lambda s, mood: attrs.evolve(s, n=kc.choose(s.phase == mood, 0, 1))),
+    "the same names, numbered otherwise": lambda s: attrs.evolve(s, n=kc.choose(s.phase == Backward.DONE, 0, 1)),
 }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from kraftcheck.ci.bench import walks as bench_walks
 from kraftcheck.ci.bench.beside import compare as bench_beside
 from kraftcheck.ci.bench.native import processes as bench_processes
 from kraftcheck.ci.bench.native.cases import CASES, ELECTIONS_STATES, REPLICATION_STATES, Case
-from kraftcheck.ci.bench.native.clocks import Clocks
+from kraftcheck.ci.bench.native.processes import Clocks
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.search.explore import explore
 

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 
-from kraftcheck.ci.conformance.kafka.change.cases import OUTSIDERS, exhaustive_changes
+from kraftcheck.ci.conformance.kafka.change.cases import OUTSIDERS, exhaustive_changes, random_changes
 from kraftcheck.ci.conformance.kafka.change.checks import BATCH, MOST_EXHAUSTIVE
 from kraftcheck.ci.conformance.kafka.change.model import ChangeModel
-from kraftcheck.ci.conformance.kafka.change.random_cases import random_changes
 from kraftcheck.ci.conformance.kafka.columns import Rows
 from kraftcheck.ci.conformance.kafka.differences import compare
-from kraftcheck.ci.conformance.kafka.java import Driver
+from kraftcheck.ci.conformance.kafka.jars import Driver
 from kraftcheck.model.rules.ruleset import parse
 
 VERSION = "4.1.2"

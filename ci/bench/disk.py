@@ -15,13 +15,17 @@ from pathlib import Path
 
 from attrs import frozen
 
-from kraftcheck.ci.bench.wrong_space import WrongSpaceError
 from kraftcheck.ci.dataset.search.bounds import HANDOVER, Bounds
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.search.explore import explore
+
+
+class WrongSpaceError(AssertionError):
+    """An engine found another space than the others, or than there is: nothing is measured."""
+
 
 THREADS = (1, 2)
 MEMORY = 12 << 30

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from kraftcheck.ci.bench.native.coffee_can import coffee_can
+from kraftcheck.ci.bench.native.cases import coffee_can
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.elections.fairness import FAIR_ELECTIONS
 from kraftcheck.solvers.program.program import Program

@@ -78,10 +78,9 @@ def _walk(url: str, beside: str | None, seed: int) -> list[tuple[float, float]]:
 def measured(cases: Sequence[str], runs: int) -> list[ServeRow]:
     """Measure the cases, all by default, and print the table."""
     check_installed()
-    from kraftcheck.ci.explore.serve.application import Application  # what it imports is there only with the extra
-    from kraftcheck.ci.explore.serve.jobs import Jobs
+    from kraftcheck.ci.explore.serve.application import Application, Jobs
+    from kraftcheck.ci.explore.serve.documents import Subjects
     from kraftcheck.ci.explore.serve.server import running
-    from kraftcheck.ci.explore.serve.subjects import Subjects
 
     print(f"{'a step of':12} {'steps':>6} {'median ms':>10} {'95% ms':>8} {'longest ms':>11} {'processor ms':>13}")
     rows = []

@@ -19,7 +19,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.ci.bench.wrong_space import WrongSpaceError
+from kraftcheck.ci.bench.disk import WrongSpaceError
 from kraftcheck.ci.dataset.decoding import decoding
 from kraftcheck.ci.dataset.search.bounds import HANDOVER, Bounds
 from kraftcheck.ci.dataset.search.compaction import MOST_PARTS, Compaction
@@ -28,7 +28,7 @@ from kraftcheck.ci.dataset.store.commits import CommitLog, identity
 from kraftcheck.ci.dataset.store.digests import check_locally
 from kraftcheck.ci.dataset.store.lease import lease_on
 from kraftcheck.ci.spark.backward.search import SparkBackward
-from kraftcheck.ci.spark.checking import check_on
+from kraftcheck.ci.spark.explore import check_on
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.session import ATTEMPTS, start_session
 from kraftcheck.ci.spark.small import SMALL as SMALL_LEVEL

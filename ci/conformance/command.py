@@ -15,8 +15,16 @@ from kraftcheck.ci.conformance.kafka.change.checks import MOST_EXHAUSTIVE, Check
 from kraftcheck.ci.conformance.kafka.command import TourSize, run, run_fuzz, run_tour
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
 from kraftcheck.ci.conformance.vectors import run_vector
-from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, UNSUPPORTED, Vector, VectorOutcome
-from kraftcheck.ci.conformance.vectors.files import VectorError, find, read
+from kraftcheck.ci.conformance.vectors.core import (
+    FAILED,
+    PASSED,
+    UNSUPPORTED,
+    Vector,
+    VectorError,
+    VectorOutcome,
+    find,
+    read,
+)
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console

@@ -74,7 +74,7 @@ def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     from kraftcheck.ci.dataset.search.origins import CommittedOrigins
     from kraftcheck.ci.dataset.store.commits import REPAIR
     from kraftcheck.ci.dataset.store.digests import damage_refused
-    from kraftcheck.ci.dataset.store.places import StatePlace
+    from kraftcheck.ci.dataset.store.manifests import StatePlace
 
     if not {"depth", "id"} <= set(columns):
         raise Refusal("--witness needs the columns depth and id of a state in the result, as in SELECT depth, id, ...")

@@ -53,7 +53,7 @@ def open_session(
     """
     from kraftcheck.ci.dataset.search.levels import JobFailedError
     from kraftcheck.ci.dataset.store.digests import check_locally
-    from kraftcheck.ci.spark.checking import check_on
+    from kraftcheck.ci.spark.explore import check_on
 
     check_packages()
     place = Path(tempfile.mkdtemp(prefix="kraftcheck-query-"))
@@ -102,7 +102,7 @@ class SparkEngine:
         from pyspark.errors import AnalysisException, ParseException
 
         from kraftcheck.ci.dataset.engine import Answer
-        from kraftcheck.ci.spark.errors import job_error
+        from kraftcheck.ci.spark.tasks import job_error
 
         check_question(self.session, sql)
         try:

@@ -3,28 +3,68 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kraftcheck.ci.explore.starts import start_runs
 from kraftcheck.ci.run.questions import WalkQuestion
 from kraftcheck.ci.run.reports import finish, report_options
 from kraftcheck.ci.run.result import write_traces
 from kraftcheck.ci.run.walks import WalkPlan, walk
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, expression_options, program, subject, system_and_bounds
+from kraftcheck.ci.systems.subject import (
+    DEFAULT_RULES,
+    Subject,
+    expression_options,
+    program,
+    subject,
+    system_and_bounds,
+)
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.files import check_writable
+from kraftcheck.ci.terminal.files import check_writable, read_json
 from kraftcheck.ci.terminal.plots import check_plot, plot_walks
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.time_limit import time_limit
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.reference.confirm import EngineDisagreement, run
+from kraftcheck.solvers.traces import itf
+from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.walks.walker import SCHEDULES
+
+
+def start_runs(paths: Sequence[Path], chosen: Subject, traced: Program) -> tuple[PackedRun, ...]:
+    """The runs to the last states of trace files, replayed by the chosen rules.
+
+    A state that these rules do not reach would break properties that hold, so
+    the whole run is replayed, not the state alone.
+
+    Args:
+        paths: ITF files, as `explore --out` and `simulate --out` write.
+        chosen, traced: the system at its setting.
+
+    Raises:
+        Refusal: naming file and key of what is malformed, of another system, or not what the rules lead to.
+    """
+    return tuple(_start_run(path, chosen, traced) for path in paths)
+
+
+def _start_run(path: Path, chosen: Subject, traced: Program) -> PackedRun:
+    document = read_json(path)
+    try:
+        recipe = itf.recipe(document)
+        if recipe.system != chosen.name:
+            raise Refusal(f"{path}: a trace of {recipe.system}, not of {chosen.name}")
+        initial, instances = itf.instances(recipe, traced)
+        first, steps = run(traced, initial, instances)
+    except (itf.TraceError, EngineDisagreement) as error:
+        raise Refusal(f"{path}: {error}; its bounds and rules are the ones to give") from error
+    end = steps[-1].state if steps else first
+    return PackedRun(initial, instances, traced.layout.pack(end))
 
 
 def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:
@@ -47,9 +87,7 @@ def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:
     return weights
 
 
-@click.command(
-    "simulate", context_settings={"ignore_unknown_options": True}
-)
+@click.command("simulate", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {DEFAULT_RULES}.")
@@ -58,18 +96,37 @@ def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:
 @click.option("--runs", type=click.IntRange(1), default=1000, show_default=True, help="How many walks.")
 @click.option("--steps", type=click.IntRange(1, 1_000_000), default=1000, show_default=True, help="Longest walk.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Decides everything drawn.")
-@click.option("--schedule", type=click.Choice(list(SCHEDULES)), default="both", show_default=True,
-              help="Draw steps by weight, by changing priorities, or both in turn.")
+@click.option(
+    "--schedule",
+    type=click.Choice(list(SCHEDULES)),
+    default="both",
+    show_default=True,
+    help="Draw steps by weight, by changing priorities, or both in turn.",
+)
 @click.option("--weight", "weights", multiple=True, metavar="ACTION=N", help="Prefer an action; repeatable.")
-@click.option("--from", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
-              help="Start in the last state of this trace (ITF JSON); repeatable.")
+@click.option(
+    "--from",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Start in the last state of this trace (ITF JSON); repeatable.",
+)
 @options.workers
 @options.strict
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
-              help="Write every counterexample, suspected lasso and goal's witness there as ITF JSON.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE",
-              help="Plot states and goals over steps, as FILE.png or FILE.svg.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write every counterexample, suspected lasso and goal's witness there as ITF JSON.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Plot states and goals over steps, as FILE.png or FILE.svg.",
+)
 @options.document
 @report_options
 @time_limit

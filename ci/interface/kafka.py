@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from attrs import field, frozen
 
 from kraftcheck.ci.conformance import command as conformance
-from kraftcheck.ci.conformance.vectors.files import VectorError
+from kraftcheck.ci.conformance.vectors.core import VectorError
 from kraftcheck.ci.interface.engines import check_numbers
 from kraftcheck.ci.logs import command as logs
 from kraftcheck.ci.logs.format.read import find

@@ -2,14 +2,342 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import define, field, frozen
 
-from kraftcheck.ci.logs.summary import DOCUMENT_VERSION, NON_CONFORMANT, Summary
-from kraftcheck.ci.logs.summary_lines import lines
-from kraftcheck.solvers.program.verdict import worst_first
+from kraftcheck.ci.logs.format.fields import is_unknown
+from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch
+from kraftcheck.solvers.logs.explain.explain import Explanation, NearestEvent
+from kraftcheck.solvers.logs.explain.judge import LogViolation, log_properties
+from kraftcheck.solvers.logs.explain.matching import Difference
+from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
+from kraftcheck.solvers.logs.explain.state import END, METADATA_VERSION, State, UnreadRecord, is_unread
+from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.transactions import FATES, Undone
+from kraftcheck.solvers.program.verdict import EXIT_SAFETY, worst_first
+
+NON_CONFORMANT = 23
+"""Exit code when a batch is not explained."""
+
+DOCUMENT_VERSION = 1
+"""Version of the JSON document."""
+
+
+@define
+class Summary:
+    """The summary of one log.
+
+    Attributes:
+        name: of the log.
+        rules: the rule set.
+        notes: what a reader must know of how the rule set was chosen.
+        batches: how many batches were to be explained.
+        snapshot_records: how many records of a snapshot were taken as they are.
+        records: how many records the batches hold.
+        control_batches: how many batches the quorum wrote for itself.
+        events: the explaining events by what `elections` calls them, else by their words.
+        unread: records that replica logic does not read, by kind.
+        ambiguous: batches by the number of their explanations, where there are several.
+        unexplained: those batches.
+        violations: properties that do not hold, with the batch after which they first do not.
+        detailed: whether `rows` are wanted.
+        rows: one a batch, for the document.
+        skipped: undecodable places.
+        in_snapshot: batches of segments that were passed over, as the snapshot before them holds them.
+        undone: transactions that have not happened, by the reason.
+        undone_records: how many records they hold.
+        unreplayed: batches after the one with which the replay ends.
+        state: after the last batch.
+    """
+
+    name: str
+    rules: str | None
+    batches: int = 0
+    snapshot_records: int = 0
+    records: int = 0
+    control_batches: int = 0
+    properties_checked: int = 0
+    events: Counter[str] = field(factory=Counter)
+    unread: Counter[str] = field(factory=Counter)
+    ambiguous: Counter[int] = field(factory=Counter)
+    unexplained: list[Explanation] = field(factory=list)
+    violations: list[tuple[Batch | CompactBatch, LogViolation]] = field(factory=list)
+    detailed: bool = True
+    rows: list[dict[str, Any]] = field(factory=list)
+    skipped: tuple[str, ...] = ()
+    in_snapshot: int = 0
+    undone: Counter[str] = field(factory=Counter)
+    undone_records: int = 0
+    unreplayed: int = 0
+    notes: tuple[str, ...] = ()
+    state: State | None = None
+
+    @property
+    def level(self) -> int | None:
+        """The metadata version, if the log names one."""
+        return None if self.state is None else self.state.levels.get(METADATA_VERSION)
+
+    @property
+    def unknown(self) -> dict[str, int]:
+        """Of the records that are not read those of an unknown kind or version."""
+        return {kind: count for kind, count in self.unread.items() if is_unknown(kind)}
+
+    @property
+    def violated(self) -> bool:
+        """Whether some property does not hold."""
+        return bool(self.violations)
+
+    def exit_code(self) -> int:
+        """0 when all is explained and every property holds; what is not explained comes before what is violated."""
+        return NON_CONFORMANT if self.unexplained else EXIT_SAFETY if self.violations else 0
+
+    def transactions(self) -> dict[str, int]:
+        """How many transactions ended, and how many have not happened."""
+        ended = self.unread[END.type]
+        return {"ended": ended, **{fate: self.undone[fate] for fate in FATES}, "records undone": self.undone_records}
+
+    def add(self, batch: ReplayedBatch | MemoisedBatch) -> None:
+        """Count one more batch."""
+        if isinstance(batch, MemoisedBatch):
+            self._add_memoised(batch)
+            return
+        explanation = batch.explanation
+        if batch.undone is not None:
+            self._add_undone(batch.undone)
+            return
+        if explanation is None:
+            self._add_as_it_is(batch.batch)
+            return
+        self.properties_checked = len(log_properties(batch.rules))
+        self.batches += 1
+        self.records += len(explanation.records)
+        self.unread.update(record.type for record in explanation.records if isinstance(record, UnreadRecord))
+        self.events.update(event_kind(step.name, step.candidate.action) for step in explanation.steps)
+        if explanation.count > 1:
+            self.ambiguous[explanation.count] += 1
+        if not explanation.explained:
+            self.unexplained.append(explanation)
+        self.violations += [(explanation.batch, violation) for violation in batch.violations]
+        if self.detailed:
+            self.rows.append(_row(explanation, batch.violations))
+
+    def _add_undone(self, undone: Undone) -> None:
+        self.undone[undone.fate] += undone.begins
+        self.undone_records += len(undone.batch.entries)
+        if self.detailed:
+            self.rows.append(_undone_row(undone))
+
+    def _add_as_it_is(self, batch: Batch) -> None:
+        """Count what the quorum wrote for itself, or a part of a snapshot, with what of it is not read."""
+        self.control_batches += batch.control
+        if not batch.control:
+            self.snapshot_records += len(batch.entries)
+            self.unread.update(entry.type for entry in batch.entries if is_unread(entry))
+
+    def _add_memoised(self, memoised: MemoisedBatch) -> None:
+        if not self.properties_checked:
+            self.properties_checked = len(log_properties(memoised.rules))
+        self.batches += 1
+        self.records += len(memoised.batch)
+        for body in memoised.batch.bodies if None in memoised.batch.keys else ():
+            if isinstance(body, str):
+                self.unread[body] += 1
+        for event in memoised.events():
+            self.events[event_kind(event.name, event.action)] += 1
+        if memoised.count > 1:
+            self.ambiguous[memoised.count] += 1
+        if memoised.violations:
+            self.violations += [(memoised.batch, violation) for violation in memoised.violations]
+        if self.detailed:
+            self.rows.append(_memoised_row(memoised))
+
+    def document(self) -> dict[str, Any]:
+        """The summary as plain values."""
+        return {
+            "log": self.name,
+            "rules": self.rules,
+            "notes": list(self.notes),
+            "batches": self.batches,
+            "records": self.records,
+            "snapshot_records": self.snapshot_records,
+            "control_batches": self.control_batches,
+            "explained": self.batches - len(self.unexplained),
+            "unexplained": len(self.unexplained),
+            "ambiguous": sum(self.ambiguous.values()),
+            "passed_through": dict(self.unread),
+            "unknown": dict(self.unknown),
+            "skipped": list(self.skipped),
+            "in_snapshot": self.in_snapshot,
+            "transactions": self.transactions(),
+            "unreplayed": self.unreplayed,
+            "events": dict(self.events),
+            "properties": self.properties_checked,
+            "violations": len(self.violations),
+            "rows": self.rows,
+        }
+
+
+def event_kind(name: str, action: str) -> str:
+    """What kind of event a name is of: what `elections` calls it, else its words without names and numbers."""
+    if action:
+        return action
+    kinds = (
+        "create topic", "delete topic", "registers", "amends", "not read by replica logic", "bootstrap", "add ",
+    )  # fmt: skip
+    return next((kind.strip() for kind in kinds if kind in name), name)
+
+
+def _row(explanation: Explanation, violations: tuple[LogViolation, ...]) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "place": explanation.batch.place,
+        "base_offset": explanation.batch.base_offset,
+        "records": len(explanation.records),
+        "explanations": explanation.count,
+        "events": [{"event": step.name, "records": [step.start, step.end]} for step in explanation.steps],
+    }
+    if not explanation.explained:
+        row["explained_prefix"] = explanation.prefix
+        row["cannot_replay"] = explanation.replay_error
+        row["nearest"] = None if explanation.nearest is None else _nearest_row(explanation.nearest)
+    return row | _violation_rows(violations)
+
+
+def _undone_row(undone: Undone) -> dict[str, Any]:
+    batch = undone.batch
+    return {
+        "place": batch.place, "base_offset": batch.base_offset, "records": len(batch.entries), "explanations": 0,
+        "events": [], "undone": undone.fate,
+    }  # fmt: skip
+
+
+def _memoised_row(memoised: MemoisedBatch) -> dict[str, Any]:
+    """The row of a batch that was explained from the memo, in the form of `_row`."""
+    names, size = memoised.names(), len(memoised.batch)
+    length = size // len(names)  # one event for each record, or one for all
+    spans = ([start, start + length] for start in range(0, size, length))
+    return {
+        "place": memoised.batch.place,
+        "base_offset": memoised.batch.base_offset,
+        "records": size,
+        "explanations": memoised.count,
+        "events": [{"event": name, "records": span} for name, span in zip(names, spans, strict=True)],
+    } | _violation_rows(memoised.violations)
+
+
+def _violation_rows(violations: tuple[LogViolation, ...]) -> dict[str, Any]:
+    if not violations:
+        return {}
+    rows = (
+        {"property": v.property, "topic": v.topic, "partition": v.partition, "parts": list(v.parts)} for v in violations
+    )
+    return {"violations": list(rows)}
+
+
+def _nearest_row(nearest: NearestEvent) -> dict[str, Any]:
+    rows = [{"field": d.field, "required": d.prediction, "observed": d.observed} for d in nearest.differences]
+    return {"event": nearest.name, "refused": nearest.refusal, "differences": rows}
+
+
+SHOWN_DIFFERENCES = 8
+"""Differences of one batch that are listed for readers; the document has all."""
+
+
+def lines(summary: Summary, verbose: bool = False) -> list[str]:
+    """The summary for a reader."""
+    explained = summary.batches - len(summary.unexplained)
+    text = [f"{summary.name}: {summary.batches} batches, {summary.records} records, rules {summary.rules}"]
+    text += [f"  {note}" for note in summary.notes]
+    text += taken_lines(summary)
+    if verbose:
+        text += [_line(row) for row in summary.rows]
+    text += passed_lines(summary)
+    if summary.events:
+        text.append("  events: " + ", ".join(f"{n} {name}" for name, n in summary.events.most_common()))
+    ambiguous = sum(summary.ambiguous.values())
+    most = f" (up to {max(summary.ambiguous)} explanations)" if ambiguous else ""
+    text.append(f"  explained {explained} of {summary.batches} batches, {ambiguous} of them ambiguous{most}")
+    for explanation in summary.unexplained:
+        text += unexplained_lines(explanation)
+    if summary.unreplayed:
+        text.append(f"  {summary.unreplayed} batches after that are not replayed")
+    if summary.batches:
+        text.append(f"  properties: {summary.properties_checked} checked, {len(summary.violations)} violations")
+    for batch, violation in summary.violations:
+        parts = ", ".join(violation.parts)
+        text.append(
+            f"  VIOLATED {violation.property} by {violation.topic}-{violation.partition} after offset "
+            f"{batch.last_offset} ({batch.place}): {parts}"
+        )
+    return text
+
+
+def taken_lines(summary: Summary) -> list[str]:
+    """What was not explained because it is taken as it is, or has not happened."""
+    text = []
+    if summary.snapshot_records:
+        held = f"; it holds {summary.in_snapshot} batches of segments, passed over" if summary.in_snapshot else ""
+        text.append(f"  snapshot: {summary.snapshot_records} records taken as they are{held}")
+    if summary.undone:
+        fates = ", ".join(f"{count} {fate}" for fate, count in summary.undone.items())
+        text.append(
+            f"  transactions: {fates}; their {summary.undone_records} records have not happened, "
+            "and are neither explained nor judged"
+        )
+    return text
+
+
+def passed_lines(summary: Summary) -> list[str]:
+    """What was passed through or skipped."""
+    text = []
+    if summary.unread:
+        text.append(f"  passed through: {_counts(summary.unread)}")
+    if summary.unknown:
+        text.append(
+            f"  WARNING: not known, and passed through unread: {_counts(summary.unknown)}; "
+            "if they concern partitions, brokers or configurations, what follows is judged without them"
+        )
+    return text + [f"  skipped {place}" for place in summary.skipped]
+
+
+def _counts(kinds: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+
+
+def _line(row: dict[str, Any]) -> str:
+    if "undone" in row:
+        return f"  offset {row['base_offset']}, {row['records']} records, transaction {row['undone']}"
+    events = "; ".join(event["event"] for event in row["events"])
+    return f"  offset {row['base_offset']}, {row['records']} records, {row['explanations']} explanations: {events}"
+
+
+def unexplained_lines(explanation: Explanation) -> list[str]:
+    """Why a batch is not explained: the nearest event, and the fields in which it differs."""
+    batch = explanation.batch
+    text = [
+        f"  UNEXPLAINED batch at offset {batch.base_offset} ({batch.place}): "
+        f"{explanation.prefix} of {len(explanation.records)} records explained"
+    ]
+    if explanation.replay_error:
+        text.append(f"    it cannot be replayed, and the replay ends here: {explanation.replay_error}")
+    if explanation.nearest is not None:
+        text.append(
+            f"    nearest: {explanation.nearest.name}"
+            + (f", refused: {explanation.nearest.refusal}" if explanation.nearest.refusal else "")
+        )
+        shown = explanation.nearest.differences[:SHOWN_DIFFERENCES]
+        text += [f"      {_difference(difference)}" for difference in shown]
+        if len(explanation.nearest.differences) > len(shown):
+            text.append(f"      and {len(explanation.nearest.differences) - len(shown)} differences more")
+    return text
+
+
+def _difference(difference: Difference) -> str:
+    required, observed = (json.dumps(value, default=str) for value in (difference.prediction, difference.observed))
+    return f"{difference.field}: observed {observed}, required {required}"
 
 
 @frozen

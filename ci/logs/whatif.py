@@ -12,10 +12,8 @@ from attrs import frozen
 
 from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.releases import line_of
-from kraftcheck.ci.logs.replaying import settings_of
-from kraftcheck.ci.logs.summary import Summary
-from kraftcheck.ci.logs.summary_lines import passed_lines, taken_lines
+from kraftcheck.ci.logs.replaying import line_of, settings_of
+from kraftcheck.ci.logs.report import Summary, passed_lines, taken_lines
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal

@@ -10,12 +10,22 @@ from pathlib import Path
 import click
 from attrs import evolve
 
-from kraftcheck.ci.mutants.context import ExploreContext
 from kraftcheck.ci.mutants.html import html
-from kraftcheck.ci.mutants.operators import OperatorRequest, explain_operators
+from kraftcheck.ci.mutants.operators import ExploreContext, OperatorRequest, explain_operators
 from kraftcheck.ci.mutants.page import page
-from kraftcheck.ci.mutants.parts import TablePart, document, read_parts
-from kraftcheck.ci.mutants.table import MutantRow, combine, counts, identity, judge_survivors, lines, rows, sentences_of
+from kraftcheck.ci.mutants.table import (
+    MutantRow,
+    TablePart,
+    combine,
+    counts,
+    document,
+    identity,
+    judge_survivors,
+    lines,
+    read_parts,
+    rows,
+    sentences_of,
+)
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, refuse_liveness, subject, system_and_bounds
 from kraftcheck.ci.systems.switches import check_switches

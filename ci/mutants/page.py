@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import field, frozen
 
-from kraftcheck.ci.mutants.parts import TablePart
-from kraftcheck.ci.mutants.table import COMPUTED, NO_EFFECT, OPEN, WORDS, MutantRow, counts
+from kraftcheck.ci.mutants.table import COMPUTED, NO_EFFECT, OPEN, WORDS, MutantRow, TablePart, counts
 from kraftcheck.properties.register.mutants import KINDS, LEFT, REDUNDANT, SCOPE, TABLES
 from kraftcheck.properties.register.rules import UNCOVERED
 from kraftcheck.solvers.mutants.explore import Survived, Undecided

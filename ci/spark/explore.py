@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -15,16 +18,20 @@ from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.search.committed import Place, explore_committed
 from kraftcheck.ci.dataset.search.compaction import Compaction
+from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.digests import entries, refuse_damage
+from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
+from kraftcheck.ci.dataset.store.sight import Sight
 from kraftcheck.ci.spark.backward.search import SparkBackward
-from kraftcheck.ci.spark.checking import check_on, check_sight_on
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.search import SparkLiveness
 from kraftcheck.ci.spark.options import ClusterOptions, default_buckets
-from kraftcheck.ci.spark.session import parse_conf, start_session, stopped_at_the_end
-from kraftcheck.ci.spark.shipping import ship_sources
+from kraftcheck.ci.spark.session import is_embedded, parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.spark.small import SMALL, VISITED_BYTES
+from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, job_error, sight_task, verify_task
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.tasks import BlockSpec
@@ -32,6 +39,75 @@ from kraftcheck.solvers.liveness.judge import Liveness
 from kraftcheck.solvers.machine_code.objectcode import portable
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.explore import Exploration
+
+
+def check_on(session: Any, log: CommitLog, commits: Sequence[Commit], messages: Path) -> None:
+    """Check committed files byte by byte on the workers.
+
+    Args:
+        session: the Spark session.
+        log, commits: the run.
+        messages: where Spark says why the check itself failed.
+
+    Raises:
+        Refusal: naming the first file that is not what was committed.
+    """
+    files = entries(log, commits)
+    if not files:
+        return
+    tasks = min(len(files), 4 * int(session.sparkContext.defaultParallelism))
+    held = session.sparkContext.broadcast(files)
+    task = verify_task(lambda: held.value)
+    try:
+        rows = session.range(0, len(files), 1, tasks).mapInArrow(task, RESULT_SCHEMA).collect()
+    except Exception as error:
+        raise job_error(error, messages) from error
+    finally:
+        held.destroy()
+    refuse_damage(bytes(row.payload).decode() for row in rows)
+
+
+def check_sight_on(session: Any, sight: Sight, messages: Path) -> None:
+    """Let the workers prove that they see the run, before anything is computed.
+
+    A worker that joins later is not asked here: each task that writes looks for itself.
+
+    Raises:
+        Refusal: naming a worker that does not.
+    """
+    tasks = 4 * int(session.sparkContext.defaultParallelism)
+    try:
+        rows = session.range(0, tasks, 1, tasks).mapInArrow(sight_task(sight), RESULT_SCHEMA).collect()
+    except Exception as error:
+        raise job_error(error, messages) from error
+    if len(rows) != tasks:
+        raise JobFailedError(f"{len(rows)} of {tasks} tasks looked for {sight[0]}; --resume goes on")
+
+
+PACKAGE = Path(__file__).parents[2]
+"""The package's folder: in a checkout it holds links to the four layers, which are followed."""
+
+
+def ship_sources(session: Any, archive: Path) -> None:
+    """Send this package to the workers of a cluster; those of an embedded session have it.
+
+    Args:
+        session: the Spark session.
+        archive: where to put it; workers fetch it from there as long as the session lives.
+    """
+    context = session.sparkContext
+    if is_embedded(context.master):
+        return
+    with zipfile.ZipFile(archive, "w") as bundle:
+        for path in sorted(_sources()):
+            bundle.write(path, path.relative_to(PACKAGE.parent))
+    context.addPyFile(str(archive))
+
+
+def _sources() -> Iterator[Path]:
+    for folder, _, names in os.walk(PACKAGE, followlinks=True):
+        yield from (Path(folder, name) for name in names if name.endswith(".py"))
+
 
 LOG = "spark.log"
 SOURCES = "sources.zip"

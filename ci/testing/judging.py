@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from attrs import asdict, field, frozen
 
-from kraftcheck.ci.explore.picture import html
+from kraftcheck.ci.explore.trace import html
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun
 from kraftcheck.ci.run.questions import (
     NONE,

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from kraftcheck.ci.conformance.command import NON_CONFORMANT, VectorReport, conform
 from kraftcheck.ci.conformance.command import lines as conform_lines
-from kraftcheck.ci.conformance.vectors.files import VectorError
+from kraftcheck.ci.conformance.vectors.core import VectorError
 from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, claims_of, every_id, judged, not_judged
 from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.run.reports import ReportFiles, report_options

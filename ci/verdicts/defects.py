@@ -9,8 +9,14 @@ from typing import Any
 import click
 from attrs import frozen
 
-from kraftcheck.ci.conformance.findings.evidence import Evidence, recorded
-from kraftcheck.ci.conformance.findings.search import ReleaseSearch, UndecidedFinding, search, wanted
+from kraftcheck.ci.conformance.findings.search import (
+    Evidence,
+    ReleaseSearch,
+    UndecidedFinding,
+    recorded,
+    search,
+    wanted,
+)
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.prove.broken import attempt_any, broken_proofs
 from kraftcheck.ci.run.questions import SearchBudget, run_to_end

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.explore.picture import html
+from kraftcheck.ci.explore.trace import html
 from kraftcheck.ci.prove.question import MOST_STATES, ProofQuestion, check_only
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, every_id, expecting, not_judged

@@ -15,11 +15,10 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
-from kraftcheck.ci.logs.command import replay
+from kraftcheck.ci.bench.logs import SyntheticLog, SyntheticSize
+from kraftcheck.ci.logs.command import draw, html, replay
 from kraftcheck.ci.logs.format.read import LogFiles, find
-from kraftcheck.ci.logs.picture import draw, html
-from kraftcheck.ci.logs.summary import event_kind
+from kraftcheck.ci.logs.report import event_kind
 from kraftcheck.solvers.drawings.log import LogDrawing
 from tests.browser.chromium import ABSENT, executable
 

@@ -8,8 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kraftcheck.ci.mutants.html import html, verdict
-from kraftcheck.ci.mutants.parts import read_parts
-from kraftcheck.ci.mutants.table import place
+from kraftcheck.ci.mutants.table import place, read_parts
 from tests.browser.accessibility import assert_accessible
 from tests.browser.watching import Watch
 from tests.shared.places import DOCS

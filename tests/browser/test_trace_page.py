@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kraftcheck.ci.explore.picture import html
+from kraftcheck.ci.explore.trace import html
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.solvers.drawings.drawing import drawing
 from tests.browser.accessibility import SCHEMES, assert_accessible

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kraftcheck.ci.conformance.findings.evidence import NOT_RUN, Evidence, recorded
+from kraftcheck.ci.conformance.findings.command import LEGEND, UNREPORTED, for_ever, newest_of_lines, word
 from kraftcheck.ci.conformance.findings.observed import Observation, observations
-from kraftcheck.ci.conformance.findings.search import rules_of
-from kraftcheck.ci.conformance.findings.table import LEGEND, UNREPORTED, for_ever, newest_of_lines, word
+from kraftcheck.ci.conformance.findings.search import NOT_RUN, Evidence, recorded, rules_of
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.properties.register.citations import references
 from kraftcheck.properties.register.findings import FINDINGS, Finding, FindingSearch

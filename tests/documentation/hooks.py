@@ -62,7 +62,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     from mkdocs.structure.files import File
 
     from kraftcheck.ci.mutants.html import html
-    from kraftcheck.ci.mutants.parts import read_parts
+    from kraftcheck.ci.mutants.table import read_parts
 
     table = Path(config.docs_dir) / TABLE
     if table.exists():

@@ -10,8 +10,8 @@ from pathlib import Path
 from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.observed import SHOWN, observations
 from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.mutants.score import counted, percent
 from kraftcheck.ci.mutants.score import read as read_scores
-from kraftcheck.ci.mutants.score_page import counted, percent
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import PRESETS, RELEASES
 from kraftcheck.properties.catalogue import SYSTEMS

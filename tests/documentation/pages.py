@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kraftcheck.ci.mutants.page import page as load_bearing
-from kraftcheck.ci.mutants.parts import read_parts
+from kraftcheck.ci.mutants.score import page as operator_mutants
 from kraftcheck.ci.mutants.score import read as read_scores
-from kraftcheck.ci.mutants.score_page import page as operator_mutants
+from kraftcheck.ci.mutants.table import read_parts
 from kraftcheck.ci.prove import table
 from tests.documentation import commands, coverage, defects, findings, index, live, releases
 from tests.documentation.mistakes import page as mistakes

@@ -8,19 +8,19 @@ from collections import Counter
 import pytest
 
 from kraftcheck.ci.bench.native.cases import CASES
-from kraftcheck.ci.conformance.kafka.fuzz.report import LENGTH
+from kraftcheck.ci.conformance.kafka.fuzz.run import LENGTH
 from kraftcheck.ci.dataset.store.sealed import MOST_BYTES as MOST_SEALED
 from kraftcheck.ci.logs.format.read import MAX_LOG_BYTES
 from kraftcheck.ci.logs.format.segments import MAX_EXPANDED
-from kraftcheck.ci.logs.releases import NEWEST_LEVELS, line_of
-from kraftcheck.ci.logs.summary import NON_CONFORMANT
+from kraftcheck.ci.logs.replaying import NEWEST_LEVELS, line_of
+from kraftcheck.ci.logs.report import NON_CONFORMANT
 from kraftcheck.ci.run.formats import MOST_BYTES as MOST_SARIF
 from kraftcheck.ci.run.formats import Limits
 from kraftcheck.ci.run.reports import MOST_ANNOTATIONS
 from kraftcheck.ci.spark.liveness.search import MOST as MOST_CONSTRAINTS
-from kraftcheck.ci.spark.memos import MEMO_BYTES
 from kraftcheck.ci.spark.options import CLUSTER_BUCKETS
 from kraftcheck.ci.spark.small import SMALL, VISITED_BYTES
+from kraftcheck.ci.spark.tasks import MEMO_BYTES
 from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, EXIT_FAULT, EXIT_OUTPUT_CLOSED, EXIT_USAGE
 from kraftcheck.ci.terminal.console import PLAIN_WIDTH
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, MAX_NESTING

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
-from kraftcheck.ci.spark.exchange import LostCandidatesError
+from kraftcheck.ci.spark.sweeping import LostCandidatesError
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.dataset import test_groups
 from tests.ci.spark import test_spark_runs, test_spark_splitting
@@ -26,7 +26,7 @@ RUNS_OF_LEVELS = (
            "run if run.rows == sum(level.rows for level in commits[run.first : run.last]) else None", "run",
            Killer(test_spark_runs.test_a_run_of_something_else_is_dropped, (1,)), slow=True),
     Mutant("merge-skips-bucket", "A merge leaves out the bucket after each that it holds at once.",
-           "ci.spark.merges:_windows", "lo = hi", "lo = hi + 1", MERGED, (RuntimeError,), slow=True),
+           "ci.spark.jobs:_windows", "lo = hi", "lo = hi + 1", MERGED, (RuntimeError,), slow=True),
     Mutant("merge-forgets-parts", "Once levels are merged, those before them are not read any more.",
            "ci.dataset.search.compaction:Compaction.parts", "(*parts[:at], made)", "(made,)", MERGED, slow=True),
     Mutant("split-last-part-unread", "Of coarser buckets the last that holds some of a task's states is not read.",
@@ -43,13 +43,13 @@ RUNS_OF_LEVELS = (
            "ci.spark.tasks:_check_buckets", "counts[: item.lo].any() or counts[item.hi :].any()", "False",
            Killer(test_spark_splitting.test_candidates_of_another_bucket_are_an_error)),
     Mutant("split-merged-whole", "A merge puts the states of a coarser bucket into one bucket of the run.",
-           "ci.spark.merges:_merged", "[one] if part.bits == job.bits else _split(kernel, one[1])", "[one]", SPLIT_RUNS,
+           "ci.spark.jobs:_merged", "[one] if part.bits == job.bits else _split(kernel, one[1])", "[one]", SPLIT_RUNS,
            slow=True),
     Mutant("split-numbers-meet", "States of two parts of a bucket get the same numbers in the backward search.",
-           "ci.spark.backward.numbering:Numbering.first_of", "+ int(before[own] - before[bucket * each])", "", RECOVERY,
+           "ci.spark.backward.arcs:Numbering.first_of", "+ int(before[own] - before[bucket * each])", "", RECOVERY,
            (DamagedLevelError, ValueError), slow=True),
     Mutant("split-places-meet", "The backward search names another state than the one that it means.",
-           "ci.spark.backward.numbering:Numbering.places", "own, at - before[own]", "own, at - before[own] + 1",
+           "ci.spark.backward.arcs:Numbering.places", "own, at - before[own]", "own, at - before[own] + 1",
            RECOVERY, (DamagedLevelError,), slow=True),
     Mutant("split-anew-in-repair", "A repair splits buckets as it would today, not as the level was made.",
            "ci.dataset.search.repair:_by_job", "bits = commits[-1].groups.bits", "bits = level.bits",

@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import pytest
 from attrs import frozen
 
-from kraftcheck.ci.spark.shipping import ship_sources
+from kraftcheck.ci.spark.explore import ship_sources
 from kraftcheck.ci.terminal.commands import COMMANDS
 from tests.shared.places import ROOT, TESTS
 from tests.shared.samples import one_in

@@ -6,8 +6,19 @@ from collections import Counter
 
 import pytest
 
-from kraftcheck.ci.mutants.parts import TablePart, document, read_parts, row_document
-from kraftcheck.ci.mutants.table import ELSEWHERE, NO_EFFECT, OPEN, STEPS_ONLY, MutantRow, judge_survivors, rows
+from kraftcheck.ci.mutants.table import (
+    ELSEWHERE,
+    NO_EFFECT,
+    OPEN,
+    STEPS_ONLY,
+    MutantRow,
+    TablePart,
+    document,
+    judge_survivors,
+    read_parts,
+    row_document,
+    rows,
+)
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.machine import cache_folder

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.mutants.context import ExploreContext
-from kraftcheck.ci.mutants.operators import OperatorRequest
+from kraftcheck.ci.mutants.operators import ExploreContext, OperatorRequest
 from kraftcheck.ci.mutants.score import Alive, SystemScore, judgement, read, score
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.system import Setting, System

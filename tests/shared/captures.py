@@ -12,7 +12,7 @@ from attrs import evolve
 
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.releases import rules_of
+from kraftcheck.ci.logs.replaying import rules_of
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log
 from tests.shared.places import TESTS

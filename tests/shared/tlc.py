@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 
-from kraftcheck.ci.bench.beside.process import MissingToolError
-from kraftcheck.ci.bench.beside.tlc import tlc_jar
+from kraftcheck.ci.bench.beside.compare import MissingToolError, tlc_jar
 
 
 @frozen

@@ -6,17 +6,48 @@ from collections.abc import Callable, Mapping
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.bench.native.coffee_can import coffee_can
+from kraftcheck.ci.bench.disk import WrongSpaceError
 from kraftcheck.ci.bench.two_phase_commit import TWO_PHASE
-from kraftcheck.ci.bench.wrong_space import WrongSpaceError
+from kraftcheck.model.language.layout import Range
+from kraftcheck.model.language.system import Action, System
+from kraftcheck.model.language.terms import Word
+from kraftcheck.model.language.words import all_of
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
-from kraftcheck.properties.kinds import recovers
+from kraftcheck.properties.kinds import eventually, recovers, weak_fairness
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Incomplete
 from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.search.symmetry import reduced
+
+
+@frozen
+class Can:
+    """Beans of two colours."""
+
+    black: Word
+    white: Word
+
+
+def coffee_can(beans: int, *, fair: bool = False) -> Program:
+    """Two beans are taken out and one is put in; from everywhere one bean can be reached, and is if steps are fair."""
+    actions = [
+        Action("same_black", lambda s: evolve(s, black=s.black - 1), lambda s: s.black >= 2),
+        Action("same_white", lambda s: Can(s.black + 1, s.white - 2), lambda s: s.white >= 2),
+        Action("different", lambda s: evolve(s, black=s.black - 1), lambda s: all_of(s.black >= 1, s.white >= 1)),
+    ]
+    claim = eventually if fair else recovers
+    system = System(
+        name="coffee-can", summary="Beans in a can.",
+        initial=[Can(b, w) for b in range(beans + 1) for w in range(beans + 1) if 1 <= b + w <= beans],
+        layout=Can(Range(0, beans), Range(0, beans)), actions=actions,  # type: ignore[arg-type]
+        properties=[claim("one-is-left", "One bean is left.", lambda s: s.black + s.white == 1)],
+        fairness=[weak_fairness(*(action.name for action in actions))] if fair else [],
+        quiescent=lambda s: s.black + s.white == 1,
+    )  # fmt: skip
+    return trace(system, system.setting())
+
 
 ELECTIONS_STATES = 5_000_000
 REPLICATION_STATES = 2_000_000

@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import statistics
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -19,13 +20,35 @@ from pathlib import Path
 
 from attrs import frozen
 
+from kraftcheck.ci.bench.disk import WrongSpaceError
 from kraftcheck.ci.bench.native.cases import CASES, Case
-from kraftcheck.ci.bench.native.clocks import Clocks
-from kraftcheck.ci.bench.wrong_space import WrongSpaceError
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.explore import explore
+from kraftcheck.solvers.search.explore import Exploration, explore
+
+
+class Clocks:
+    """A wall clock that records the processor time with each reading.
+
+    On a machine with other work only the processor's tells what a search takes.
+    """
+
+    def __init__(self) -> None:
+        self.readings: list[tuple[float, float]] = []
+
+    def __call__(self) -> float:
+        """Seconds of the wall; noted."""
+        self.readings.append((time.perf_counter(), time.process_time()))
+        return self.readings[-1][0]
+
+    def processor(self, result: Exploration) -> float:
+        """Seconds of all processors in the search: those up to its end, less those between readings for compiling."""
+        wall, start = self.readings[0]
+        end = next(n for n, (at, _) in enumerate(self.readings) if at - wall - result.compile_seconds == result.seconds)
+        compiling = sum(self.readings[n + 1][1] - self.readings[n][1] for n in range(1, end, 2))
+        return self.readings[end][1] - start - compiling
+
 
 NAMES = tuple(case.name for case in CASES)
 DEFAULT = ("two-phase-commit-9",)

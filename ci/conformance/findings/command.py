@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 import click
 
-from kraftcheck.ci.conformance.findings.evidence import Evidence, recorded
-from kraftcheck.ci.conformance.findings.managers import test_of
-from kraftcheck.ci.conformance.findings.observe import observe
-from kraftcheck.ci.conformance.findings.observed import Observation, observations
-from kraftcheck.ci.conformance.findings.search import ReleaseSearch, UndecidedFinding
-from kraftcheck.ci.conformance.findings.table import LEGEND, about, newest_of_lines, word
-from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.conformance.kafka.java import DriverError
-from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name
+from kraftcheck.ci.conformance.findings.managers import ask, test_of
+from kraftcheck.ci.conformance.findings.observed import SHOWN, Observation, observations
+from kraftcheck.ci.conformance.findings.search import (
+    ABSENT,
+    LIVE,
+    MANAGERS,
+    NOT_RUN,
+    RULES,
+    Evidence,
+    ReleaseSearch,
+    UndecidedFinding,
+    recorded,
+    search,
+)
+from kraftcheck.ci.conformance.kafka.jars import DriverError, known_versions
+from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name, description
 from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.ci.terminal import options
@@ -28,9 +36,128 @@ from kraftcheck.ci.terminal.files import check_writable, folder, write, write_js
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.model.nearest import nearest
+from kraftcheck.properties.register.citations import references
 from kraftcheck.properties.register.findings import FINDINGS, Finding
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 from kraftcheck.solvers.traces import itf
+
+UNREPORTED = "no report is known"
+
+WIDTH = 118
+"""The width of the text of a finding."""
+
+LEGEND = (
+    f"{LIVE}: shown on a cluster of the release; {MANAGERS}: its own classes take the steps of the trace; {RULES}: the "
+    f"rules of the release show it, and its classes were not asked, or it is no event of theirs; {ABSENT}: its rules "
+    f"do not show it; {NOT_RUN}: neither searched nor run"
+)
+"""What the words of the table mean."""
+
+
+def word(evidence: Evidence | None, live: Observation | None) -> str:
+    """The strongest that shows a finding in a release."""
+    if live is not None and live.outcome == SHOWN:
+        return LIVE
+    if evidence is None:
+        return NOT_RUN
+    if evidence.steps is None:
+        return ABSENT
+    return MANAGERS if evidence.managers == SHOWN else RULES
+
+
+def newest_of_lines(releases: Sequence[str]) -> tuple[str, ...]:
+    """The newest release of each line, such as 4.1.2 of 4.1; releases are in order of age.
+
+    >>> newest_of_lines(("4.0.0", "4.0.2", "4.1.0"))
+    ('4.0.2', '4.1.0')
+    """
+    return tuple({release.rpartition(".")[0]: release for release in releases}.values())
+
+
+def about(
+    finding: Finding, rows: Mapping[str, Evidence | None], live: Mapping[str, Observation], rules: Mapping[str, str]
+) -> Iterator[str]:
+    """All that is known of a finding, line by line.
+
+    Args:
+        finding: which.
+        rows: the evidence by release, oldest first; None where nothing was searched.
+        live: that of live clusters by release.
+        rules: what each rule of the model says, by id.
+    """
+    yield f"{finding.id}: {finding.title}"
+    yield from _wrapped("effect", finding.effect)
+    yield from _wrapped("source", "; ".join(reference.text for reference in references(finding.source)))
+    for rule in finding.rules:
+        yield from _wrapped("rule", f"{rule}: {rules[rule]}")
+    yield from _wrapped("mend", finding.mend)
+    yield from _wrapped("reported", finding.reported or UNREPORTED)
+    words = ((release, word(row, live.get(release))) for release, row in rows.items())
+    yield from _wrapped("releases", ", ".join(f"{release} {one}" for release, one in words if one != NOT_RUN))
+    if live:
+        outcomes = ", ".join(f"{release} {observed.outcome}" for release, observed in live.items())
+        yield from _wrapped("live", f"scenario {finding.scenario}: {outcomes}")
+    shown = [row for row in rows.values() if row is not None and row.steps is not None]
+    if shown:
+        yield f"  trace      {shown[-1].steps} steps by the rules of {shown[-1].release}:"
+        yield from (f"             {number}. {event}" for number, event in enumerate(shown[-1].events, 1))
+        if shown[-1].for_ever is not None:
+            yield f"             {for_ever(shown[-1])}"
+
+
+def for_ever(row: Evidence) -> str:
+    """What is for ever at the end of a lasso, in words.
+
+    >>> for_ever(Evidence("f", "4.4.0", 1, True, None, ("a()",), 0))
+    'for ever: nothing happens any more'
+    >>> for_ever(Evidence("f", "4.4.0", 3, True, None, ("a()", "b()", "c()"), 2))
+    'for ever: steps 2 to 3 again'
+    """
+    if not row.for_ever:
+        return "for ever: nothing happens any more"
+    last = len(row.events)
+    return f"for ever: steps {last - row.for_ever + 1} to {last} again"
+
+
+def _wrapped(heading: str, text: str) -> list[str]:
+    """A text beside its heading."""
+    return textwrap.wrap(text, WIDTH, initial_indent=f"  {heading:11}", subsequent_indent=" " * 13)
+
+
+def observe(
+    findings: Sequence[Finding], release: str, budget: SearchBudget, quiet: bool
+) -> tuple[list[Evidence], list[ReleaseSearch]]:
+    """The evidence of findings in a release, and the searches.
+
+    Args:
+        findings: which.
+        release: in which.
+        budget, quiet: of the searches.
+
+    Raises:
+        Refusal: where Java or the jars are missing.
+        UndecidedFinding, DriverError, Interrupted: where something was not decided.
+    """
+    searches = [search(finding, release, budget, quiet) for finding in findings]
+    return evidence_of(searches, searches), searches
+
+
+def evidence_of(searches: Sequence[ReleaseSearch], asked: Sequence[ReleaseSearch]) -> list[Evidence]:
+    """The evidence of the searches of one release.
+
+    Args:
+        searches: of each finding.
+        asked: the searches whose traces are put to the classes; of a finding that the release does not have, that of
+            another release.
+    """
+    answers = ask(searches[0].release, asked) if searches else {}
+    return [_evidence(one, answers.get(one.finding.id)) for one in searches]
+
+
+def _evidence(one: ReleaseSearch, answer: str | None) -> Evidence:
+    events = () if one.trace is None else tuple(description(step) for step in one.trace.steps)
+    return Evidence(one.finding.id, one.release, one.steps, one.mend_suffices, answer, events, one.for_ever)
+
 
 EVERY = "all"
 """Stands for every release."""
@@ -41,11 +168,19 @@ OTHERWISE_THAN_RECORDED = 23
 
 @click.command("findings")
 @click.argument("names", nargs=-1, metavar="[FINDING]...")
-@click.option("--kafka", "version", metavar="VERSION|all",
-              help="The release in question; default the newest of each line, with --run the newest.")
+@click.option(
+    "--kafka",
+    "version",
+    metavar="VERSION|all",
+    help="The release in question; default the newest of each line, with --run the newest.",
+)
 @click.option("--run", "is_run", is_flag=True, help="Search again, and ask the classes of the release again.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
-              help="--run: write each trace as ITF JSON, and as a JUnit test, there.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="--run: write each trace as ITF JSON, and as a JUnit test, there.",
+)
 @options.workers
 @options.memory
 @options.document

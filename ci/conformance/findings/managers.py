@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from kraftcheck.ci.conformance.findings.search import ReleaseSearch
 from kraftcheck.ci.conformance.kafka.broker.answers import RELEASES as BROKER_RELEASES
 from kraftcheck.ci.conformance.kafka.broker.answers import broker_answers
+from kraftcheck.ci.conformance.kafka.jars import PASSES, run_tests
 from kraftcheck.ci.conformance.kafka.junit import class_name, test_source
-from kraftcheck.ci.conformance.kafka.junit_run import PASSES, run_tests
 from kraftcheck.ci.terminal.refusal import Refusal
 
 SHOWN, OTHERWISE = "shown", "otherwise"

@@ -9,9 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from kraftcheck.ci.conformance.findings.evidence import record, recorded
-from kraftcheck.ci.conformance.findings.observe import evidence_of
-from kraftcheck.ci.conformance.findings.search import ReleaseSearch, search
+from kraftcheck.ci.conformance.findings.command import evidence_of
+from kraftcheck.ci.conformance.findings.search import ReleaseSearch, record, recorded, search
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.terminal.machine import default_memory

@@ -17,9 +17,8 @@ from kraftcheck.ci.conformance.kafka.change.checks import (
     row_lines,
     total_line,
 )
-from kraftcheck.ci.conformance.kafka.fuzz.report import FuzzRow, fuzz_lines, fuzz_with_kafka
-from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.conformance.kafka.java import DriverError
+from kraftcheck.ci.conformance.kafka.fuzz.run import FuzzRow, fuzz_lines, fuzz_with_kafka
+from kraftcheck.ci.conformance.kafka.jars import DriverError, known_versions
 from kraftcheck.ci.conformance.kafka.tour.report import TourRow
 from kraftcheck.ci.conformance.kafka.tour.report import lines as tour_lines
 from kraftcheck.ci.conformance.kafka.tour.requests import TourError

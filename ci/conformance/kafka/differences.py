@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, frozen
 
-from kraftcheck.ci.conformance.kafka.change.well_formed import well_formed
+from kraftcheck.ci.conformance.kafka.change.cases import well_formed
 from kraftcheck.ci.conformance.kafka.columns import NO_LEADER, VACANT, Columns, Rows
-from kraftcheck.ci.conformance.kafka.java import DriverError
+from kraftcheck.ci.conformance.kafka.jars import DriverError
 
 AFTER = "after."
 """What columns of the state after the replay start with; a record that differs is the nearer cause."""

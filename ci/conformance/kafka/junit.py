@@ -9,8 +9,7 @@ from typing import Any
 
 from attrs import fields, frozen
 
-from kraftcheck.ci.conformance.kafka.jars import FOLDER
-from kraftcheck.ci.conformance.kafka.java import PACKAGE
+from kraftcheck.ci.conformance.kafka.jars import FOLDER, PACKAGE
 from kraftcheck.ci.conformance.kafka.tour.requests import ARGUMENTS
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal

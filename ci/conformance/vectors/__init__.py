@@ -1,7 +1,7 @@
 """Running conformance vectors: inputs and expected results taken from Kafka's own tests.
 
 `run_vector` judges one vector; each module of this package runs the functions
-of one vector file. Only `kraftcheck.ci.conformance.vectors.files` touches files.
+of one vector file. Only `kraftcheck.ci.conformance.vectors.core` touches files.
 """
 
 from kraftcheck.ci.conformance.vectors.core import Vector, VectorOutcome

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import asdict
 
 from kraftcheck.ci.conformance.vectors.core import Function, KafkaError, Vector, as_exact_says, whole_value
-from kraftcheck.ci.conformance.vectors.forms import (
+from kraftcheck.ci.conformance.vectors.reassignments import (
     directories,
     directory,
     directory_text,

@@ -15,7 +15,7 @@ from kraftcheck.ci.conformance.vectors.core import (
     listed_keys,
     whole_value,
 )
-from kraftcheck.ci.conformance.vectors.forms import (
+from kraftcheck.ci.conformance.vectors.reassignments import (
     CHANGE_KEYS,
     brokers,
     directory,

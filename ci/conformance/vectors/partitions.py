@@ -14,7 +14,7 @@ from kraftcheck.ci.conformance.vectors.core import (
     listed_keys,
     whole_value,
 )
-from kraftcheck.ci.conformance.vectors.forms import (
+from kraftcheck.ci.conformance.vectors.reassignments import (
     LISTS,
     PARTITION_KEYS,
     RECOVERY,

@@ -14,7 +14,7 @@ from kraftcheck.ci.conformance.vectors.core import (
     VectorOutcome,
     judge,
 )
-from kraftcheck.ci.conformance.vectors.forms import read_partition, write_partition
+from kraftcheck.ci.conformance.vectors.reassignments import read_partition, write_partition
 from kraftcheck.ci.conformance.vectors.scenarios import run as scenarios
 from kraftcheck.model.partition.directories import DirectoryMismatch
 from kraftcheck.model.rules.ruleset import RuleSet

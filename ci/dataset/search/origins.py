@@ -9,9 +9,8 @@ from attrs import frozen
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.groups import BucketRange, RowGroup
 from kraftcheck.ci.dataset.store.levelfiles import NO_PARENT, DamagedLevelError, check_group, read_columns, row_groups
-from kraftcheck.ci.dataset.store.manifests import Commit
+from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit, PlacedOccurrence, StatePlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
-from kraftcheck.ci.dataset.store.places import PLACE_BITS, PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import ROW_BITS
 from kraftcheck.solvers.traces.path import PackedRun
 

@@ -30,8 +30,7 @@ from kraftcheck.ci.dataset.store.dataset import check_fit
 from kraftcheck.ci.dataset.store.digests import check_locally
 from kraftcheck.ci.dataset.store.groups import Groups
 from kraftcheck.ci.dataset.store.handover import Export, NativeStart
-from kraftcheck.ci.dataset.store.manifests import Commit
-from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
+from kraftcheck.ci.dataset.store.manifests import Commit, PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import BlockKernel
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, search_liveness
 from kraftcheck.solvers.machine_code.compile import Kernel

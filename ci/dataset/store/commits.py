@@ -21,8 +21,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.dataset.documents.run import FORMAT, DecodingTable, RunDocument
-from kraftcheck.ci.dataset.documents.values import shown
+from kraftcheck.ci.dataset.documents.run import FORMAT, DecodingTable, RunDocument, shown
 from kraftcheck.ci.dataset.store.folders import GONE, durable, move, remove_folder, remove_unnamed
 from kraftcheck.ci.dataset.store.job import StoredLevel
 from kraftcheck.ci.dataset.store.lease import Lease

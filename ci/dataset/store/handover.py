@@ -15,8 +15,8 @@ from attrs import define, field
 
 from kraftcheck.ci.dataset.store.groups import RowGroup
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter
+from kraftcheck.ci.dataset.store.manifests import PlacedOccurrence, StatePlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
-from kraftcheck.ci.dataset.store.places import PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, Words, first_claims
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS

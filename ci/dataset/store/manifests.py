@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from attrs import asdict, evolve, field, frozen
 
-from kraftcheck.ci.dataset.documents.run import MOST_CLAIMS
-from kraftcheck.ci.dataset.documents.values import (
+from kraftcheck.ci.dataset.documents.run import (
     INT64,
+    MOST_CLAIMS,
     SHA256,
     Reader,
     as_it_is,
@@ -29,8 +29,40 @@ from kraftcheck.ci.dataset.documents.values import (
 from kraftcheck.ci.dataset.store.groups import Groups
 from kraftcheck.ci.dataset.store.levelfiles import NO_ACTION, LevelFile
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
-from kraftcheck.ci.dataset.store.places import PLACE_BITS, PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS
+
+PLACE_BITS = 48
+
+
+@frozen(order=True)
+class StatePlace:
+    """A state of a dataset.
+
+    Attributes:
+        depth: its level.
+        id: its number there: bucket and row.
+    """
+
+    depth: int
+    id: int
+
+    @classmethod
+    def of(cls, number: int) -> StatePlace:
+        """The place that a query has as one number: depth << 48 | id."""
+        return cls(number >> PLACE_BITS, number & (1 << PLACE_BITS) - 1)
+
+
+@frozen
+class PlacedOccurrence:
+    """Where a claim first occurred.
+
+    Attributes:
+        state: the state.
+        action: the action instance taken there, or NO_ACTION for a claim about the state.
+    """
+
+    state: StatePlace
+    action: int
 
 
 @frozen

@@ -3,27 +3,204 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import bottle
 import click
-from attrs import define
+from attrs import define, evolve, field
 
-from kraftcheck.ci.explore.serve import questions
-from kraftcheck.ci.explore.serve.documents import graph_document, path_document, system_document
-from kraftcheck.ci.explore.serve.finished import Opened, counterexample
-from kraftcheck.ci.explore.serve.jobs import Jobs
-from kraftcheck.ci.explore.serve.numbering import instance_of, system_key
-from kraftcheck.ci.explore.serve.questions import QuestionRefused, path_of
-from kraftcheck.ci.explore.serve.searches import MOST_STATES, exploration
-from kraftcheck.ci.explore.serve.state_search import state_search
-from kraftcheck.ci.explore.serve.subjects import Subjects
+from kraftcheck.ci.explore.serve import finished
+from kraftcheck.ci.explore.serve.documents import Subjects, graph_document, path_document, system_document
+from kraftcheck.ci.explore.serve.finished import (
+    Opened,
+    QuestionRefused,
+    counterexample,
+    instance_of,
+    path_of,
+    path_of_trace,
+    step_of,
+    system_key,
+)
+from kraftcheck.ci.run.questions import SearchBudget, SearchQuestion, search
+from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.drawings.svg import STYLE
+from kraftcheck.solvers.expressions.checking import ExpressionError
+from kraftcheck.solvers.expressions.expression import excluded, expression
 from kraftcheck.solvers.neighbourhood.states import UnknownField, grouped, places
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
+from kraftcheck.solvers.search.explore import Exploration, SearchProgress
 from kraftcheck.solvers.stepping.session import Session
+
+MOST_RUNNING, MOST_KEPT = 2, 20
+"""How many jobs run at once, and how many are remembered."""
+
+Note = Callable[[str], None]
+"""Says how far a job is."""
+
+Work = Callable[[threading.Event, Note], Mapping[str, Any]]
+"""A job: it ends soon after the event is set."""
+
+
+@define
+class Job:
+    """A piece of work.
+
+    Attributes:
+        number: by which it is asked about.
+        stop: set when it shall end.
+        state: `running`, `done` or `failed`.
+        note: how far it is; why it failed.
+        result: of one that is done.
+    """
+
+    number: int
+    stop: threading.Event = field(factory=threading.Event)
+    state: str = "running"
+    note: str = ""
+    result: Mapping[str, Any] | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The job as plain values."""
+        state = "cancelled" if self.stop.is_set() else self.state  # a compiler hears nothing for a while
+        return {"number": self.number, "state": state, "note": self.note, "result": self.result}
+
+    def run(self, work: Work) -> None:
+        """Do the work; what it is refused with becomes its note."""
+        try:
+            result = work(self.stop, self._say)
+        except (Refusal, QuestionRefused) as error:
+            self.note, state = " ".join(str(error).split()), "failed"
+        except EngineDisagreement as error:
+            self.note, state = f"the engine disagrees with the rules, no verdict: {error}", "failed"
+        except Exception as error:
+            self.note, state = f"fault of kraftcheck: {type(error).__name__}: {error}", "failed"
+        else:
+            self.result, state = None if self.stop.is_set() else result, "done"
+        self.state = state
+
+    def _say(self, note: str) -> None:
+        self.note = note
+
+
+@define
+class Jobs:
+    """The jobs of a server."""
+
+    _jobs: dict[int, Job] = field(factory=dict)
+    _lock: threading.Lock = field(factory=threading.Lock)
+    _next: int = 1
+
+    def start(self, work: Work) -> Job:
+        """Begin some work on a thread of its own.
+
+        Raises:
+            QuestionRefused: with status 429, while too many run.
+        """
+        with self._lock:
+            if sum(job.state == "running" for job in self._jobs.values()) >= MOST_RUNNING:
+                raise QuestionRefused(f"{MOST_RUNNING} searches are running; wait, or cancel one", 429)
+            job = Job(self._next)
+            self._next += 1
+            self._jobs[job.number] = job
+            for old in list(self._jobs)[:-MOST_KEPT]:
+                if self._jobs[old].state != "running":
+                    del self._jobs[old]
+        threading.Thread(target=job.run, args=(work,), name=f"job {job.number}", daemon=True).start()
+        return job
+
+    def find(self, number: int) -> Job:
+        """The job of a number.
+
+        Raises:
+            QuestionRefused: with status 404, where it is gone.
+        """
+        with self._lock:
+            if number not in self._jobs:
+                raise QuestionRefused(f"there is no search {number}", 404)
+            return self._jobs[number]
+
+    def stop_all(self) -> None:
+        """Ask every job to end."""
+        with self._lock:
+            for job in self._jobs.values():
+                job.stop.set()
+
+
+MOST_STATES = 50_000_000
+"""The largest budget of a search, in states."""
+
+
+def exploration(subjects: Subjects, budget: int) -> Work:
+    """The exploration of the whole space, up to so many states: its report, and the ways to its counterexamples."""
+
+    def work(stop: threading.Event, note: Note) -> Mapping[str, Any]:
+        note("compiling")
+        whole = SearchBudget(memory=default_memory(), max_states=budget)
+        question = SearchQuestion(subjects.chosen, whole)
+        result = question.result(subjects.traced, lambda traced, budget: search(
+            traced, budget, stop, lambda progress: note(progress_text(progress))))  # fmt: skip
+        examples = {trace.claim: path_of_trace(subjects.traced, trace) for trace in result.traces()}
+        return {**result.document, "counterexamples": examples}
+
+    return work
+
+
+def progress_text(progress: SearchProgress) -> str:
+    """How far a search is, in a line."""
+    if progress.sweep:
+        return f"backward sweep {progress.sweep}: {progress.queue:,} of {progress.distinct:,} states left"
+    return f"depth {progress.depth}: {progress.distinct:,} states"
+
+
+def state_search(subjects: Subjects, session: Session, text: str, budget: int) -> Work:
+    """The search for the shortest way from the state of a session to one that satisfies an expression.
+
+    Its result has the `verdict`: `found`, with the `steps` of the whole path; `none`, where no state that can follow
+    satisfies it; or `unknown`, where the budget ended first. `detail` says what was searched.
+
+    Raises:
+        QuestionRefused: for an expression that does not fit the state.
+    """
+    chosen = subjects.chosen
+    try:
+        claim = excluded(expression(text, chosen.system.layout(chosen.setting)))
+    except ExpressionError as error:
+        raise QuestionRefused(str(error), 422) from error
+    # Where every state may rest, no deadlock ends the search before the state is met.
+    system = evolve(chosen.system, initial=[session.state], properties=[claim], quiescent=lambda _: True, fairness=[])
+
+    def work(stop: threading.Event, note: Note) -> Mapping[str, Any]:
+        note("compiling")
+        first = SearchBudget(memory=default_memory(), max_states=budget, stop_at_first=True)
+        result = search(trace(system, chosen.setting), first, stop, lambda progress: note(progress_text(progress)))
+        return _search_document(subjects, session, result)
+
+    return work
+
+
+def _search_document(subjects: Subjects, session: Session, result: Exploration) -> Mapping[str, Any]:
+    (claim,) = result.program.always
+    verdict = result.verdict(claim.id).verdict
+    own = [step_of(subjects.traced, instance) for instance in session.instances]
+    match verdict:
+        case Refuted(found):
+            more = path_of_trace(result.program, found)["steps"]
+            detail = f"{len(more)} step{'s' * (len(more) != 1)} away, shortest"
+            return {"verdict": "found", "detail": detail, "steps": [*own, *more]}
+        case Holds(bound):
+            return {"verdict": "none", "detail": f"no state that can follow satisfies it: {bound}"}
+        case Vacuous():  # the domains exclude it already
+            bound = f"all {result.distinct:,} states of {subjects.chosen.name}"
+            return {"verdict": "none", "detail": f"no state that can follow satisfies it: {bound}"}
+        case _:
+            return {"verdict": "unknown", "detail": result.cut or ""}
+
 
 FOLDER = Path(__file__).parent
 STYLES = (FOLDER.parent / "page" / "page.css", FOLDER / "page" / "serve.css")
@@ -85,13 +262,13 @@ class Application:
     def path(self, question: Question) -> Mapping[str, Any]:
         """A path with all that can be seen at one of its steps."""
         sessions, at = self._sessions(question)
-        rules = questions.text(question, "beside")
+        rules = finished.text(question, "beside")
         return path_document(self.subjects, sessions, at, None if rules is None else self.subjects.other(rules))
 
     def graph(self, question: Question) -> Mapping[str, Any]:
         """The neighbourhood of the state at the end of a path, states joined by the fields that are named."""
         sessions, at = self._sessions(question)
-        limit, names = questions.number(question, "limit", 200, MOST_NODES, 1), questions.texts(question, "fields")
+        limit, names = finished.number(question, "limit", 200, MOST_NODES, 1), finished.texts(question, "fields")
         try:
             around = self.subjects.around(self.subjects.traced.layout.pack(sessions[at].state), limit)
             drawn = grouped(around, names)
@@ -101,21 +278,21 @@ class Application:
 
     def explore(self, question: Question) -> Mapping[str, Any]:
         """Begin an exploration of the whole space."""
-        budget = questions.number(question, "states", 1_000_000, MOST_STATES, 1)
+        budget = finished.number(question, "states", 1_000_000, MOST_STATES, 1)
         return self.jobs.start(exploration(self.subjects, budget)).document()
 
     def search(self, question: Question) -> Mapping[str, Any]:
         """Begin a search from a step of a path for a state that satisfies an expression."""
         sessions, at = self._sessions(question)
-        wanted = questions.text(question, "expression")
+        wanted = finished.text(question, "expression")
         if wanted is None:
             raise QuestionRefused("expression is missing; give one, such as size(isr) == 0")
-        budget = questions.number(question, "states", 1_000_000, MOST_STATES, 1)
+        budget = finished.number(question, "states", 1_000_000, MOST_STATES, 1)
         return self.jobs.start(state_search(self.subjects, sessions[at], wanted, budget)).document()
 
     def job(self, question: Question) -> Mapping[str, Any]:
         """How far a job is; it is asked to end where the question says so."""
-        job = self.jobs.find(questions.number(question, "number", 0, questions.MOST_NUMBER))
+        job = self.jobs.find(finished.number(question, "number", 0, finished.MOST_NUMBER))
         if question.get("cancel") is True:
             job.stop.set()
         return job.document()
@@ -126,7 +303,7 @@ class Application:
         Raises:
             QuestionRefused: where the path is of another system, or does not fit this one.
         """
-        system, own = questions.text(question, "of"), system_key(self.subjects.chosen)
+        system, own = finished.text(question, "of"), system_key(self.subjects.chosen)
         if system is not None and system != own:
             raise QuestionRefused(f"this address is of {system}; the page shows {own}", 422)
         path, steps = path_of(question), list[int]()
@@ -143,7 +320,7 @@ def _answered(answer: Callable[[Question], Mapping[str, Any]]) -> str:
     try:
         if bottle.request.content_type.partition(";")[0] != "application/json":
             raise QuestionRefused("the request is no application/json", 415)
-        document, status = answer(questions.parsed(bottle.request.body.read())), 200
+        document, status = answer(finished.parsed(bottle.request.body.read())), 200
     except QuestionRefused as error:
         document, status = {"error": " ".join(str(error).split())}, error.status
     except Refusal as error:

@@ -56,10 +56,9 @@ def serve_command(
     opened = _opened(words, scope, rules, named)
     second = _second_rules(opened.chosen, beside)
     check_installed()
-    from kraftcheck.ci.explore.serve.application import Application  # what it imports is there only with the extra
-    from kraftcheck.ci.explore.serve.jobs import Jobs
+    from kraftcheck.ci.explore.serve.application import Application, Jobs
+    from kraftcheck.ci.explore.serve.documents import Subjects
     from kraftcheck.ci.explore.serve.server import running
-    from kraftcheck.ci.explore.serve.subjects import Subjects
 
     subjects = Subjects(opened.chosen, program(opened.chosen), cache_folder())
     jobs = Jobs()

@@ -2,22 +2,190 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
 
-from kraftcheck.ci.explore.serve.numbering import step_of
 from kraftcheck.ci.explore.trace import load, replayed
 from kraftcheck.ci.run.result import REPORT, TRACE
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.files import check_named, read_json
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.stepping.session import Session, StepRefused
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import BrokenTrace, fairness_texts, repeated_text
+
+MOST_STEPS = 1000
+"""Steps of the longest path."""
+
+MOST_NUMBER = 1 << 31
+"""No number of a question is as large."""
+
+
+class QuestionRefused(ValueError):
+    """A question that has no answer; the message is one line.
+
+    Attributes:
+        status: of HTTP: 400 for what is malformed, 422 for what does not fit the system.
+    """
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@frozen
+class PathQuestion:
+    """A path of the system, and the step of it that is looked at.
+
+    Attributes:
+        start: number of the initial state.
+        steps: for each step the number of the action, and for each argument the number of its value.
+        at: number of the step; 0 is the initial state.
+    """
+
+    start: int
+    steps: tuple[tuple[int, ...], ...]
+    at: int
+
+
+def parsed(body: bytes) -> Mapping[str, Any]:
+    """The object that a request holds.
+
+    Raises:
+        QuestionRefused: where it holds none.
+    """
+    try:
+        question = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise QuestionRefused(f"the request is not JSON: {str(error).splitlines()[0]}") from error
+    if not isinstance(question, dict):
+        raise QuestionRefused("the request is no JSON object")
+    return question
+
+
+def number(question: Mapping[str, Any], key: str, default: int, most: int, least: int = 0) -> int:
+    """A number of a question.
+
+    Raises:
+        QuestionRefused: for what is no int in the range.
+    """
+    value = question.get(key, default)
+    if type(value) is not int or not least <= value <= most:
+        raise QuestionRefused(f"{key} takes a number from {least} to {most:,}")
+    return value
+
+
+def text(question: Mapping[str, Any], key: str) -> str | None:
+    """A text of a question; None where it is absent.
+
+    Raises:
+        QuestionRefused: for what is no text, or is longer than a line of 2,000 characters.
+    """
+    value = question.get(key)
+    if value is not None and not (isinstance(value, str) and 0 < len(value) <= 2000 and "\n" not in value):
+        raise QuestionRefused(f"{key} takes a line of text")
+    return value
+
+
+def texts(question: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """A list of texts of a question; empty where it is absent.
+
+    Raises:
+        QuestionRefused: for what is no list of texts.
+    """
+    value = question.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise QuestionRefused(f"{key} takes a list of texts")
+    return tuple(value)
+
+
+def path_of(question: Mapping[str, Any]) -> PathQuestion:
+    """The path of a question.
+
+    Raises:
+        QuestionRefused: for a malformed path, and with status 413 for one that is too long.
+    """
+    steps = question.get("steps", [])
+    if not isinstance(steps, list):
+        raise QuestionRefused("steps takes a list")
+    if len(steps) > MOST_STEPS:
+        raise QuestionRefused(f"a path has at most {MOST_STEPS:,} steps, not {len(steps):,}", 413)
+    for place, step in enumerate(steps, start=1):
+        if not _is_step(step):
+            raise QuestionRefused(f"step {place} takes the number of an action and of its arguments' values")
+    start = number(question, "start", 0, MOST_NUMBER)
+    at = number(question, "at", len(steps), len(steps))
+    return PathQuestion(start, tuple(tuple(step) for step in steps), at)
+
+
+def _is_step(step: Any) -> bool:
+    return (
+        isinstance(step, Sequence)
+        and not isinstance(step, str)
+        and len(step) > 0
+        and all(type(part) is int and 0 <= part < MOST_NUMBER for part in step)
+    )
+
+
+def system_key(chosen: Subject) -> str:
+    """The words that an address names its system by: system, scope, the bounds that differ from it, rules."""
+    preset = chosen.system.scopes.get(chosen.setting.scope, {})
+    bounds = [f"{name}={value}" for name, value in chosen.setting.bounds.items() if preset.get(name) != value]
+    return ",".join([chosen.name, chosen.setting.scope, *bounds, *filter(None, [chosen.rules])])
+
+
+def instance_of(program: Program, step: Sequence[int]) -> int:
+    """The action instance of a step.
+
+    Raises:
+        QuestionRefused: where the system has no such action, or the action no such argument.
+    """
+    action, *values = step
+    if action >= len(program.kinds):
+        raise QuestionRefused(f"there is no action {action}; the system has actions 0..{len(program.kinds) - 1}", 422)
+    kind = program.kinds[action]
+    sizes = _sizes(kind)
+    if len(values) != len(sizes):
+        raise QuestionRefused(f"{kind.action.name} takes {len(sizes)} arguments, not {len(values)}", 422)
+    row = 0
+    for (name, size), value in zip(sizes.items(), values, strict=True):
+        if value >= size:
+            raise QuestionRefused(f"{kind.action.name} has no value {value} of {name}; there are {size}", 422)
+        row = row * size + value
+    return kind.first + row
+
+
+def step_of(program: Program, instance: int) -> list[int]:
+    """The step of an action instance."""
+    number, kind = next(
+        (number, kind) for number, kind in enumerate(program.kinds)
+        if kind.first <= instance < kind.first + len(kind.instances)
+    )  # fmt: skip
+    rest, values = instance - kind.first, list[int]()
+    for size in reversed(_sizes(kind).values()):
+        rest, value = divmod(rest, size)
+        values.insert(0, value)
+    return [number, *values]
+
+
+def path_of_trace(program: Program, trace: Trace) -> dict[str, Any]:
+    """The number of the initial state of a trace, and its steps, as addresses have them."""
+    kinds = {kind.action.name: kind for kind in program.kinds}
+    steps = []
+    for step in trace.steps:
+        kind = kinds[step.action]
+        steps.append(step_of(program, kind.first + kind.instances.index(step.arguments)))
+    return {"start": program.initial.index(program.layout.pack(trace.initial)), "steps": steps}
+
+
+def _sizes(kind: Kind) -> dict[str, int]:
+    return {name: len(values) for name, values in kind.action.parameters.items()}
 
 
 @frozen

@@ -2,22 +2,150 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from kraftcheck.ci.explore.step import text
-from kraftcheck.ci.explore.step.goto import go_to
 from kraftcheck.ci.explore.trace import load
-from kraftcheck.ci.run.questions import SearchBudget
-from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.ci.run.questions import SearchBudget, run, searched
+from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.stepping.session import Session, StepRefused
+from kraftcheck.solvers.program.verdict import RUN, Incomplete, Refuted, Trace, TraceStep
+from kraftcheck.solvers.stepping.session import Choice, PropertyStatus, Session, StepRefused
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import lines
+
+SHOWN_STATES = 20
+"""Initial states that are listed."""
+
+
+def last_step(session: Session) -> list[str]:
+    """The last step with what it changed; of a run without steps, the initial state."""
+    return steps_after(session, len(session.steps) - 1)
+
+
+def steps_after(session: Session, number: int) -> list[str]:
+    """The steps after the one of a number, each with what it changed; from -1 on, with the initial state."""
+    trace = evolve(session.trace(), failing=(), kind=RUN, claim=RUN)
+    text = lines(trace)
+    return text[next(place for place, line in enumerate(text) if line.startswith(f"{number + 1:3d}  ")) :]
+
+
+def state(session: Session) -> list[str]:
+    """Every field of the present state."""
+    return lines(Trace(session.state, (), RUN, RUN))[1:]
+
+
+def enabled(session: Session) -> list[str]:
+    """The enabled instances with their numbers; those that no field has room for say so."""
+    text = [
+        f"{choice.instance:5d}  {choice}"
+        + (f"   beyond the scope: {session.beyond[choice.instance]}" if choice.instance in session.beyond else "")
+        for choice in session.enabled
+    ]
+    return text or ["no action is enabled: " + ("a deadlock" if session.deadlock else "the state is quiescent")]
+
+
+def disabled(choices: Sequence[Choice]) -> Iterator[str]:
+    """The disabled instances with the conjuncts that fail; those of an action that fail alike in one line."""
+    for (action, failing), members in groupby(choices, key=lambda choice: (choice.action, choice.failing)):
+        alike = list(members)
+        what = str(alike[0]) if len(alike) == 1 else action
+        yield f"{_ranges([choice.instance for choice in alike]):>5}  {what}: false: {', '.join(failing)}"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers with runs written as ranges.
+
+    >>> _ranges([1, 2, 3, 5])
+    '1-3, 5'
+    """
+    by_run = groupby(enumerate(numbers), key=lambda placed: placed[1] - placed[0])
+    runs = [[number for _, number in run] for _, run in by_run]
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+
+
+def properties(statuses: Sequence[PropertyStatus], every: bool = False) -> list[str]:
+    """The properties that fail or are open, and how many say what; or each of them."""
+    shown = [status for status in statuses if every or status.finding in ("fails", "open")]
+    text = [
+        f"  {status.finding}: {status.claim.id}"
+        + (f" ({', '.join(status.failing)})" if status.failing not in ((), (status.claim.id,)) else "")
+        for status in shown
+    ]
+    counts: dict[str, int] = {}
+    for status in statuses:
+        counts[status.finding] = counts.get(status.finding, 0) + 1
+    return [*text, "properties: " + ", ".join(f"{number} {finding}" for finding, number in counts.items())]
+
+
+def initial_states(session: Session) -> Iterator[str]:
+    """How many initial states there are, and which one the run began in."""
+    number_of_states = len(session.program.initial)
+    plural = "" if number_of_states == 1 else "s"
+    yield f"{number_of_states} initial state{plural}; the run began in {session.start}"
+    first = session.at(0)
+    for number in range(min(number_of_states, SHOWN_STATES)):
+        other = Session.begin(session.program, number)
+        yield f"{number:5d}  " + ("; ".join(_differences(first, other)) or "this one")
+
+
+def _differences(first: Session, other: Session) -> Iterator[str]:
+    """The fields in which another initial state differs."""
+    ours, theirs = (lines(session.trace())[1:] for session in (first, other))
+    yield from (line.strip() for line in theirs if line not in ours and " = " in line)
+
+
+@frozen
+class Arrival:
+    """The result of a search from the present state.
+
+    Attributes:
+        session: the session there; the one given where there is no way, or none was found.
+        text: what came of it.
+    """
+
+    session: Session
+    text: str
+
+
+def go_to(session: Session, chosen: Subject, text: str, budget: SearchBudget) -> Arrival:
+    """The session after the shortest way to a state that satisfies an expression.
+
+    Args:
+        session: where to begin.
+        chosen: its system.
+        text: the expression.
+        budget: where the search may end without an answer.
+
+    Raises:
+        Refusal: for an expression that does not fit the state.
+    """
+    here = evolve(chosen, system=evolve(chosen.system, initial=[session.state]))
+    result = run(program(searched(here, text)), budget, quiet=True)
+    (claim,) = result.program.always
+    match result.verdict(claim.id).verdict:
+        case Refuted(trace):
+            return Arrival(_along(session, trace.steps), f"found in {len(trace.steps)} steps: {claim.id}")
+        case Incomplete(cut):
+            return Arrival(session, f"unknown: {cut}")
+    return Arrival(session, f"not reachable from here: none of {result.distinct:,} states satisfies {claim.id}")
+
+
+def _along(session: Session, steps: Sequence[TraceStep]) -> Session:
+    """The session after the steps of a trace."""
+    for step in steps:
+        instance = next(
+            choice.instance
+            for choice in session.enabled
+            if choice.action == step.action and dict(choice.arguments) == dict(step.arguments)
+        )
+        session = session.take(instance)
+    return session
 
 
 @frozen
@@ -78,7 +206,7 @@ def _said(session: Session, said: Iterable[str]) -> Answer:
 
 def arrival(session: Session) -> Answer:
     """A session with its last step, its properties and what can happen next."""
-    return _said(session, [*text.last_step(session), *text.properties(session.properties), *text.enabled(session)])
+    return _said(session, [*last_step(session), *properties(session.properties), *enabled(session)])
 
 
 def loaded(stepper: Stepper, session: Session, path: Path) -> Session:
@@ -125,17 +253,17 @@ def _back(stepper: Stepper, session: Session, rest: str) -> Answer:
 
 def _initial(stepper: Stepper, session: Session, rest: str) -> Answer:
     if not rest:
-        return _said(session, text.initial_states(session))
+        return _said(session, initial_states(session))
     return arrival(Session.begin(session.program, _number("initial", rest)))
 
 
 def _enabled(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return _said(session, text.enabled(session))
+    return _said(session, enabled(session))
 
 
 def _disabled(stepper: Stepper, session: Session, rest: str) -> Answer:
     chosen = [choice for choice in session.disabled if rest in str(choice)]
-    return _said(session, text.disabled(chosen) if chosen else ["no action is disabled"])
+    return _said(session, disabled(chosen) if chosen else ["no action is disabled"])
 
 
 def _why(stepper: Stepper, session: Session, rest: str) -> Answer:
@@ -143,11 +271,11 @@ def _why(stepper: Stepper, session: Session, rest: str) -> Answer:
     if number >= len(session.choices):
         raise Refusal(f"why: there is no action instance {number}; numbers are 0..{len(session.choices) - 1}")
     choice = session.choices[number]
-    return _said(session, [f"{number:5d}  {choice}: enabled"] if choice.enabled else text.disabled([choice]))
+    return _said(session, [f"{number:5d}  {choice}: enabled"] if choice.enabled else disabled([choice]))
 
 
 def _state(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return _said(session, text.state(session))
+    return _said(session, state(session))
 
 
 def _path_taken(stepper: Stepper, session: Session, rest: str) -> Answer:
@@ -155,7 +283,7 @@ def _path_taken(stepper: Stepper, session: Session, rest: str) -> Answer:
 
 
 def _properties(stepper: Stepper, session: Session, rest: str) -> Answer:
-    return _said(session, text.properties(session.properties, every=True))
+    return _said(session, properties(session.properties, every=True))
 
 
 def _goto(stepper: Stepper, session: Session, rest: str) -> Answer:
@@ -164,9 +292,9 @@ def _goto(stepper: Stepper, session: Session, rest: str) -> Answer:
     found = go_to(session, stepper.chosen, rest, stepper.budget)
     if found.session is session:
         return _said(session, [found.text])
-    way = text.steps_after(found.session, len(session.steps))
+    way = steps_after(found.session, len(session.steps))
     here = found.session.properties
-    return _said(found.session, [found.text, *way, *text.properties(here), *text.enabled(found.session)])
+    return _said(found.session, [found.text, *way, *properties(here), *enabled(found.session)])
 
 
 def _save(stepper: Stepper, session: Session, rest: str) -> Answer:
@@ -190,9 +318,7 @@ def _quit(stepper: Stepper, session: Session, rest: str) -> Answer:
 COMMANDS: dict[str, Command] = {
     "take": Command("N", "take the step of this number; the number alone does so too", _take),
     "enabled": Command("", "the steps that can be taken", _enabled),
-    "disabled": Command(
-        "[TEXT]", "the others, and the conjuncts that fail; with TEXT some of them", _disabled
-    ),
+    "disabled": Command("[TEXT]", "the others, and the conjuncts that fail; with TEXT some of them", _disabled),
     "why": Command("N", "which conjuncts disable the step of this number", _why),
     "undo": Command("[N]", "take back the last step, or N steps", _undo),
     "back": Command("STEP", "go back to the state after a step; 0 is the initial state", _back),

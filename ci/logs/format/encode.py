@@ -10,8 +10,7 @@ from typing import Any
 import google_crc32c
 
 from kraftcheck.ci.logs.format.bodies import CRC_FROM, HEADER, MAGIC
-from kraftcheck.ci.logs.format.fields import FIXED, FRAME_VERSION
-from kraftcheck.ci.logs.format.schemas import RECORDS, STRUCTS, FieldForm
+from kraftcheck.ci.logs.format.fields import FIXED, FRAME_VERSION, RECORDS, STRUCTS, FieldForm
 
 _NUMBERS = {form.name: number for number, form in RECORDS.items()}
 _LENGTH_FROM = 12

@@ -10,9 +10,8 @@ import pyarrow as pa
 
 from kraftcheck.ci.logs.format.read import LogFiles
 from kraftcheck.ci.logs.replaying import ReplayOptions
+from kraftcheck.ci.logs.report import Summary, lines
 from kraftcheck.ci.logs.spark.rows import datasets
-from kraftcheck.ci.logs.summary import Summary
-from kraftcheck.ci.logs.summary_lines import lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
 from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch

@@ -13,23 +13,24 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from attrs import frozen
+import numpy.typing as npt
+from attrs import field, frozen
 
 from kraftcheck.ci.dataset.store.groups import BucketRange
 from kraftcheck.ci.dataset.store.job import StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, read_states
+from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.backward.files import PartWriter, written_file
-from kraftcheck.ci.spark.backward.numbering import Numbering, Numbers
-from kraftcheck.ci.spark.backward.steps import StepsOfFiles, StepsOfRows, rows_of
-from kraftcheck.ci.spark.exchange import (
+from kraftcheck.ci.spark.sweeping import (
     FRAME,
     GROUP_RECORDS,
     Batches,
     CandidateFile,
+    Places,
     candidate_row,
     candidate_rows,
 )
@@ -37,6 +38,7 @@ from kraftcheck.ci.spark.tasks import Task, result_row
 from kraftcheck.solvers.blocks.expansion import CANDIDATES
 from kraftcheck.solvers.blocks.tasks import (
     BATCH,
+    ROW_BITS,
     BlockKernel,
     BlockSpec,
     CandidateSet,
@@ -44,6 +46,140 @@ from kraftcheck.solvers.blocks.tasks import (
     Words,
     load_block_kernel,
 )
+
+Numbers = npt.NDArray[np.int64]
+
+
+@frozen
+class Numbering:
+    """The numbers of the states of a run, whose buckets are dealt out to a number of parts.
+
+    Attributes:
+        levels, buckets: how many.
+        parts: neighbouring buckets are together in a part, as they are in a task.
+        starts: for each bucket, and for each depth within it, the first number; then how many states there are.
+        finer: for each depth the rows before each of the level's own buckets, then all; None where these are not finer.
+    """
+
+    levels: int
+    buckets: int
+    parts: int
+    starts: Numbers = field(eq=False)
+    finer: tuple[Numbers | None, ...] = field(eq=False)
+
+    @classmethod
+    def of(cls, commits: Sequence[Commit], buckets: int, parts: int) -> Numbering:
+        """The numbering of committed levels, none of which has fewer buckets."""
+        rows = np.zeros((buckets, len(commits)), dtype=np.int64)
+        finer: list[Numbers | None] = []
+        for level in commits:
+            table, bits = level.groups.table, level.groups.bits
+            own = np.zeros(1 << bits, dtype=np.int64)
+            own[table["bucket"]] = table["rows"]
+            rows[:, level.depth] = own.reshape(buckets, -1).sum(axis=1)
+            finer.append(np.concatenate([[0], np.cumsum(own)]) if len(own) > buckets else None)
+        starts = np.concatenate([[0], np.cumsum(rows.ravel())])
+        return cls(len(commits), buckets, parts, starts.astype(np.int64), tuple(finer))
+
+    @property
+    def count(self) -> int:
+        """How many states there are."""
+        return int(self.starts[-1])
+
+    def first(self, bucket: int, depth: int = 0) -> int:
+        """The number of the first state of a bucket at a depth, or the one after those before it."""
+        return int(self.starts[bucket * self.levels + depth])
+
+    def first_of(self, own: int, depth: int) -> int:
+        """The number of the first state of one of the level's own buckets."""
+        before = self.finer[depth]
+        if before is None:
+            return self.first(own, depth)
+        each = (len(before) - 1) // self.buckets
+        bucket = own // each
+        return self.first(bucket, depth) + int(before[own] - before[bucket * each])
+
+    def buckets_of(self, part: int) -> range:
+        """The buckets of a part."""
+        return range(-(-part * self.buckets // self.parts), -(-(part + 1) * self.buckets // self.parts))
+
+    def states_of(self, part: int) -> tuple[int, int]:
+        """The first number of a part, and the one after its last."""
+        buckets = self.buckets_of(part)
+        return self.first(buckets.start), self.first(buckets.stop)
+
+    def borders(self) -> Numbers:
+        """The first number of each part, then how many states there are."""
+        return np.array([self.states_of(part)[0] for part in range(self.parts)] + [self.count], dtype=np.int64)
+
+    def places(self, numbers: Numbers) -> Numbers:
+        """The places of states, as the numbers that queries have for them."""
+        cells = np.searchsorted(self.starts, numbers, side="right") - 1
+        buckets, depths = cells // self.levels, cells % self.levels
+        rows = numbers - self.starts[cells]
+        for depth in np.unique(depths).tolist():
+            before = self.finer[depth]
+            if before is None:
+                continue
+            chosen = depths == depth
+            at = before[buckets[chosen] * ((len(before) - 1) // self.buckets)] + rows[chosen]
+            own = np.searchsorted(before, at, side="right") - 1
+            buckets[chosen], rows[chosen] = own, at - before[own]
+        places: Numbers = depths << PLACE_BITS | buckets << ROW_BITS | rows
+        return places
+
+
+Row: TypeAlias = "tuple[int, int, Any]"
+"""A bucket, the number of a task of the first stage, and the bytes of a block."""
+
+
+def rows_of(batches: Batches) -> Iterator[Row]:
+    """What rows of the shuffle bring."""
+    for batch in batches:
+        columns = [batch.column(name) for name in ("bucket", "source", "block")]
+        for bucket, source, block in zip(columns[0].to_pylist(), columns[1].to_pylist(), columns[2], strict=True):
+            yield bucket, source, block.as_buffer()
+
+
+class StepsOfRows:
+    """The steps that rows bring, which are sorted by bucket.
+
+    Attributes:
+        frames: of tasks of the first stage.
+    """
+
+    def __init__(self, rows: Iterator[Row]) -> None:
+        self._rows, self.frames = rows, list[Numbers]()
+        self._next = next(rows, None)
+        while self._next is not None and self._next[0] == FRAME:
+            self.frames.append(np.frombuffer(self._next[2], np.int64))
+            self._next = next(rows, None)
+
+    def within(self, lo: int, hi: int, record: int) -> Iterator[Words]:
+        """Those to the buckets lo..hi-1, which come after those that were asked for before."""
+        while self._next is not None and self._next[0] < hi:
+            yield np.frombuffer(self._next[2], np.uint64).reshape(-1, record)
+            self._next = next(self._rows, None)
+
+
+class StepsOfFiles:
+    """The steps of which rows bring the places in files; as `StepsOfRows`."""
+
+    def __init__(self, rows: Iterator[Row], folder: Path) -> None:
+        self.frames = list[Numbers]()
+        places: dict[int, Places] = {}
+        for bucket, source, block in rows:
+            if bucket == FRAME:
+                self.frames.append(np.frombuffer(block, np.int64))
+            else:
+                places[source] = Places.of(folder, block)
+        self._places = [places[source] for source in sorted(places)]
+
+    def within(self, lo: int, hi: int, record: int) -> Iterator[Words]:
+        """Those to the buckets lo..hi-1."""
+        for places in self._places:
+            yield from places.read(lo, hi, record)
+
 
 STATES_AT_ONCE = 4096
 SPLIT_STATES = 1 << 18

@@ -12,8 +12,8 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.bench import __main__ as bench
+from kraftcheck.ci.bench.disk import WrongSpaceError
 from kraftcheck.ci.bench.native import processes
-from kraftcheck.ci.bench.wrong_space import WrongSpaceError
 from kraftcheck.ci.prove.broken import BrokenProof
 from kraftcheck.model.rules.ruleset import parse
 

@@ -10,10 +10,22 @@ import pytest
 from attrs import evolve, frozen
 
 from kraftcheck.ci.bench import __main__ as bench
-from kraftcheck.ci.bench.beside.checkers import CHECKERS, Own, Spin, Stateright, Tlc
-from kraftcheck.ci.bench.beside.compare import STATES, THREADS, measure_cases
-from kraftcheck.ci.bench.beside.process import Checker, Found, MissingToolError, Ran, run
-from kraftcheck.ci.bench.wrong_space import WrongSpaceError
+from kraftcheck.ci.bench.beside.compare import (
+    CHECKERS,
+    STATES,
+    THREADS,
+    Checker,
+    Found,
+    MissingToolError,
+    Own,
+    Ran,
+    Spin,
+    Stateright,
+    Tlc,
+    measure_cases,
+    run,
+)
+from kraftcheck.ci.bench.disk import WrongSpaceError
 
 
 @frozen

@@ -7,8 +7,7 @@ from click.testing import CliRunner
 
 from kraftcheck.ci.conformance.command import conform
 from kraftcheck.ci.conformance.vectors import FUNCTIONS, run_vector
-from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, UNSUPPORTED, Vector
-from kraftcheck.ci.conformance.vectors.files import VectorError, read
+from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, UNSUPPORTED, Vector, VectorError, read
 from kraftcheck.ci.terminal.commands import cli
 from kraftcheck.model.records.fields import Fields
 from kraftcheck.model.rules.ruleset import preset

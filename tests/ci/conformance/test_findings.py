@@ -7,13 +7,11 @@ from pathlib import Path
 import attrs
 import pytest
 
-from kraftcheck.ci.conformance.findings.command import differences
-from kraftcheck.ci.conformance.findings.evidence import Evidence, record, recorded
+from kraftcheck.ci.conformance.findings.command import differences, observe
 from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.managers import SHOWN, ask
-from kraftcheck.ci.conformance.findings.observe import observe
 from kraftcheck.ci.conformance.findings.observed import observations
-from kraftcheck.ci.conformance.findings.search import rules_of, search, wanted
+from kraftcheck.ci.conformance.findings.search import Evidence, record, recorded, rules_of, search, wanted
 from kraftcheck.ci.conformance.kafka.broker.answers import CASES
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.run.questions import SearchBudget
@@ -151,7 +149,7 @@ def test_a_change_of_evidence_is_named() -> None:
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that are recorded are the rows that are read."""
-    monkeypatch.setattr("kraftcheck.ci.conformance.findings.evidence.PLACE", tmp_path / "evidence.json")
+    monkeypatch.setattr("kraftcheck.ci.conformance.findings.search.PLACE", tmp_path / "evidence.json")
     rows = [Evidence("f", "4.4.0", None, None, None, ()), Evidence("f", "4.1.2", 1, True, SHOWN, ("a()",), 0)]
     record(rows)
     assert recorded() == {(row.finding, row.release): row for row in rows}

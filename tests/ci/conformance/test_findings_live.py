@@ -9,9 +9,8 @@ from attrs import evolve
 from click.testing import CliRunner
 
 from kraftcheck.ci.conformance.findings.live import __main__ as command
-from kraftcheck.ci.conformance.findings.live.measures import renounced, state
 from kraftcheck.ci.conformance.findings.live.play import play
-from kraftcheck.ci.conformance.findings.live.scenario import Outcome
+from kraftcheck.ci.conformance.findings.live.scenario import Outcome, renounced, state
 from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.observed import NOT_SHOWN, SHOWN, observation, observations, record
 from kraftcheck.ci.conformance.kafka.jars import known_versions

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from kraftcheck.ci.conformance.kafka.change.cases import exhaustive_changes
+from kraftcheck.ci.conformance.kafka.change.checks import RegistrationModel, every_registration
 from kraftcheck.ci.conformance.kafka.change.merges import MergeModel, every_merge
 from kraftcheck.ci.conformance.kafka.change.model import ChangeModel
-from kraftcheck.ci.conformance.kafka.change.registrations import RegistrationModel, every_registration
 from kraftcheck.ci.conformance.kafka.columns import KEEP_LEADER, KEEP_RECOVERY, RECORD, THROWN
 from kraftcheck.ci.conformance.kafka.differences import compare
-from kraftcheck.ci.conformance.kafka.java import Driver, DriverError
+from kraftcheck.ci.conformance.kafka.jars import Driver, DriverError
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from tests.shared.commands import kraftcheck
 

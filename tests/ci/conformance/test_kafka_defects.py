@@ -19,7 +19,7 @@ from kraftcheck.ci.conformance.kafka.columns import (
     Columns,
     Rows,
 )
-from kraftcheck.ci.conformance.kafka.java import Driver
+from kraftcheck.ci.conformance.kafka.jars import Driver
 from kraftcheck.model.rules.ruleset import parse
 from tests.shared.samples import one_in
 

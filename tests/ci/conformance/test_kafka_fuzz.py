@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.conformance.kafka.fuzz.broker_requests import Brokers, beat, register
-from kraftcheck.ci.conformance.kafka.fuzz.draws import Draws, drawn_plan
-from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, Decided, ModelController, Request
-from kraftcheck.ci.conformance.kafka.fuzz.report import FuzzProgress, FuzzRow, fuzz_with_kafka
+from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, Decided, ModelController, Request, in_order
+from kraftcheck.ci.conformance.kafka.fuzz.requests import Brokers, Draws, beat, drawn_plan, register
 from kraftcheck.ci.conformance.kafka.fuzz.run import (
     REQUESTS,
     Exchange,
     FuzzCounts,
     FuzzDifference,
     FuzzProcess,
+    FuzzProgress,
+    FuzzRow,
     compared,
+    fuzz_with_kafka,
     fuzzed,
     played,
+    shortened,
 )
-from kraftcheck.ci.conformance.kafka.fuzz.shrink import shortened
-from kraftcheck.ci.conformance.kafka.fuzz.texts import in_order
 from kraftcheck.ci.conformance.kafka.fuzz.topic_requests import create
 from kraftcheck.model.controller.reassign import Reassignment, reassign
 from kraftcheck.model.controller.state import Controller

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.conformance.kafka.jars import JUNIT, jars
-from kraftcheck.ci.conformance.kafka.java import PACKAGE, compile_java
+from kraftcheck.ci.conformance.kafka.jars import JUNIT, PACKAGE, PASSES, compile_java, jars, run_tests
 from kraftcheck.ci.conformance.kafka.junit import junit
-from kraftcheck.ci.conformance.kafka.junit_run import PASSES, run_tests
 from kraftcheck.ci.run.questions import SearchBudget, SearchQuestion, search
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.refusal import Refusal

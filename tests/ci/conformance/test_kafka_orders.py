@@ -10,7 +10,7 @@ import pytest
 from kraftcheck.ci.conformance.kafka.change.ordered import OrderedModel, random_ordered
 from kraftcheck.ci.conformance.kafka.columns import HASH_SET_OUTPUTS, TIMELINE_MAP_OUTPUTS, Columns, Rows
 from kraftcheck.ci.conformance.kafka.differences import compare
-from kraftcheck.ci.conformance.kafka.java import Driver
+from kraftcheck.ci.conformance.kafka.jars import Driver
 from kraftcheck.model.language import idlists
 from kraftcheck.model.language.collections.hashorder import hash_order
 from kraftcheck.model.records.timelinemap import FEWEST_SLOTS, first_key, slots_after_put

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, program
-from kraftcheck.ci.conformance.kafka.java import PACKAGE, compiled
+from kraftcheck.ci.conformance.kafka.jars import PACKAGE, SHORT_RUN, compiled, program
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.contacts import Contacts, contact
 from kraftcheck.model.controller.errors import RequestError, Resignation

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kraftcheck.ci.conformance.kafka.java import TOUR, JavaProcess
-from kraftcheck.ci.conformance.kafka.tour.columns import answer_columns, step_columns
+from kraftcheck.ci.conformance.kafka.jars import TOUR, JavaProcess
+from kraftcheck.ci.conformance.kafka.tour.model import answer_columns, step_columns
 from kraftcheck.model.controller.reassign import Reassignment, reassign
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.records.records import PartitionChangeRecord, ids

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.conformance.kafka.jars import jars
-from kraftcheck.ci.logs.format.schemas import FORMS, RECORDS, STRUCTS, FieldForm
+from kraftcheck.ci.logs.format.fields import FORMS, RECORDS, STRUCTS, FieldForm
 
 pytestmark = pytest.mark.xdist_group("kafka")
 

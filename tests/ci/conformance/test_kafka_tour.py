@@ -8,11 +8,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from kraftcheck.ci.conformance.kafka.tour.columns import answer_columns
-from kraftcheck.ci.conformance.kafka.tour.graph import TourGraph, shortest_paths, tour
-from kraftcheck.ci.conformance.kafka.tour.plan import plan
-from kraftcheck.ci.conformance.kafka.tour.run import compare_answers, managers
-from kraftcheck.ci.conformance.kafka.tour.space import TourSpace
+from kraftcheck.ci.conformance.kafka.tour.model import TourGraph, answer_columns, shortest_paths, tour
+from kraftcheck.ci.conformance.kafka.tour.run import TourSpace, compare_answers, managers, plan
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from kraftcheck.model.systems.elections.system import ELECTIONS

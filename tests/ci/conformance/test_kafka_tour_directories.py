@@ -8,8 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from kraftcheck.ci.conformance.kafka.tour.graph import Tour, shortest_paths, tour
-from kraftcheck.ci.conformance.kafka.tour.plan import TourPlan, plan
+from kraftcheck.ci.conformance.kafka.tour.model import Tour, shortest_paths, tour
 from kraftcheck.ci.conformance.kafka.tour.report import TourRow
 from kraftcheck.ci.conformance.kafka.tour.requests import (
     OF_LOGS,
@@ -18,8 +17,7 @@ from kraftcheck.ci.conformance.kafka.tour.requests import (
     TourError,
     request_of,
 )
-from kraftcheck.ci.conformance.kafka.tour.run import tour_with_kafka
-from kraftcheck.ci.conformance.kafka.tour.space import TourSpace
+from kraftcheck.ci.conformance.kafka.tour.run import TourPlan, TourSpace, plan, tour_with_kafka
 from kraftcheck.model.language.system import Action, Setting
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from kraftcheck.model.systems.directories.system import BOUNDS, DIRECTORIES, SCOPES, actions

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.dataset.documents.values import (
+from kraftcheck.ci.dataset.documents.run import (
     INT64,
     NAME,
     listed,
@@ -20,7 +20,7 @@ from kraftcheck.ci.dataset.documents.values import (
     whole,
 )
 from kraftcheck.ci.dataset.store.sealed import write_sealed
-from kraftcheck.ci.spark.backward.checkpoint import BackwardLog, Progress
+from kraftcheck.ci.spark.backward.search import BackwardLog, Progress
 from kraftcheck.ci.spark.liveness.rounds import RoundLog
 from kraftcheck.ci.terminal.refusal import Refusal
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.explore.picture import html
+from kraftcheck.ci.explore.trace import html
 from kraftcheck.solvers.drawings.foreign import foreign_drawing
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT

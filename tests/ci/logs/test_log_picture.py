@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.logs import picture
+from kraftcheck.ci.logs import command
 from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR
 from tests.shared.commands import kraftcheck
 from tests.solvers.drawings.test_log_drawing import read_back
@@ -60,7 +60,7 @@ def test_a_page_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
 
 def test_a_long_report_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a report with very many lines the page holds the first, and says how many there are."""
-    monkeypatch.setattr(picture, "REPORTED", 3)
+    monkeypatch.setattr(command, "REPORTED", 3)
     ran = kraftcheck("replay", DEAD_LEADER, "--html", tmp_path / "log.html")
     report = re.findall(r"<pre>(.*?)</pre>", (tmp_path / "log.html").read_text(), re.DOTALL)[0].splitlines()
     printed = ran.out.splitlines()[:-2]

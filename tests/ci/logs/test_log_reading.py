@@ -14,9 +14,8 @@ import pytest
 from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format import segments
-from kraftcheck.ci.logs.format.fields import WireError, decode
+from kraftcheck.ci.logs.format.fields import RECORDS, WireError, decode, fields_of
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
-from kraftcheck.ci.logs.format.schemas import RECORDS, fields_of
 from kraftcheck.solvers.logs.explain.entries import Batch
 from tests.ci.fuzz.batches import RawBatch, record, sealed
 from tests.shared.captures import ELR, EVERY, TROUBLE, batches, json_lines, segment, with_data

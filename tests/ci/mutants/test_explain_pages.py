@@ -15,8 +15,7 @@ from attrs import evolve
 
 from kraftcheck.ci.mutants.html import html, verdict
 from kraftcheck.ci.mutants.page import page, summary, tally
-from kraftcheck.ci.mutants.parts import TablePart, read_parts
-from kraftcheck.ci.mutants.table import place
+from kraftcheck.ci.mutants.table import TablePart, place, read_parts
 from kraftcheck.properties.register.rules import UNCOVERED
 from kraftcheck.solvers.mutants.explore import Survived
 from tests.shared.commands import kraftcheck

@@ -10,11 +10,23 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.mutants import context
+from kraftcheck.ci.mutants import operators
 from kraftcheck.ci.mutants.memory import Outcomes
 from kraftcheck.ci.mutants.operators import OperatorRequest
-from kraftcheck.ci.mutants.score import Alive, SystemScore, alive, judgement, read, score, text, with_others
-from kraftcheck.ci.mutants.score_page import counted, kind, page, percent
+from kraftcheck.ci.mutants.score import (
+    Alive,
+    SystemScore,
+    alive,
+    counted,
+    judgement,
+    kind,
+    page,
+    percent,
+    read,
+    score,
+    text,
+    with_others,
+)
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.register.mutants import JUDGEMENTS, LEFT, REDUNDANT, Judgement
@@ -239,7 +251,7 @@ def test_a_term_that_is_too_wide_is_refused_at_both_doors(monkeypatch: pytest.Mo
     def refuse(*arguments: Any, **options: Any) -> None:
         raise LoweringError("a term is too wide")
 
-    monkeypatch.setattr(context, "explain", refuse)
-    monkeypatch.setattr(context, "campaign", refuse)
+    monkeypatch.setattr(operators, "explain", refuse)
+    monkeypatch.setattr(operators, "campaign", refuse)
     for more in ((), ("--operators",)):
         assert invoke("elr-index", "--scope", "tiny", *more) == (2, "kraftcheck: elr-index: a term is too wide\n")

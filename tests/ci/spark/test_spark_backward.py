@@ -15,10 +15,9 @@ import pytest
 from attrs import define, evolve
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError
-from kraftcheck.ci.spark.backward import arcs, search, steps
-from kraftcheck.ci.spark.backward.checkpoint import FOLDER, document_of
+from kraftcheck.ci.spark.backward import arcs, search
 from kraftcheck.ci.spark.backward.rounds import folded
-from kraftcheck.ci.spark.backward.search import SparkBackward
+from kraftcheck.ci.spark.backward.search import FOLDER, SparkBackward, document_of
 from kraftcheck.ci.spark.small import rows_here
 from kraftcheck.ci.spark.tasks import Stages
 from kraftcheck.model.language.system import System
@@ -236,7 +235,7 @@ def test_steps_that_do_not_arrive_are_an_error(files: bool, tmp_path: Path, monk
     """Where a step is lost on the way to the part of its target, there is no verdict, but an error."""
     small_parts(monkeypatch)
     run, spec = committed(program := program_of(WAYS), tmp_path)
-    kind = steps.StepsOfFiles if files else steps.StepsOfRows
+    kind = arcs.StepsOfFiles if files else arcs.StepsOfRows
     within, lost = kind.within, [1]
 
     def without_one(self: Any, lo: int, hi: int, record: int) -> Iterator[Any]:

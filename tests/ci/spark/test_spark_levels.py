@@ -14,8 +14,8 @@ from attrs import evolve
 from kraftcheck.ci.dataset.store import levelfiles
 from kraftcheck.ci.dataset.store.lease import lease_on
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, verify
-from kraftcheck.ci.dataset.store.places import StatePlace
-from kraftcheck.ci.spark import exchange, tasks
+from kraftcheck.ci.dataset.store.manifests import StatePlace
+from kraftcheck.ci.spark import sweeping, tasks
 from kraftcheck.ci.systems.subject import program as subject_program
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -91,8 +91,8 @@ def test_a_lost_attempt_changes_nothing(
 def test_a_memo_changes_no_level(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a memo that loses nearly all it is given, or little, the rows are those of a run without one."""
     monkeypatch.setattr("kraftcheck.ci.dataset.search.levels.SMALL_SPLIT_ROWS", 100)
-    monkeypatch.setattr("kraftcheck.ci.spark.memos.MEMO_BYTES", size)
-    monkeypatch.setattr("kraftcheck.ci.spark.memos._memos", {})
+    monkeypatch.setattr("kraftcheck.ci.spark.tasks.MEMO_BYTES", size)
+    monkeypatch.setattr("kraftcheck.ci.spark.tasks._memos", {})
     chosen = subject_program(subject("elections", "tiny", {}, "kafka-4.0"))
     run = explored(chosen, tmp_path / "memo", max_depth=7)
     monkeypatch.setattr(tasks, "memo_of", lambda spec, level: None)
@@ -126,9 +126,9 @@ def test_small_sets_and_blocks_give_the_same_states(
 ) -> None:
     """Sets that overflow, blocks of one record and groups of one bucket change no count and no verdict."""
     program = program_of(toys.HASTY, "5")
-    monkeypatch.setattr(exchange, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(exchange, "BATCH_BYTES", 1)
-    monkeypatch.setattr(exchange, "GROUP_RECORDS", 1)
+    monkeypatch.setattr(sweeping, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(sweeping, "BATCH_BYTES", 1)
+    monkeypatch.setattr(sweeping, "GROUP_RECORDS", 1)
     monkeypatch.setattr("kraftcheck.solvers.blocks.expansion.CANDIDATES", 1)
     monkeypatch.setattr(tasks, "Expansion", lambda kernel, memo: _small(kernel, memo))
     run, runner = begun(program, tmp_path)

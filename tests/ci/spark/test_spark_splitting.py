@@ -19,7 +19,7 @@ from kraftcheck.ci.dataset.store.groups import BucketRange
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.levelfiles import read_states
 from kraftcheck.ci.dataset.store.runs import StoredRun
-from kraftcheck.ci.spark import memos
+from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.backward import search
 from kraftcheck.ci.spark.small import rows_here
 from kraftcheck.ci.spark.tasks import Stages, expand_task, sift_task
@@ -80,8 +80,8 @@ DEEP = 20
 
 def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks that take few candidates, so that a small space needs many, on workers without a memo of visited states."""
-    monkeypatch.setattr(memos, "MEMO_BYTES", 0)
-    monkeypatch.setattr(memos, "_memos", {})
+    monkeypatch.setattr(tasks, "MEMO_BYTES", 0)
+    monkeypatch.setattr(tasks, "_memos", {})
     monkeypatch.setattr(levels, "TARGET_CANDIDATES", 256)
     monkeypatch.setattr(levels, "SMALL_SPLIT_ROWS", 8)
 
@@ -135,7 +135,7 @@ def test_candidates_of_another_bucket_are_an_error(tmp_path: Path, monkeypatch: 
 def test_lost_attempts_with_split_buckets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Second attempts of tasks find what the first would have found, though a memo has the first ones' successors."""
     few_candidates(monkeypatch)
-    monkeypatch.setattr(memos, "MEMO_BYTES", 1 << 18)
+    monkeypatch.setattr(tasks, "MEMO_BYTES", 1 << 18)
     plain, runner = begun(PROGRAM, tmp_path / "plain")
     plain.expand(runner)
     run, lossy = begun(PROGRAM, tmp_path / "lossy")

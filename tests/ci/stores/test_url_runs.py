@@ -18,7 +18,7 @@ from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.lease import NAME
 from kraftcheck.ci.dataset.store.objects import ObjectPath
 from kraftcheck.ci.dataset.store.sight import SightError
-from kraftcheck.ci.spark.backward.checkpoint import FOLDER, document_of
+from kraftcheck.ci.spark.backward.search import FOLDER, document_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.spark.levels import HELD, AttemptLostError, begun, facts, finished, native_facts, program_of

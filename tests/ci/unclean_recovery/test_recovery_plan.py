@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.conformance.findings.live.measures import partition, state
-from kraftcheck.ci.conformance.findings.live.scenario import layout
+from kraftcheck.ci.conformance.findings.live.scenario import layout, partition, state
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.logs.cluster.admin import PartitionDescription
 from kraftcheck.ci.logs.cluster.administration import (

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.conformance.findings.evidence import recorded
-from kraftcheck.ci.conformance.findings.search import ReleaseSearch, search
+from kraftcheck.ci.conformance.findings.search import ReleaseSearch, recorded, search
 from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.verdicts import defects
 from kraftcheck.properties.register.findings import FINDINGS, Finding

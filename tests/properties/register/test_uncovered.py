@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.conformance.vectors import run_vector
-from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, Vector
-from kraftcheck.ci.conformance.vectors.files import read
+from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, Vector, read
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.register.defects import with_variant

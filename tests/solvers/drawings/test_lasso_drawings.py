@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kraftcheck.ci.explore.picture import html
+from kraftcheck.ci.explore.trace import html
 from kraftcheck.solvers.drawings.drawing import Drawing, dot, drawing, mermaid
 from kraftcheck.solvers.drawings.foreign import foreign_drawing
 from kraftcheck.solvers.drawings.svg import svg

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
+from kraftcheck.ci.bench.logs import SyntheticLog, SyntheticSize
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.fields import decode
 from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
-from kraftcheck.ci.logs.releases import rules_of
+from kraftcheck.ci.logs.replaying import rules_of
 from kraftcheck.ci.logs.spark import rows
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, ids

@@ -13,9 +13,9 @@ from attrs import evolve, fields, frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
+from kraftcheck.ci.bench.logs import SyntheticLog, SyntheticSize
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.releases import rules_of
+from kraftcheck.ci.logs.replaying import rules_of
 from kraftcheck.model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
 from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
 from kraftcheck.model.controller.elect_leaders import PREFERRED, UNCLEAN, elect_leaders

@@ -12,8 +12,8 @@ from attrs import evolve
 
 from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format.read import find
-from kraftcheck.ci.logs.releases import rules_of
-from kraftcheck.ci.logs.summary_lines import lines
+from kraftcheck.ci.logs.replaying import rules_of
+from kraftcheck.ci.logs.report import lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.solvers.logs.explain.entries import Batch

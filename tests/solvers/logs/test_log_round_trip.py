@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 from attrs import define, evolve, frozen
 
-from kraftcheck.ci.conformance.kafka.fuzz.draws import Draws, drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, RESIGNED, ModelController, Request
+from kraftcheck.ci.conformance.kafka.fuzz.requests import Draws, drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import REQUESTS, drawn_brokers
-from kraftcheck.ci.logs.releases import NEWEST_LEVELS
+from kraftcheck.ci.logs.replaying import NEWEST_LEVELS
 from kraftcheck.model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
 from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
 from kraftcheck.model.controller.commits import replay_record

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 
-from kraftcheck.ci.conformance.findings.live.measures import partition, state
-from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout
+from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout, partition, state
 from kraftcheck.ci.logs.cluster.administration import create, reassign, throttle, wait_until_unfenced
 from kraftcheck.ci.logs.cluster.dump import records_of
 from kraftcheck.ci.logs.cluster.processes import KafkaCluster

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 
-from kraftcheck.ci.conformance.findings.live.measures import (
+from kraftcheck.ci.conformance.findings.live.scenario import (
+    Outcome,
+    Scenario,
+    layout,
     messages,
     partition,
     resignation_count,
     resignation_facts,
     state,
 )
-from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout
 from kraftcheck.ci.logs.cluster.administration import configure, create
 from kraftcheck.ci.logs.cluster.processes import KafkaCluster
 

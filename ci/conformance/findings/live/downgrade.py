@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 
-from kraftcheck.ci.conformance.findings.live.measures import leaderless, partition, state
-from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout
+from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout, leaderless, partition, state
 from kraftcheck.ci.logs.cluster.administration import (
     ELR,
     change_feature,

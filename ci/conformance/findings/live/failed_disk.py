@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kraftcheck.ci.conformance.findings.live.measures import messages, partition, state
-from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout
+from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout, messages, partition, state
 from kraftcheck.ci.logs.cluster.administration import create, elect, reassign
 from kraftcheck.ci.logs.cluster.processes import KafkaCluster
 

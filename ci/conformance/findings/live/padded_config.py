@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import time
 
-from kraftcheck.ci.conformance.findings.live.measures import partition, resignation_count, resignation_facts, state
-from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout
+from kraftcheck.ci.conformance.findings.live.scenario import (
+    Outcome,
+    Scenario,
+    layout,
+    partition,
+    resignation_count,
+    resignation_facts,
+    state,
+)
 from kraftcheck.ci.logs.cluster.admin import RequestRefused
 from kraftcheck.ci.logs.cluster.administration import configure, create
 from kraftcheck.ci.logs.cluster.processes import KafkaCluster

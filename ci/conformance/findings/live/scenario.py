@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 
 from attrs import frozen
 
+from kraftcheck.ci.logs.cluster.admin import PartitionDescription
 from kraftcheck.ci.logs.cluster.processes import ClusterLayout, KafkaCluster
 
 Fact = int | str | list[int] | dict[str, int]
@@ -56,3 +59,63 @@ class Scenario:
 def layout(*brokers: int, controllers: tuple[int, ...] = (100,)) -> ClusterLayout:
     """A cluster with short timeouts and ELR on."""
     return ClusterLayout(brokers, controllers, SETTINGS, ("eligible.leader.replicas.version=1",))
+
+
+RENOUNCED = re.compile(
+    r"failed with (?P<name>\w+).* at epoch (?P<epoch>\d+) .*Renouncing leadership.*\n(?P<reason>[\w.$]+: .*)?"
+)
+"""What a controller writes when an exception in an event makes it resign, perhaps more than once for an epoch."""
+
+TOPIC_ID = re.compile(r"\b[\w-]{22}\b")
+
+
+def partition(cluster: KafkaCluster, topic: str, number: int = 0) -> PartitionDescription:
+    """One partition as Kafka describes it."""
+    return cluster.admin.describe(topic)[number]
+
+
+def messages(cluster: KafkaCluster, node: int, text: str) -> int:
+    """How many lines of a node's output have a text."""
+    return sum(text in line for line in _output(cluster, node).splitlines())
+
+
+def renounced(text: str) -> dict[int, str]:
+    """The epochs that a controller gave up because of an exception, by its output, with what the exception says."""
+    return {
+        int(match["epoch"]): TOPIC_ID.sub("...", match["reason"] or match["name"]) for match in RENOUNCED.finditer(text)
+    }
+
+
+def resignations(cluster: KafkaCluster) -> dict[int, list[str]]:
+    """The exceptions that made each controller resign, one for each epoch that it gave up."""
+    return {node: list(renounced(_output(cluster, node)).values()) for node in cluster.layout.controllers}
+
+
+def resignation_count(cluster: KafkaCluster) -> int:
+    """How often a controller has resigned because of an exception."""
+    return sum(map(len, resignations(cluster).values()))
+
+
+def leaderless(cluster: KafkaCluster, topic: str) -> int:
+    """How many partitions of a topic have no leader."""
+    return sum(one.leader < 0 for one in cluster.admin.describe(topic))
+
+
+def state(one: PartitionDescription) -> str:
+    """A partition in words."""
+    lists = {"replicas": one.replicas, "ISR": one.isr, "ELR": one.elr, "last known": one.last_known}
+    return ", ".join([f"leader {one.leader}", *(f"{name} {list(ids)}" for name, ids in lists.items())])
+
+
+def resignation_facts(cluster: KafkaCluster) -> dict[str, Fact]:
+    """Resignations of each controller, with their reasons, as facts."""
+    by_node = resignations(cluster)
+    return {
+        "resignations": resignation_count(cluster),
+        "resignations by controller": {str(node): len(names) for node, names in by_node.items()},
+        "exceptions": dict(Counter(name for names in by_node.values() for name in names)),
+    }
+
+
+def _output(cluster: KafkaCluster, node: int) -> str:
+    return cluster.output(node).read_text(encoding="utf-8", errors="replace")

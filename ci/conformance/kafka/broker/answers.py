@@ -6,8 +6,7 @@ import subprocess
 
 from attrs import frozen
 
-from kraftcheck.ci.conformance.kafka.jars import SERVER, SHORT_RUN, program
-from kraftcheck.ci.conformance.kafka.java import BROKER, DriverError, compile_driver
+from kraftcheck.ci.conformance.kafka.jars import BROKER, SERVER, SHORT_RUN, DriverError, compile_driver, program
 from kraftcheck.ci.terminal.refusal import Refusal
 
 TIMEOUT = 120

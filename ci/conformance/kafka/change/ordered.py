@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kraftcheck.ci.conformance.kafka.change.cases import random_changes
 from kraftcheck.ci.conformance.kafka.change.model import LATEST, MetadataFeatures
-from kraftcheck.ci.conformance.kafka.change.random_cases import random_changes
 from kraftcheck.ci.conformance.kafka.columns import (
     CHANGE_INPUTS,
     DEFAULT_DIRECTORY,

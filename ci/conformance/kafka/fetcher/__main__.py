@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from kraftcheck.ci.conformance.kafka.fetcher.late_replies import CASES, late_replies
-from kraftcheck.ci.conformance.kafka.java import print_answers
+from kraftcheck.ci.conformance.kafka.jars import print_answers
 
 
 def main(versions: list[str]) -> int:

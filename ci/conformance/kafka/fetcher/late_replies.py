@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from kraftcheck.ci.conformance.kafka.jars import SERVER, SHORT_RUN, program
-from kraftcheck.ci.conformance.kafka.java import FETCHER, DriverError, compile_driver
+from kraftcheck.ci.conformance.kafka.jars import FETCHER, SERVER, SHORT_RUN, DriverError, compile_driver, program
 
 TIMEOUT = 60
 """Seconds that the driver may take."""

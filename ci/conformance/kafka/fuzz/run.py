@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from attrs import define, field, frozen
 
-from kraftcheck.ci.conformance.kafka.fuzz.broker_requests import (
-    beat,
-    drawn_brokers,
-    fail_over,
-    register,
-    session_check,
-    unregistered,
-    waited,
-)
-from kraftcheck.ci.conformance.kafka.fuzz.draws import Draws, Plan
-from kraftcheck.ci.conformance.kafka.fuzz.feature_requests import switch_elr
-from kraftcheck.ci.conformance.kafka.fuzz.model import ModelController, Request
-from kraftcheck.ci.conformance.kafka.fuzz.partition_requests import (
+from kraftcheck.ci.conformance.kafka.fuzz.model import ModelController, Request, answer_text
+from kraftcheck.ci.conformance.kafka.fuzz.requests import (
+    Draws,
+    Plan,
     alter,
     assign,
     balance,
+    beat,
+    drawn_brokers,
+    drawn_plan,
     elect,
+    fail_over,
     reassigned,
+    register,
+    session_check,
+    switch_elr,
     unclean,
+    unregistered,
+    waited,
 )
-from kraftcheck.ci.conformance.kafka.fuzz.texts import answer_text
 from kraftcheck.ci.conformance.kafka.fuzz.topic_requests import configure, create, delete, grow
-from kraftcheck.ci.conformance.kafka.java import FUZZ, DriverError, DriverProcess
+from kraftcheck.ci.conformance.kafka.jars import FUZZ, DriverError, DriverProcess, compile_driver
 from kraftcheck.model.rules.ruleset import RuleSet
 
 REQUESTS = {
@@ -250,3 +252,143 @@ def _kind_of_answer(answer: str) -> str:
     head, *records = answer.split("|")
     errors = [word for word in head[3:].replace("=", ",").split(",") if word.isupper() and word != "NONE"]
     return errors[0] if errors else "records" if records else "no record"
+
+
+def shortened(kafka: FuzzProcess, version: str, rules: RuleSet, difference: FuzzDifference) -> FuzzDifference:
+    """A sequence with a difference of the same cause, which has no step that can be left out.
+
+    Runs of steps are left out first, each half as long as the ones before; then single steps, until none is left out.
+    """
+    best, steps = difference, difference.plan.steps[: difference.exchanges[-1].step + 1]
+    size = max(1, len(steps) // 2)
+    while True:
+        at, before = 0, len(steps)
+        while at < len(steps):
+            plan = Plan(difference.plan.brokers, (*steps[:at], *steps[at + size :]))
+            again = differs(kafka, version, rules, plan)
+            if again is not None and again.cause == difference.cause:
+                best, steps = again, plan.steps[: again.exchanges[-1].step + 1]
+            else:
+                at += size
+        if size == 1 and len(steps) == before:
+            return best
+        size = max(1, size // 2)
+
+
+LENGTH = 120
+"""Steps that are drawn for a sequence; a few of them suit no state, and ask nothing."""
+
+MOST_CAUSES = 3
+"""How many causes are shortened and shown."""
+
+FuzzProgress = Callable[[str, int, int], None]
+
+
+@frozen
+class FuzzCause:
+    """Differences of one cause: in how many sequences, and the shortest that is known.
+
+    Attributes:
+        request: the kind of the request that is answered differently.
+        sequences: how many end with it.
+        steps: the shortest, request by request with Kafka's answers; the last one differs.
+        expected, actual: Kafka's answer and the model's.
+    """
+
+    request: str
+    sequences: int
+    steps: tuple[str, ...]
+    expected: str
+    actual: str
+
+
+@frozen
+class FuzzRow:
+    """The fuzz of one release.
+
+    Attributes:
+        steps, sequences: how many were executed on both sides; steps up to the first difference of a sequence.
+        answers: for each kind of request how often each kind of answer was given.
+        differing: sequences that end with a difference.
+    """
+
+    version: str
+    seed: int
+    steps: int
+    sequences: int
+    answers: dict[str, dict[str, int]]
+    differing: int
+    seconds: float
+    causes: tuple[FuzzCause, ...] = field(factory=tuple)
+
+
+def fuzz_with_kafka(version: str, rules: RuleSet, steps: int, seed: int, report: FuzzProgress) -> FuzzRow:
+    """Put drawn sequences of requests to the managers of a release, and to the model.
+
+    Args:
+        version: the release.
+        rules: the rule set.
+        steps: as many at least are executed, unless the sequences drawn have twice as many, and most differ early.
+        seed: of the draw.
+        report: of progress: what, how many steps, how many sequences differ.
+
+    Raises:
+        Refusal: where jars, Java, Maven or the network are missing.
+        DriverError: when the process with Kafka's classes ends.
+    """
+    compile_driver(version, FUZZ)
+    start, counts = time.monotonic(), FuzzCounts()
+    plans = (drawn_plan(seed, number, LENGTH) for number in itertools.count())
+    shortest: dict[tuple[str, ...], FuzzDifference] = {}
+    frequency: dict[tuple[str, ...], int] = {}
+
+    def enough() -> bool:
+        report(f"{version} fuzz", counts.steps, sum(frequency.values()))
+        return counts.steps >= steps or counts.sequences * LENGTH >= 2 * steps
+
+    for difference in fuzzed(version, rules, plans, counts, enough):
+        frequency[difference.cause] = frequency.get(difference.cause, 0) + 1
+        known = shortest.get(difference.cause, difference)
+        shortest[difference.cause] = min(known, difference, key=lambda one: len(one.exchanges))
+    seconds = time.monotonic() - start
+    causes = []
+    if shortest:
+        with FuzzProcess(version) as kafka:
+            for cause in sorted(shortest, key=lambda cause: -frequency[cause])[:MOST_CAUSES]:
+                causes.append(_cause(shortened(kafka, version, rules, shortest[cause]), frequency[cause]))
+    return FuzzRow(
+        version, seed, counts.steps, counts.sequences, counts.by_request(), sum(frequency.values()), seconds,
+        tuple(causes),
+    )  # fmt: skip
+
+
+def _cause(difference: FuzzDifference, sequences: int) -> FuzzCause:
+    *before, last = difference.exchanges
+    steps = [difference.begin, *(f"{exchange.request.line} -> {exchange.kafka}" for exchange in before)]
+    return FuzzCause(last.request.kind, sequences, (*steps, last.request.line), last.kafka, last.model)
+
+
+def fuzz_lines(row: FuzzRow, rules: str) -> list[str]:
+    """The fuzz for a reader."""
+    text = [
+        f"Kafka {row.version} fuzz of whole controllers, seed {row.seed}: {row.steps:,} steps "
+        f"in {row.sequences:,} sequences, {row.seconds:.0f} s",
+    ]
+    for request, answers in row.answers.items():
+        counted = ", ".join(f"{name} {count:,}" for name, count in sorted(answers.items(), key=_by_count))
+        text.append(f"  {request}: {counted}")
+    missed = [kind for kind in REQUESTS if kind not in row.answers]
+    text += [f"  not executed at all: {', '.join(missed)}"] if missed else []
+    text.append(f"{rules}: {row.differing:,} sequences differ")
+    for cause in row.causes:
+        text.append(f"  {cause.sequences:,} in the answer to {cause.request}; the shortest that is known:")
+        text += [f"    {number}. {step}" for number, step in enumerate(cause.steps)]
+        text.append(f"    expected (Kafka): {cause.expected}")
+        text.append(f"    actual (model):   {cause.actual}")
+    if sum(cause.sequences for cause in row.causes) < row.differing:
+        text.append("  and others")
+    return text
+
+
+def _by_count(item: tuple[str, Any]) -> Any:
+    return -item[1]

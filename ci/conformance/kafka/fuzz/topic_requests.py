@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kraftcheck.ci.conformance.kafka.fuzz.broker_requests import Brokers
-from kraftcheck.ci.conformance.kafka.fuzz.draws import Draws
 from kraftcheck.ci.conformance.kafka.fuzz.model import Decided, ModelController, Request
+from kraftcheck.ci.conformance.kafka.fuzz.requests import Brokers, Draws
 from kraftcheck.model.controller.alter_configs import alter_config
 from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION
 from kraftcheck.model.controller.errors import RequestError

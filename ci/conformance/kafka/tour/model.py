@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from kraftcheck.ci.conformance.kafka.columns import VACANT, Rows
-from kraftcheck.ci.conformance.kafka.tour.answers import as_listed, blank, change_roots, compact
-from kraftcheck.ci.conformance.kafka.tour.columns import MOST_RECORDS, REFUSED, RESIGNED, answer_columns, step_columns
+from kraftcheck.ci.conformance.kafka.columns import KEEP_LEADER, KEEP_RECOVERY, NO_LAST_KNOWN, VACANT, Columns, Rows
 from kraftcheck.ci.conformance.kafka.tour.requests import ManagerRequest, TourError, managed_part, request_of
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.layout import Flag, leaves, rebuild
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Action, Outcome
 from kraftcheck.model.language.terms import Graph, Truth, Word
-from kraftcheck.model.language.words import choose
+from kraftcheck.model.language.words import choose, negate, word
+from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED
+from kraftcheck.model.partition.registration import PartitionChange
 from kraftcheck.model.systems.directories.state import Told
 from kraftcheck.model.systems.elections.state import ElectionsEvent
 from kraftcheck.solvers.machine_code.compile import RowFunction
@@ -26,6 +26,124 @@ from kraftcheck.solvers.program.columns import field_values
 from kraftcheck.solvers.program.parts import listed_arguments
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.traces.render import call
+
+MOST_RECORDS = 2
+"""Changes of the partition that one event writes at most."""
+
+REFUSED, RESIGNED = -1, -2
+"""The column `records` of an event that was answered with an error, or with an exception; else how many changes."""
+
+
+def state_names(layout: Layout) -> tuple[tuple[str, int], ...]:
+    """The fields of a state with how many columns each takes, in order."""
+    widths: dict[str, int] = {}
+    for path, _ in leaves(layout.shape):
+        name = path.partition("[")[0]
+        widths[name] = widths.get(name, 0) + 1
+    return tuple(widths.items())
+
+
+def step_columns(layout: Layout, brokers: int) -> Columns:
+    """The columns of a question: the state before, the number of the action kind, and its arguments."""
+    request = (("action", 1), ("broker", 1), ("first", 1), ("second", 1), ("target", brokers))
+    return _columns((*state_names(layout), *request))
+
+
+def answer_columns(layout: Layout, brokers: int) -> Columns:
+    """The columns of an answer: how many records, the error, each record, the state after, how the epochs rose."""
+    head = (("records", 1), ("error", 1), ("continued", 1))
+    change = (
+        ("leader", 1), ("recovery", 1), ("isr?", 1), ("isr", 1), ("replicas?", 1), ("replicas", brokers),
+        ("directories?", 1), ("directories", brokers), ("elr?", 1), ("elr", 1), ("last_known?", 1), ("last_known", 1),
+        ("removing?", 1), ("removing", 1), ("adding?", 1), ("adding", 1),
+    )  # fmt: skip
+    records = [(f"record{n}.{name}", width) for n in range(MOST_RECORDS) for name, width in change]
+    after = [(f"after.{name}", width) for name, width in state_names(layout)]
+    return _columns((*head, *records, *after, ("after.leader_epoch", 1), ("after.partition_epoch", 1)))
+
+
+def _columns(names: tuple[tuple[str, int], ...]) -> Columns:
+    places, at = {}, 0
+    for name, width in names:
+        places[name] = (at, width)
+        at += width
+    return Columns(places, at)
+
+
+def blank(brokers: int) -> list[int]:
+    """The columns of a record that is not written."""
+    lists = [0, 0, 0, *([VACANT] * brokers), 0, *([UNASSIGNED] * brokers)]
+    return [KEEP_LEADER, KEEP_RECOVERY, *lists, 0, 0, 0, NO_LAST_KNOWN, 0, 0, 0, 0]
+
+
+def change_roots(change: PartitionChange) -> list[Word]:
+    """Whether a change is written, then its columns."""
+
+    def chosen(field: Any, absent: int) -> list[Word]:
+        return [word(field.present), *(choose(field.present, leaf, absent) for _, leaf in leaves(field.value))]
+
+    recovery = choose(change.recovering.present, word(change.recovering.value), KEEP_RECOVERY)
+    return [
+        word(negate(change.is_noop())), choose(change.leader.present, change.leader.value, KEEP_LEADER), recovery,
+        *chosen(change.isr, 0), *chosen(change.replicas, VACANT), *chosen(change.directories, UNASSIGNED),
+        *chosen(change.elr, 0), *chosen(change.last_known_elr, NO_LAST_KNOWN), *chosen(change.removing, 0),
+        *chosen(change.adding, 0),
+    ]  # fmt: skip
+
+
+def compact(outputs: Columns, raw: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Answers: records that were written first, none where the controller resigned or refused.
+
+    Args:
+        outputs: the columns of an answer.
+        raw: whether it did (RESIGNED, REFUSED or 0), for each record whether it is written and its columns, the rest.
+    """
+    record_width = (outputs.places["record1.leader"][0] - outputs.places["record0.leader"][0]) + 1
+    brokers = outputs.places["record0.replicas"][1]
+    status, records, remainder = (
+        raw[:, 0],
+        raw[:, 1 : 1 + MOST_RECORDS * record_width],
+        raw[:, 1 + MOST_RECORDS * record_width :],
+    )
+    first, second = records[:, :record_width].copy(), records[:, record_width:].copy()
+    empty = np.array([0, *blank(brokers)])
+    late = (first[:, 0] == 0) & (second[:, 0] != 0)
+    first[late], second[late] = second[late], empty
+    for record in (first, second):
+        record[(status != 0) | (record[:, 0] == 0)] = empty
+    count = np.where(status != 0, status, first[:, 0] + second[:, 0])
+    head = np.stack([count, np.zeros_like(count), np.zeros_like(count)], axis=1)
+    return np.concatenate([head, first[:, 1:], second[:, 1:], remainder], axis=1)
+
+
+def as_listed(
+    inputs: Columns, outputs: Columns, states: npt.NDArray[np.int8], answers: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """The answers with directories as records list them: another order of replicas is another list.
+
+    The explored system knows the directory of each broker, not the order in which records list them.
+    """
+    before = states[:, inputs.slice("directories")]
+    old = _ids(states[:, inputs.slice("replicas")], before)
+    for n in range(MOST_RECORDS):
+        replicas_changed = answers[:, outputs.places[f"record{n}.replicas?"][0]] != 0
+        flag, place = outputs.places[f"record{n}.directories?"][0], outputs.slice(f"record{n}.directories")
+        by_broker = np.where((answers[:, flag] != 0)[:, None], answers[:, place], before)
+        replicas = answers[:, outputs.slice(f"record{n}.replicas")]
+        reordered = replicas_changed & (_ids(replicas, by_broker) != old).any(axis=1)
+        held = np.stack([(replicas == broker).any(axis=1) for broker in range(replicas.shape[1])], axis=1)
+        answers[reordered, flag] = 1
+        answers[:, place] = np.where(reordered[:, None], np.where(held, by_broker, UNASSIGNED), answers[:, place])
+    return answers
+
+
+def _ids(replicas: npt.NDArray[Any], by_broker: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """For each position of the replicas an id of its directory, distinct for those of two brokers."""
+    replicas, by_broker = replicas.astype(np.int64), by_broker.astype(np.int64)
+    local = np.take_along_axis(by_broker, np.maximum(replicas, 0), axis=1)
+    ids: npt.NDArray[np.int64] = np.where(local < FIRST_LOCAL, local, FIRST_LOCAL + 100 * replicas + local)
+    return np.where(replicas == VACANT, VACANT, ids)
+
 
 States = npt.NDArray[np.int8]
 """The leaves of states, one row each."""
@@ -234,3 +352,172 @@ def _rule_rows(states: States, arguments: npt.NDArray[np.int64]) -> npt.NDArray[
     rows[:, : states.shape[1]] = states
     rows[:, states.shape[1] :] = arguments
     return rows
+
+
+Numbers = npt.NDArray[np.int32]
+
+
+@frozen
+class TourGraph:
+    """Transitions between some of the states; arrays have one entry for each transition.
+
+    Attributes:
+        model: whose transitions they are.
+        states: the leaves of the states.
+        starts: the initial states, by number.
+        before, after: states, by number; transitions are sorted by `before`.
+        instance: numbers of action instances.
+    """
+
+    model: TourModel
+    states: States
+    starts: Numbers
+    before: Numbers
+    after: Numbers
+    instance: Numbers
+
+    def __len__(self) -> int:
+        return len(self.before)
+
+    def asks_managers(self) -> npt.NDArray[np.bool_]:
+        """Which transitions make a request to the managers."""
+        silent = [self.model.is_silent(number) for number in range(len(self.model.instances))]
+        asks: npt.NDArray[np.bool_] = ~np.array(silent)[self.instance]
+        return asks
+
+    def questions(self, chosen: Numbers) -> Rows:
+        """The rows that ask for some transitions, in order."""
+        result = self.model.inputs.empty(len(chosen))
+        for number, at in self._by_instance(chosen):
+            result[at] = self.model.requests(self.states[self.before[chosen[at]]], number)[1]
+        return result
+
+    def answers(self, chosen: Numbers) -> npt.NDArray[np.int64]:
+        """The model's answers to them."""
+        result = np.empty((len(chosen), self.model.outputs.width), dtype=np.int64)
+        for number, at in self._by_instance(chosen):
+            result[at] = self.model.decide(self.states[self.before[chosen[at]]], number)[0]
+        return result
+
+    def _by_instance(self, chosen: Numbers) -> list[tuple[int, npt.NDArray[np.intp]]]:
+        numbers = self.instance[chosen]
+        return [(int(number), np.flatnonzero(numbers == number)) for number in np.unique(numbers)]
+
+    def call(self, transition: int) -> str:
+        """The action of a transition, with its arguments."""
+        return self.model.call(int(self.instance[transition]))
+
+
+def connect(
+    model: TourModel, sources: States, targets: States, instances: Numbers
+) -> tuple[TourGraph, npt.NDArray[np.intp]]:
+    """The graph of some transitions, and for each of its transitions which of those given it is.
+
+    Args:
+        model: whose transitions they are.
+        sources, targets, instances: for each its states (their leaves), and its action instance.
+    """
+    starts = model.unpack(np.array(model.program.initial, dtype=np.uint64))
+    every = np.concatenate([starts, sources, targets])
+    _, first, number_of = np.unique(keys_of(every), return_index=True, return_inverse=True)
+    initial, before, after = np.split(number_of.astype(np.int32), (len(starts), len(starts) + len(sources)))
+    order = np.argsort(before, kind="stable")
+    return TourGraph(model, every[first], initial, before[order], after[order], instances[order]), order
+
+
+def keys_of(rows: npt.NDArray[np.generic]) -> npt.NDArray[np.void]:
+    """One key for each row; equal rows have equal keys."""
+    rows = np.ascontiguousarray(rows)
+    return rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize))).ravel()
+
+
+@frozen
+class Tour:
+    """Action sequences, one after the other.
+
+    Attributes:
+        steps: transitions in order.
+        begins: where a sequence begins, each in an initial state.
+    """
+
+    steps: Numbers
+    begins: Numbers
+
+
+@frozen
+class ShortestPaths:
+    """The shortest path to each state: its last transition, -1 for initial states; and its length."""
+
+    last: Numbers
+    depth: Numbers
+
+    def to(self, graph: TourGraph, state: int) -> list[int]:
+        """The transitions from an initial state to a state."""
+        path = []
+        while self.last[state] >= 0:
+            path.append(int(self.last[state]))
+            state = int(graph.before[path[-1]])
+        return path[::-1]
+
+
+def shortest_paths(graph: TourGraph) -> ShortestPaths:
+    """The shortest paths, by breadth-first search."""
+    last = np.full(len(graph.states), -1, dtype=np.int32)
+    depth = np.full(len(graph.states), -1, dtype=np.int32)
+    depth[graph.starts] = 0
+    level = 0
+    while True:
+        edges = np.flatnonzero((depth[graph.before] == level) & (depth[graph.after] < 0))
+        if not len(edges):
+            return ShortestPaths(last, depth)
+        targets, first = np.unique(graph.after[edges], return_index=True)
+        last[targets] = edges[first]
+        level += 1
+        depth[targets] = level
+
+
+def tour(graph: TourGraph, paths: ShortestPaths, targets: npt.NDArray[np.bool_]) -> Tour:
+    """Sequences that take every wanted transition whose state can be reached.
+
+    Each begins in an initial state, takes the shortest way to the farthest state with a wanted transition that was not
+    taken, and goes on with such transitions as long as there is one here or a step away.
+    """
+    by_depth = np.argsort(-paths.depth, kind="stable")
+    bounds = np.searchsorted(graph.before, np.arange(len(graph.states) + 1)).tolist()
+    after, untaken, cursor = graph.after.tolist(), targets.tolist(), bounds[:-1].copy()
+    steps: list[int] = []
+    begins: list[int] = []
+    for state in by_depth[paths.depth[by_depth] >= 0].tolist():
+        while _has(state, cursor, bounds, untaken):
+            begins.append(len(steps))
+            path = paths.to(graph, state)
+            for transition in path:
+                untaken[transition] = False
+            steps += path
+            current = state
+            while True:
+                step = _next(current, cursor, bounds, untaken)
+                if step is None:
+                    candidates = (
+                        s for s in range(*bounds[current : current + 2]) if _has(after[s], cursor, bounds, untaken)
+                    )
+                    step = next(candidates, None)
+                if step is None:
+                    break
+                untaken[step] = False
+                steps.append(step)
+                current = after[step]
+    return Tour(np.array(steps, dtype=np.int32), np.array(begins, dtype=np.int32))
+
+
+def _next(state: int, cursor: list[int], bounds: Sequence[int], untaken: list[bool]) -> int | None:
+    """A transition of a state that is still to be taken."""
+    at, end = cursor[state], bounds[state + 1]
+    while at < end and not untaken[at]:
+        at += 1
+    cursor[state] = at
+    return at if at < end else None
+
+
+def _has(state: int, cursor: list[int], bounds: Sequence[int], untaken: list[bool]) -> bool:
+    return _next(state, cursor, bounds, untaken) is not None

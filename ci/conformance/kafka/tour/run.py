@@ -13,18 +13,268 @@ from attrs import field, frozen
 
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
 from kraftcheck.ci.conformance.kafka.differences import first_killer
-from kraftcheck.ci.conformance.kafka.java import TOUR, DriverError, JavaProcess, compile_driver
-from kraftcheck.ci.conformance.kafka.tour.graph import Numbers, ShortestPaths, Tour, TourGraph, shortest_paths, tour
-from kraftcheck.ci.conformance.kafka.tour.model import TourModel
-from kraftcheck.ci.conformance.kafka.tour.plan import TourPlan, plan
+from kraftcheck.ci.conformance.kafka.jars import TOUR, DriverError, JavaProcess, compile_driver
+from kraftcheck.ci.conformance.kafka.tour.model import (
+    CHUNK,
+    Numbers,
+    ShortestPaths,
+    States,
+    Tour,
+    TourGraph,
+    TourModel,
+    connect,
+    keys_of,
+    shortest_paths,
+    tour,
+)
 from kraftcheck.ci.conformance.kafka.tour.report import ShortestDifference, TourDeath, TourRow
-from kraftcheck.ci.conformance.kafka.tour.requests import check_one_partition
-from kraftcheck.ci.conformance.kafka.tour.space import TourSpace
+from kraftcheck.ci.conformance.kafka.tour.requests import REFUSED_EARLIER, TourError, check_one_partition
+from kraftcheck.ci.run.questions import SearchBudget, search
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.model.systems.directories.state import names_of
 from kraftcheck.model.systems.directories.system import DIRECTORIES
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from kraftcheck.model.systems.kraft.system import KRAFT
+from kraftcheck.solvers.machine_code.search_kernel import SHARDS
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.search.visited import NO_PARENT
+
+Places = npt.NDArray[np.int64]
+
+
+class TourSpace:
+    """The reachable states of a system at a setting, by place.
+
+    Attributes:
+        model: the system's steps.
+        reachable: how many transitions the states have.
+        fired: how many transitions each action has.
+        silent, refused: how many of them ask nothing of the managers, and are refused before they are asked.
+
+    Raises:
+        Refusal: when the states do not fit into memory.
+    """
+
+    def __init__(self, system: System, setting: Setting) -> None:
+        program = trace(system, setting)
+        exploration = search(program, SearchBudget(keep=True))
+        if exploration.cut is not None or exploration.pruned or exploration.store is None:
+            raise Refusal(
+                f"the graph of {system.name} at {setting.scope} is not complete: "
+                f"{exploration.cut or exploration.pruned}"
+            )
+        self.model = TourModel(program)
+        self.reachable = exploration.generated - len(program.initial)
+        self.fired = dict(exploration.fired)
+        self.refused = sum(self.fired[name] for name in REFUSED_EARLIER if name in self.fired)
+        self.silent = sum(self.fired[kind.name] for kind in self.model.kinds if kind.rules is None) - self.refused
+        self._packed = exploration.packed()
+        shards = exploration.store.shards
+        counts = np.array([shard.count for shard in shards], dtype=np.int64)
+        offsets = np.cumsum(counts) - counts
+        parents = np.concatenate([shard.parents[: shard.count] for shard in shards]).astype(np.int64)
+        self._parents = np.where(parents == NO_PARENT, -1, offsets[parents % SHARDS] + parents // SHARDS)
+        self._actions = np.concatenate([shard.actions[: shard.count] for shard in shards])
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def leaves(self, places: Places) -> States:
+        """The leaves of states."""
+        return self.model.unpack(self._packed[places])
+
+    def depths(self) -> npt.NDArray[np.int32]:
+        """How far each state is from an initial one."""
+        depth = np.where(self._parents < 0, 0, -1).astype(np.int32)
+        while (unknown := np.flatnonzero(depth < 0)).size:
+            parent_depth = depth[self._parents[unknown]]
+            depth[unknown] = np.where(parent_depth < 0, -1, parent_depth + 1)
+        return depth
+
+    def path_transitions(self, places: Places) -> tuple[Places, Places, Places]:
+        """The transitions on the shortest paths to states, each once: states before, states after, action instances.
+
+        Those that cannot be put to the managers are left out: there may be another way, or none.
+        """
+        on_path = np.zeros(len(self), dtype=np.bool_)
+        while len(places := np.unique(places[~on_path[places]])):
+            on_path[places] = True
+            places = self._parents[places]
+            places = places[places >= 0]
+        after = np.flatnonzero(on_path & (self._parents >= 0))
+        before, by = self._parents[after], self._actions[after].astype(np.int64)
+        possible = np.ones(len(before), dtype=np.bool_)
+        for number in np.unique(by).tolist():
+            if not self.model.is_silent(number):
+                at = np.flatnonzero(by == number)
+                possible[at] = self.model.requests(self.leaves(before[at]), number)[0]
+        return before[possible], after[possible], by[possible]
+
+    def enabled(self, places: Places) -> Iterator[tuple[int, Places, States]]:
+        """Each instance that asks something, with those of the states that enable it, and their leaves; in parts."""
+        for first in range(0, len(places), CHUNK):
+            part = places[first : first + CHUNK]
+            states = self.leaves(part)
+            for number, at in self.model.enabled(states):
+                if len(at):
+                    yield number, part[at], states[at]
+
+
+TransitionMask = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int64]
+
+
+@frozen
+class TourPlan:
+    """Transitions, and which of them are to be taken; arrays have one entry for each.
+
+    Attributes:
+        graph: they, and those on the ways to them.
+        targets: those to be taken.
+        weights: for how many reachable transitions each stands, itself included: those that put the same question to
+            managers in the same state. 0: it is only on the way.
+        sampled: whether they are drawn; else they stand for every reachable one that can be put to the managers.
+        asked: how many transitions that ask something were looked at; all, or those of the drawn states.
+        impossible: how many of them cannot be put to the managers.
+    """
+
+    graph: TourGraph
+    targets: TransitionMask
+    weights: Counts
+    sampled: bool
+    asked: int
+    impossible: int
+
+
+@frozen
+class _Candidates:
+    """Transitions by place of their state and action instance, with what they stand for; and counts of all."""
+
+    places: Places
+    instances: Places
+    weights: Counts
+    asked: int
+    impossible: int
+
+
+def plan(space: TourSpace, sample: int, seed: int) -> TourPlan:
+    """The plan of a tour.
+
+    Args:
+        space: the reachable states.
+        sample: how many transitions are drawn; 0: every one of `elections`, and of other systems one for each question.
+        seed: of the draw.
+
+    Raises:
+        TourError: when the transitions are not those that the exploration counted, or equal questions have different
+            answers in the model.
+    """
+    if sample > 0:
+        order = np.random.default_rng(seed).permutation(len(space))[:sample]
+        candidates = _all_candidates(space, np.sort(order))
+        is_whole = len(order) == len(space) and len(candidates.places) <= sample
+        return _plan_of(space, candidates if is_whole else _random_sample(candidates, sample, seed), not is_whole)
+    candidates = _all_candidates(space) if space.model.managed_width == space.model.width else _one_per_question(space)
+    return _plan_of(space, candidates, False)
+
+
+def _plan_of(space: TourSpace, candidates: _Candidates, sampled: bool) -> TourPlan:
+    expected = space.reachable - space.silent - space.refused
+    if not sampled and candidates.asked != expected:
+        raise TourError(f"{candidates.asked} transitions ask something, but the exploration took {expected}")
+    before, after, by = space.path_transitions(candidates.places)
+    keys = np.concatenate([candidates.places, before]) * len(space.model.instances) + np.concatenate(
+        [candidates.instances, by]
+    )
+    _, first = np.unique(keys, return_index=True)  # The first of equal ones: what is wanted is before what is on a way.
+    places, instances = (
+        np.concatenate([candidates.places, before])[first],
+        np.concatenate([candidates.instances, by])[first],
+    )
+    weights = np.concatenate([candidates.weights, np.zeros_like(before)])[first]
+    sources = space.leaves(places)
+    targets = np.empty_like(sources)
+    on_way = first >= len(candidates.places)
+    targets[on_way] = space.leaves(after[first[on_way] - len(candidates.places)])
+    for number in np.unique(instances[~on_way]).tolist():
+        at = np.flatnonzero(~on_way & (instances == number))
+        for part in np.array_split(at, len(at) // CHUNK + 1):
+            targets[part] = space.model.decide(sources[part], number)[1]
+    graph, order = connect(space.model, sources, targets, instances.astype(np.int32))
+    return TourPlan(graph, weights[order] > 0, weights[order], sampled, candidates.asked, candidates.impossible)
+
+
+@frozen
+class _RequestCounts:
+    """How many transitions that ask something were met, and how many of them cannot be put to the managers."""
+
+    counts: list[int] = field(factory=lambda: [0, 0])
+
+    def askable(self, space: TourSpace, places: Places) -> Iterator[tuple[int, Places, States, npt.NDArray[np.int32]]]:
+        """The transitions of states that can be put to the managers, with their questions; the others are counted."""
+        for number, at, states in space.enabled(places):
+            possible, questions = space.model.requests(states, number)
+            self.counts[0] += len(at)
+            self.counts[1] += int((~possible).sum())
+            if possible.any():
+                yield number, at[possible], states[possible], questions[possible]
+
+
+def _all_candidates(space: TourSpace, places: Places | None = None) -> _Candidates:
+    """Every transition of some states, or of all."""
+    counts = _RequestCounts()
+    chosen = np.arange(len(space)) if places is None else places
+    parts = [(at, np.full(len(at), number)) for number, at, _, _ in counts.askable(space, chosen)]
+    return _Candidates(
+        np.concatenate([at for at, _ in parts]), np.concatenate([n for _, n in parts]),
+        np.ones(sum(len(at) for at, _ in parts), dtype=np.int64), *counts.counts,
+    )  # fmt: skip
+
+
+def _random_sample(candidates: _Candidates, sample: int, seed: int) -> _Candidates:
+    """Some of the transitions, and one of each action instance."""
+    order = np.random.default_rng(seed).permutation(len(candidates.places))
+    _, first = np.unique(candidates.instances[order], return_index=True)
+    chosen = order[np.union1d(first, np.arange(min(sample, len(order))))]
+    return _Candidates(
+        candidates.places[chosen],
+        candidates.instances[chosen],
+        candidates.weights[chosen],
+        candidates.asked,
+        candidates.impossible,
+    )
+
+
+def _one_per_question(space: TourSpace) -> _Candidates:
+    """For each question to the managers and state of them, the transition with the shortest path to it."""
+    counts, depths = _RequestCounts(), space.depths()
+    spots: dict[bytes, int] = {}
+    place, instance, depth, weights, answer = list[int](), list[int](), list[int](), list[int](), list[bytes]()
+    for number, at, states, questions in counts.askable(space, np.arange(len(space))):
+        answers = keys_of(space.model.decide(states, number)[0])
+        keys, first, question_of, counts_of = np.unique(
+            keys_of(questions), return_index=True, return_inverse=True, return_counts=True
+        )
+        if (answers[first][question_of] != answers).any():
+            raise TourError(f"{space.model.call(number)} has different answers to one question")
+        nearest = np.lexsort((depths[at], question_of))[np.cumsum(counts_of) - counts_of]
+        for key, index, count in zip(keys, nearest.tolist(), counts_of.tolist(), strict=True):
+            answer_bytes = answers[index].tobytes()
+            spot = spots.setdefault(key.tobytes(), len(spots))
+            if spot == len(place):
+                place.append(int(at[index]))
+                instance.append(number)
+                depth.append(int(depths[at[index]]))
+                weights.append(0)
+                answer.append(answer_bytes)
+            elif answer[spot] != answer_bytes:
+                raise TourError(f"{space.model.call(number)} has different answers to one question")
+            elif depths[at[index]] < depth[spot]:
+                place[spot], instance[spot], depth[spot] = int(at[index]), number, int(depths[at[index]])
+            weights[spot] += count
+    return _Candidates(np.array(place), np.array(instance), np.array(weights), *counts.counts)
+
 
 SYSTEMS = {system.name: system for system in (ELECTIONS, DIRECTORIES, KRAFT)}
 """Systems whose steps the managers can take."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kraftcheck.ci.conformance.vectors.core import Unsupported
-from kraftcheck.ci.conformance.vectors.forms import directories, read_levels, read_listeners, read_partition
+from kraftcheck.ci.conformance.vectors.reassignments import directories, read_levels, read_listeners, read_partition
 from kraftcheck.model.controller.commits import replay_all
 from kraftcheck.model.controller.records import TOPIC, ConfigRecord, LogRecord
 from kraftcheck.model.controller.state import Controller, Features, Settings

@@ -8,8 +8,8 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.ci.conformance.vectors.core import Unsupported, VectorDifference, compare_values
-from kraftcheck.ci.conformance.vectors.forms import directory, directory_text
 from kraftcheck.ci.conformance.vectors.placements import write_usable
+from kraftcheck.ci.conformance.vectors.reassignments import directory, directory_text
 from kraftcheck.ci.conformance.vectors.sessions import repr_of
 from kraftcheck.model.controller.passes import directory_of_new_replica, imbalanced, in_elr, in_isr, leaderless, led_by
 from kraftcheck.model.controller.reassign import ongoing

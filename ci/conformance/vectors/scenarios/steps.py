@@ -7,28 +7,60 @@ from typing import Any, TypeVar
 
 from attrs import asdict, evolve, frozen
 
-from kraftcheck.ci.conformance.vectors.core import known_keys
-from kraftcheck.ci.conformance.vectors.forms import directories, directory
-from kraftcheck.ci.conformance.vectors.scenarios.given import config_value, registration
+from kraftcheck.ci.conformance.vectors.core import Unsupported, known_keys
+from kraftcheck.ci.conformance.vectors.reassignments import (
+    RECOVERY,
+    directories,
+    directory,
+    read_levels,
+    read_listeners,
+)
+from kraftcheck.ci.conformance.vectors.scenarios.given import config_value, configuration, registration
 from kraftcheck.model.controller.alter_configs import alter_config
+from kraftcheck.model.controller.alter_partition import Altered, AlterPartitionRequest, Proposal, alter_partition
 from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
 from kraftcheck.model.controller.assignments import check_assignment
 from kraftcheck.model.controller.commits import commit, replay_record
-from kraftcheck.model.controller.elect_leaders import balance_leaders, elect_unclean
+from kraftcheck.model.controller.elect_leaders import (
+    PREFERRED,
+    UNCLEAN,
+    Elected,
+    balance_leaders,
+    elect_leaders,
+    elect_unclean,
+)
 from kraftcheck.model.controller.errors import NONE
 from kraftcheck.model.controller.heartbeat import Wish
 from kraftcheck.model.controller.heartbeat_event import HeartbeatRequest, expired_heartbeat, heartbeat
 from kraftcheck.model.controller.lifecycle import directories_offline, expire_session, unclean_shutdown, unregister
+from kraftcheck.model.controller.reassign import Reassigned, Reassignment, reassign
 from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord, LogRecord, RegisterControllerRecord
-from kraftcheck.model.controller.registration import register_controller
+from kraftcheck.model.controller.registration import (
+    RegistrationContext,
+    RegistrationRequest,
+    register_broker,
+    register_controller,
+)
 from kraftcheck.model.controller.state import Controller, Outcome
-from kraftcheck.model.records.fields import Fields, choice, each, flag, integer, integers, long, text
+from kraftcheck.model.controller.topics.growth import Grown, Growth, create_partitions
+from kraftcheck.model.controller.topics.topics import (
+    UNSET,
+    Created,
+    CreateTopicsRequest,
+    NewTopic,
+    create_topics,
+    delete_topics,
+    name_fault,
+)
+from kraftcheck.model.records.fields import Fields, FormError, choice, each, flag, integer, integers, items, long, text
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
+    Ids,
     TopicRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    ids,
 )
 from kraftcheck.model.rules.ruleset import RuleSet
 
@@ -219,3 +251,210 @@ STEPS: Mapping[str, tuple[tuple[str, ...], Step]] = {
 }  # fmt: skip
 """The keys and the run of each step, by name; requests with rows are in `requests` beside this file."""
 
+
+def rows(step: Fields, key: str, *keys: str) -> list[Fields]:
+    """The rows of a request, once all their keys are known."""
+    return [known_keys(row, *keys) for row in step.read(key, each(Fields.of))]
+
+
+def _quota(step: Fields) -> bool:
+    return step.read_or("mutation_quota_exceeded", flag, False)
+
+
+def _create_topics(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    topic_rows = rows(step, "topics", "name", "num_partitions", "replication_factor", "assignments", "config")
+    topics = tuple(
+        NewTopic(
+            name=row.read("name", text),
+            partitions=row.read_or("num_partitions", integer, UNSET),
+            replication_factor=row.read_or("replication_factor", integer, UNSET),
+            assignments=tuple(enumerate(_lists(row) or ())),
+            config=row.read_or("config", configuration, {}),
+        )
+        for row in topic_rows
+    )
+    request = CreateTopicsRequest(topics, step.read_or("validate_only", flag, False), _quota(step))
+    return result_of(controller, create_topics(controller, request, rules), rules, _write_created)
+
+
+def _lists(row: Fields) -> tuple[Ids, ...] | None:
+    return row.read("assignments", each(integers)) if row.has("assignments") else None
+
+
+def _write_created(created: tuple[Created, ...]) -> list[dict[str, Any]]:
+    return [_created(row) for row in created]
+
+
+def _created(row: Created) -> dict[str, Any]:
+    numbers = {"num_partitions": row.partitions, "replication_factor": row.replication_factor}
+    numbers_present = {key: value for key, value in numbers.items() if value is not None}
+    return {"topic": row.name, "error": row.error, **numbers_present}
+
+
+def _create_partitions(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    topic_rows = rows(step, "topics", "name", "count", "assignments")
+    growths = tuple(Growth(row.read("name", text), row.read("count", integer), _lists(row)) for row in topic_rows)
+
+    def write(results: tuple[Grown, ...]) -> list[dict[str, Any]]:
+        return [{"topic": row.topic, "error": row.error} for row in results]
+
+    return result_of(controller, create_partitions(controller, growths, rules, _quota(step)), rules, write)
+
+
+def _delete_topic(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    id_ = topic_id(controller, step.read("topic", text))
+    outcome = delete_topics(controller, (id_,), _quota(step))
+    return result_of(controller, outcome, rules, lambda rows: {"error": rows[0][1]})
+
+
+def _check_names(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    existing = step.read_or("existing_by_normalized_name", Fields.of, Fields({}))
+    existing_names = {name: existing.read(name, each(text)) for name in existing.data}
+    response = {}
+    for name in step.read("names", each(text)):
+        fault = name_fault(name, existing_names)
+        if fault is not None:
+            collides = {} if fault.collides_with is None else {"collides_with": fault.collides_with}
+            response[name] = {"error": "INVALID_TOPIC_EXCEPTION", **collides}
+    return StepResult(controller, response=response)
+
+
+def _member(value: object, where: str) -> tuple[int, int]:
+    pair = items(value, where)
+    if len(pair) != 2:
+        raise FormError(f"{where}: a broker and its epoch are wanted")
+    return integer(pair[0], where), long(pair[1], where)
+
+
+def _alter_partition(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    version = step.read_or("api_version", integer, 3)
+    keys = ("topic", "partition", "leader_epoch", "partition_epoch", "new_isr", "leader_recovery_state")
+    partition_rows = rows(step, "partitions", *keys)
+    proposals = tuple(
+        Proposal(
+            topic=row.read("topic", text) if version <= 1 else topic_id(controller, row.read("topic", text)),
+            partition=row.read("partition", integer),
+            leader_epoch=row.read("leader_epoch", integer),
+            partition_epoch=row.read("partition_epoch", integer),
+            new_isr=row.read("new_isr", each(_member)),
+            recovering=row.read_or("leader_recovery_state", choice(*RECOVERY), RECOVERY[0]) == RECOVERY[1],
+        )
+        for row in partition_rows
+    )
+    request = AlterPartitionRequest(broker(step), epoch(controller, step), proposals, version)
+    names = [row.read("topic", text) for row in partition_rows]
+
+    def write(altered: tuple[Altered, ...]) -> list[dict[str, Any]]:
+        return [_altered(name, row) for name, row in zip(names, altered, strict=True)]
+
+    return result_of(controller, alter_partition(controller, request, rules), rules, write)
+
+
+def _altered(topic: str, row: Altered) -> dict[str, Any]:
+    answer: dict[str, Any] = {"topic": topic, "partition": row.proposal.partition, "error": row.error}
+    if row.state is None:
+        return answer
+    return {
+        **answer,
+        "leader": row.state.leader,
+        "leader_epoch": row.state.leader_epoch,
+        "isr": list(ids(row.state.isr)),
+        "partition_epoch": row.state.partition_epoch,
+        "leader_recovery_state": RECOVERY[int(row.state.recovering)],
+    }
+
+
+def _pair(value: object, where: str) -> tuple[str, int]:
+    pair = items(value, where)
+    if len(pair) != 2:
+        raise FormError(f"{where}: a topic and an index are wanted")
+    return text(pair[0], where), integer(pair[1], where)
+
+
+def _elect_leaders(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    kind = {"PREFERRED": PREFERRED, "UNCLEAN": UNCLEAN}.get(step.read("type", text), -1)
+    partitions = step.read("partitions", each(_pair)) if step.has("partitions") else None
+
+    def write(elected: tuple[Elected, ...]) -> list[dict[str, Any]]:
+        return [{"topic": row.topic, "partition": row.partition, "error": row.error} for row in elected]
+
+    return result_of(controller, elect_leaders(controller, kind, partitions, rules), rules, write)
+
+
+def _reassign(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    partition_rows = rows(step, "partitions", "topic", "partition", "replicas")
+    reassignments = tuple(
+        Reassignment(
+            row.read("topic", text),
+            row.read("partition", integer),
+            row.read("replicas", integers) if row.has("replicas") else None,
+        )
+        for row in partition_rows
+    )
+
+    def write(reassigned: tuple[Reassigned, ...]) -> list[dict[str, Any]]:
+        return [
+            {"topic": row.reassignment.topic, "partition": row.reassignment.partition, "error": row.error}
+            for row in reassigned
+        ]
+
+    return result_of(controller, reassign(controller, reassignments, rules), rules, write)
+
+
+def _register_broker(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    incarnation = step.read("incarnation", text)
+    finalized = step.read_or("finalized_features", Fields.of, Fields({}))
+    request = RegistrationRequest(
+        cluster_id=step.read("cluster_id", text) if step.has("cluster_id") else None,
+        broker=broker(step),
+        incarnation=f"fresh:{controller.image.next_offset}" if incarnation == "*" else incarnation,
+        listeners=step.read_or("listeners", read_listeners, ()),
+        features=step.read_or("features", read_levels, ()),
+        rack=step.read_or("rack", text, None),
+        dirs=step.read_or("dirs", directories, ()),
+        is_migrating_zk_broker=step.read_or("is_migrating_zk_broker", flag, False),
+        previous_epoch=step.read_or("previous_broker_epoch", long, None),
+    )
+    context = RegistrationContext(
+        finalized={name: finalized.read(name, integer) for name in finalized.data},
+        new_epoch=step.read_or("new_broker_epoch", long, None),
+    )
+    return result_of(controller, register_broker(controller, request, context, rules), rules, _write_epoch)
+
+
+def _write_epoch(epoch: int) -> dict[str, int]:
+    return {"broker_epoch": epoch}
+
+
+Run = Callable[[Controller, Fields, RuleSet], StepResult]
+
+REQUESTS: dict[str, tuple[tuple[str, ...], Run]] = {
+    **STEPS,
+    "create_topics": (("validate_only", "topics", "mutation_quota_exceeded"), _create_topics),
+    "create_partitions": (("topics", "mutation_quota_exceeded"), _create_partitions),
+    "delete_topic": (("topic", "mutation_quota_exceeded"), _delete_topic),
+    "validate_topic_names": (("names", "existing_by_normalized_name"), _check_names),
+    "alter_partition": (("api_version", "broker", "broker_epoch", "partitions"), _alter_partition),
+    "elect_leaders": (("type", "partitions"), _elect_leaders),
+    "reassign": (("partitions",), _reassign),
+    "register_broker": (
+        ("cluster_id", "broker", "incarnation", "rack", "dirs", "features", "finalized_features", "new_broker_epoch",
+         "listeners", "is_migrating_zk_broker", "previous_broker_epoch"),
+        _register_broker,
+    ),
+}  # fmt: skip
+"""Every step by name, with its keys."""
+
+
+def run_step(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+    """One step.
+
+    Raises:
+        Unsupported: for a step or key that is not known.
+        RequestError, Resignation, ReplayError: when it fails.
+    """
+    op = step.read("op", text)
+    if op not in REQUESTS:
+        raise Unsupported(f"unknown step {op}")
+    keys, run = REQUESTS[op]
+    return run(controller, known_keys(step, *keys), rules)

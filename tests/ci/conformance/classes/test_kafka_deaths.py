@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.conformance.kafka.columns import Rows
-from kraftcheck.ci.conformance.kafka.fuzz import report, run
-from kraftcheck.ci.conformance.kafka.fuzz.draws import drawn_plan
+from kraftcheck.ci.conformance.kafka.fuzz import run
+from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, played
-from kraftcheck.ci.conformance.kafka.java import DriverError, JavaProcess
+from kraftcheck.ci.conformance.kafka.jars import DriverError, JavaProcess
 from kraftcheck.ci.conformance.kafka.tour import run as tours
 from kraftcheck.ci.conformance.kafka.tour.model import TourModel
 from kraftcheck.model.rules.ruleset import parse
@@ -57,7 +57,7 @@ class Dying(FuzzProcess):
 def test_a_sequence_that_kills_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fuzz whose driver dies goes on with a new one, and shows the shortest sequence that kills it; exit code 23."""
     monkeypatch.setattr(run, "FuzzProcess", Dying)
-    monkeypatch.setattr(report, "FuzzProcess", Dying)
+    monkeypatch.setattr(run, "FuzzProcess", Dying)
     ran = kraftcheck("conform", "--kafka", NEWEST, "--fuzz", "300", "--quiet", "--json", "-")
     (row,) = ran.document()["rows"]
     (cause,) = row["causes"]

@@ -9,13 +9,16 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka.change.cases import (
     PartitionBase,
+    ascending,
     bases,
+    compact,
     exhaustive_changes,
     exhaustive_reassignments,
+    keep,
+    random_changes,
     triggers,
 )
 from kraftcheck.ci.conformance.kafka.change.model import ChangeModel, ReassignmentModel
-from kraftcheck.ci.conformance.kafka.change.random_cases import ascending, compact, keep, random_changes
 from kraftcheck.ci.conformance.kafka.columns import CHANGE_INPUTS, NO_LAST_KNOWN, Columns, Rows
 from kraftcheck.ci.conformance.kafka.differences import KafkaComparison, compare, shrink_cause, weight
 from kraftcheck.model.language.brokersets import Brokers

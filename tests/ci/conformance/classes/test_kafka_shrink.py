@@ -7,14 +7,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kraftcheck.ci.conformance.kafka.change.cases import exhaustive_changes, exhaustive_reassignments
-from kraftcheck.ci.conformance.kafka.change.checks import Model
+from kraftcheck.ci.conformance.kafka.change.cases import (
+    exhaustive_changes,
+    exhaustive_reassignments,
+    random_changes,
+    well_formed,
+)
+from kraftcheck.ci.conformance.kafka.change.checks import Model, RegistrationModel, every_registration
 from kraftcheck.ci.conformance.kafka.change.merges import MergeModel, every_merge
 from kraftcheck.ci.conformance.kafka.change.model import ChangeModel, ReassignmentModel
 from kraftcheck.ci.conformance.kafka.change.ordered import OrderedModel, random_ordered
-from kraftcheck.ci.conformance.kafka.change.random_cases import random_changes
-from kraftcheck.ci.conformance.kafka.change.registrations import RegistrationModel, every_registration
-from kraftcheck.ci.conformance.kafka.change.well_formed import well_formed
 from kraftcheck.ci.conformance.kafka.columns import Rows
 from kraftcheck.ci.conformance.kafka.differences import compare, shrink_cause, weight
 from kraftcheck.model.rules.ruleset import parse

@@ -13,7 +13,7 @@ import pytest
 from kraftcheck.ci.conformance.kafka.change import checks
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
 from kraftcheck.ci.conformance.kafka.differences import first_killer
-from kraftcheck.ci.conformance.kafka.java import DriverError
+from kraftcheck.ci.conformance.kafka.jars import DriverError
 from kraftcheck.model.rules.ruleset import parse
 from tests.shared.commands import Ran, kraftcheck
 from tests.shared.samples import one_in

@@ -12,11 +12,10 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from kraftcheck.ci.explore.serve.application import Application
+from kraftcheck.ci.explore.serve.application import Application, Jobs
+from kraftcheck.ci.explore.serve.documents import Subjects
 from kraftcheck.ci.explore.serve.finished import Opened
-from kraftcheck.ci.explore.serve.jobs import Jobs
 from kraftcheck.ci.explore.serve.server import running
-from kraftcheck.ci.explore.serve.subjects import Subjects
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.machine import cache_folder
 

@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from kraftcheck.ci.explore.serve.access import POLICY
-from kraftcheck.ci.explore.serve.server import running
+from kraftcheck.ci.explore.serve.server import POLICY, running
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.explore.serve.asking import Server, of_system, serving
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from attrs import define, field
 
+from kraftcheck.ci.spark.explore import ship_sources
 from kraftcheck.ci.spark.session import start_session
-from kraftcheck.ci.spark.shipping import ship_sources
 
 HOST = "127.0.0.1"
 AWAITED = 600.0

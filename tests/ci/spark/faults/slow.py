@@ -13,8 +13,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kraftcheck.ci.spark import jobs, tasks
+from kraftcheck.ci.spark.explore import ship_sources
 from kraftcheck.ci.spark.session import start_session
-from kraftcheck.ci.spark.shipping import ship_sources
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from tests import toys

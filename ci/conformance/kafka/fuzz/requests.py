@@ -1,0 +1,354 @@
+"""The drawn requests of the fuzz: of leaders, brokers, operators and the controller itself, each from small numbers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from attrs import evolve, frozen
+
+from kraftcheck.ci.conformance.kafka.fuzz.model import CLUSTER, Decided, ModelController, Request, failed_over
+from kraftcheck.model.controller.alter_configs import elr_safety
+from kraftcheck.model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
+from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
+from kraftcheck.model.controller.configs import DEFAULTS, MIN_ISR
+from kraftcheck.model.controller.elect_leaders import balance_leaders, elect_leaders, elect_unclean
+from kraftcheck.model.controller.heartbeat import Wish
+from kraftcheck.model.controller.heartbeat_event import HeartbeatReply, HeartbeatRequest, heartbeat
+from kraftcheck.model.controller.lifecycle import fence_stale_broker, unregister
+from kraftcheck.model.controller.reassign import Reassignment, reassign
+from kraftcheck.model.controller.registration import (
+    METADATA_VERSION,
+    RegistrationContext,
+    RegistrationRequest,
+    register_broker,
+)
+from kraftcheck.model.controller.sessions import heard
+from kraftcheck.model.controller.state import Controller, Outcome, Place
+from kraftcheck.model.records.records import Feature, Ids, ids
+from kraftcheck.model.rules.ruleset import RuleSet
+
+T = TypeVar("T")
+
+WIDTH = 14
+"""Numbers of one step."""
+
+LIMIT = 10_000
+"""Each number is below this."""
+
+Step = tuple[int, ...]
+"""The numbers of one step."""
+
+
+@frozen
+class Plan:
+    """A sequence before it meets a controller: numbers for its brokers, and for each step."""
+
+    brokers: Step
+    steps: tuple[Step, ...]
+
+
+class Draws:
+    """The numbers of a step, taken one after the other; zeros once they are spent."""
+
+    def __init__(self, numbers: Step) -> None:
+        self._rest: Iterator[int] = iter(numbers)
+
+    def below(self, limit: int) -> int:
+        """A number from 0 to `limit` - 1."""
+        return next(self._rest, 0) % limit
+
+    def percent(self, share: int) -> bool:
+        """True in so many of a hundred draws; never for 0."""
+        return next(self._rest, 0) % 100 >= 100 - share
+
+    def pick(self, options: Sequence[T]) -> T:
+        """One of some options."""
+        return options[self.below(len(options))]
+
+    def some(self, options: Sequence[T], count: int) -> tuple[T, ...]:
+        """So many of some options, or all, in a drawn order."""
+        left, seed = list(options), next(self._rest, 0)
+        chosen: list[T] = []
+        while left and len(chosen) < count:
+            chosen.append(left.pop(seed % len(left)))
+            seed //= len(left) + 1
+        return tuple(chosen)
+
+
+def drawn_plan(seed: int, number: int, steps: int) -> Plan:
+    """The plan of a number among those of a seed."""
+    source = random.Random(f"{seed}/{number}")
+    rows = [tuple(source.randrange(LIMIT) for _ in range(WIDTH)) for _ in range(steps + 1)]
+    return Plan(rows[0], tuple(rows[1:]))
+
+
+HIGHEST = 2**31 - 1
+"""The highest broker id."""
+
+FIRST_DIRECTORY = 1000
+"""The lowest directory id; those below 100 are reserved."""
+
+SMALL, HASHED, MIXED = tuple(range(8)), (15, 16, 17, 31, 32, 33, 34, 48, 63, 64), (0, 1, 16, 34, 1000, 2**16, HIGHEST)
+"""Pools of broker ids: ascending in hash order, not ascending from 16 on, and over the whole range."""
+
+
+@frozen
+class Brokers:
+    """The brokers of a sequence.
+
+    Attributes:
+        ids: theirs, registered or not.
+        directories: how many each has at most.
+    """
+
+    ids: Ids
+    directories: int
+
+    def directories_of(self, broker: int) -> Ids:
+        """The directories of a broker."""
+        first = FIRST_DIRECTORY + 10 * self.ids.index(broker)
+        return tuple(range(first, first + self.directories))
+
+
+def drawn_brokers(draws: Draws) -> Brokers:
+    """Two to five brokers with one to three directories each."""
+    pool = draws.pick((SMALL, HASHED, MIXED))
+    count = 2 + draws.below(4)
+    return Brokers(draws.some(pool, count), 1 + draws.below(3))
+
+
+def register(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
+    """A broker registers: a new process, or the same one once more."""
+    broker = draws.pick(brokers.ids)
+    known = world.controller.registration(broker)
+    again = known is not None and draws.percent(20)
+    incarnation = known.incarnation if known is not None and again else str(world.controller.image.next_offset)
+    own = brokers.directories_of(broker)
+    dirs = draws.some(own, len(own) - (draws.below(len(own)) if draws.percent(30) else 0))
+    previous = known.epoch if known is not None and not draws.percent(50) else -1
+    rack = draws.pick((None, None, "a", "b"))
+    request = RegistrationRequest(
+        CLUSTER, broker, incarnation, features=(Feature(METADATA_VERSION, 1, 1),), rack=rack, dirs=dirs,
+        previous_epoch=previous,
+    )  # fmt: skip
+    line = f"register {broker} {incarnation} {_joined(dirs)} {previous} {rack or '-'}"
+
+    def decide(controller: Controller, rules: RuleSet) -> Decided:
+        outcome = register_broker(controller, request, RegistrationContext({METADATA_VERSION: 1}), rules)
+        return outcome, str(outcome.response)
+
+    return Request(line, decide)
+
+
+def beat(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
+    """A registered broker sends a heartbeat; most are caught up, want to serve, and have no failed directory."""
+    registered = [broker for broker in brokers.ids if world.controller.registration(broker) is not None]
+    if not registered:
+        return None
+    broker = draws.pick(registered)
+    known = world.controller.registration(broker)
+    epoch = (0 if known is None else known.epoch) - (1 if draws.percent(4) else 0)
+    wish = Wish(draws.percent(6), draws.percent(10), _offset(world, draws))
+    failed = draws.some(brokers.directories_of(broker), 1 + draws.below(2)) if draws.percent(8) else ()
+    cordoned = _cordoned(world, brokers.directories_of(broker), draws)
+    request = HeartbeatRequest(broker, epoch, wish, failed, cordoned)
+    flags = f"{'fence' if wish.fence else '-'} {'stop' if wish.shutdown else '-'}"
+
+    def decide(controller: Controller, rules: RuleSet) -> Decided:
+        outcome = heartbeat(controller, request, rules)
+        return outcome, _reply(outcome.response)
+
+    def arrived(controller: Controller, rules: RuleSet) -> Controller:
+        return evolve(controller, soft=heard(controller.soft, broker, epoch, rules.controller))
+
+    shown = "null" if cordoned is None else _joined(cordoned)
+    line = f"heartbeat {broker} {epoch} {flags} {wish.metadata_offset} {_joined(failed)} {shown}"
+    return Request(line, decide, arrived=arrived)
+
+
+def _cordoned(world: ModelController, own: Ids, draws: Draws) -> Ids | None:
+    """The directories that take no new replica; None where the release has none, or the broker does not say."""
+    if not world.controller.features.cordoning or draws.percent(50):
+        return None
+    return draws.some(own, 1 + draws.below(3)) if draws.percent(6) else ()
+
+
+def _offset(world: ModelController, draws: Draws) -> int:
+    """How far a broker has applied the log: to its end, or less."""
+    end = world.controller.image.next_offset - 1
+    return max(end - draws.below(12), -1) if draws.percent(25) else end
+
+
+def _reply(reply: HeartbeatReply) -> str:
+    flags = (reply.caught_up, reply.fenced, reply.in_controlled_shutdown, reply.should_shut_down)
+    return ",".join("true" if flag else "false" for flag in flags)
+
+
+def unregistered(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
+    """An administrator removes a broker, registered or not."""
+    broker = draws.pick(brokers.ids)
+    return Request(f"unregister {broker}", lambda controller, rules: (unregister(controller, broker, rules), ""))
+
+
+def waited(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
+    """Time passes; seldom so much that all sessions end."""
+    milliseconds = 9001 if draws.percent(15) else 500 * (1 + draws.below(8))
+    return Request(f"wait {milliseconds}", changed=lambda known, _: evolve(known, soft=known.soft.after(milliseconds)))
+
+
+def session_check(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
+    """The controller looks for one broker whose session has ended."""
+    return Request("session-check", lambda controller, rules: (fence_stale_broker(controller, rules), ""))
+
+
+def fail_over(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
+    """Another controller takes over."""
+    return Request("fail-over", changed=failed_over)
+
+
+def _joined(members: Ids) -> str:
+    return ",".join(map(str, members)) or "-"
+
+
+def _place(world: ModelController, draws: Draws) -> Place | None:
+    places = list(world.controller.places())
+    return draws.pick(places) if places else None
+
+
+def alter(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
+    """A leader proposes another ISR; seldom with a wrong epoch, or by a broker that does not lead."""
+    place = _place(world, draws)
+    if place is None:
+        return None
+    p, controller = place.partition, world.controller
+    sender = draws.pick(brokers.ids) if p.leader < 0 or draws.percent(5) else int(p.leader)
+    isr, joining = list(ids(p.isr)), [broker for broker in ids(p.replicas) if not p.isr.has(broker)]
+    if joining and not draws.percent(40):
+        isr += draws.some(joining, 1 + draws.below(3))
+    elif len(isr) > 1:
+        isr.remove(draws.pick([broker for broker in isr if broker != sender] or isr))
+    isr += [draws.pick(brokers.ids)] if draws.percent(3) else []
+
+    def epoch_of(broker: int) -> int:
+        known = controller.registration(broker)
+        return -1 if known is None else known.epoch
+
+    wrong = (draws.below(5), draws.below(5)) if draws.percent(6) else (1, 1)
+    recovering = bool(p.recovering) and draws.percent(30)
+    proposal = Proposal(
+        place.topic_id, place.index, int(p.leader_epoch) + wrong[0] - 1, int(p.partition_epoch) + wrong[1] - 1,
+        tuple((broker, epoch_of(broker)) for broker in isr), recovering,
+    )  # fmt: skip
+    request = AlterPartitionRequest(sender, epoch_of(sender), (proposal,))
+
+    def decide(controller: Controller, rules: RuleSet) -> Decided:
+        outcome = alter_partition(controller, request, rules)
+        return outcome, ",".join(row.error for row in outcome.response)
+
+    epochs = f"{proposal.leader_epoch}/{proposal.partition_epoch}/{int(recovering)}"
+    members = ",".join(f"{broker}:{epoch}" for broker, epoch in proposal.new_isr) or "-"
+    row = f"{world.topics[place.topic_id]}/{place.index}/{epochs}/{members}"
+    return Request(f"alter {sender} {request.broker_epoch} {row}", decide)
+
+
+def reassigned(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
+    """One or two partitions are reassigned, to other replicas or another order, or a reassignment is cancelled."""
+    places = list(world.controller.places())
+    if not places:
+        return None
+    fixed = world.rules.controller.factor_change_can_be_forbidden and draws.percent(20)
+    rows = tuple(_wanted(world, draws.pick(places), brokers, draws) for _ in range(1 + draws.percent(20)))
+
+    def decide(controller: Controller, rules: RuleSet) -> Decided:
+        outcome = reassign(controller, rows, rules, factor_may_change=not fixed)
+        return outcome, ",".join(row.error for row in outcome.response)
+
+    return Request(f"reassign {';'.join(map(_row_text, rows))} {'same-factor' if fixed else '-'}", decide)
+
+
+def _wanted(world: ModelController, place: Place, brokers: Brokers, draws: Draws) -> Reassignment:
+    p, name = place.partition, world.controller.topic(place.topic_id).name
+    old = ids(p.replicas)
+    if draws.percent(20):
+        return Reassignment(name, place.index, None)
+    if draws.percent(50):
+        return Reassignment(name, place.index, draws.some(brokers.ids, len([b for b in old if not p.adding.has(b)])))
+    return Reassignment(name, place.index, draws.some(old if draws.percent(40) else brokers.ids, 1 + draws.below(4)))
+
+
+def _row_text(row: Reassignment) -> str:
+    replicas = "cancel" if row.replicas is None else ",".join(map(str, row.replicas))
+    return f"{row.topic}/{row.partition}/{replicas}"
+
+
+def elect(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
+    """Elections are asked for, in one partition, often one that its first replica does not lead, or in all."""
+    places = list(world.controller.places())
+    elsewhere = [place for place in places if place.partition.leader != ids(place.partition.replicas)[0]]
+    place = draws.pick(elsewhere) if elsewhere and not draws.percent(20) else _place(world, draws)
+    kind = draws.below(2)
+    if place is None:
+        return None
+    name = world.controller.topic(place.topic_id).name
+    listed = None if draws.percent(25) else ((name, place.index),)
+
+    def decide(controller: Controller, rules: RuleSet) -> Decided:
+        outcome = elect_leaders(controller, kind, listed, rules)
+        return outcome, ",".join(sorted(f"{row.topic}/{row.partition}={row.error}" for row in outcome.response))
+
+    return Request(f"elect {kind} {'all' if listed is None else f'{name}/{place.index}'}", decide)
+
+
+def balance(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
+    """The balance timer."""
+    return Request("balance", lambda controller, rules: (balance_leaders(controller, rules), ""))
+
+
+def unclean(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
+    """The timer of unclean elections."""
+    return Request("unclean", lambda controller, rules: (elect_unclean(controller, rules), ""))
+
+
+def assign(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
+    """A broker assigns a replica to one of its directories, or seldom to another's, or a replica of another."""
+    place = _place(world, draws)
+    if place is None:
+        return None
+    broker = draws.pick(brokers.ids if draws.percent(5) else ids(place.partition.replicas))
+    known = world.controller.registration(broker)
+    epoch = (0 if known is None else known.epoch) - (1 if draws.percent(3) else 0)
+    own = brokers.directories_of(broker) if broker in brokers.ids else (FIRST_DIRECTORY,)
+    directory = FIRST_DIRECTORY if draws.percent(4) else draws.pick(own)
+    wanted = (Assignment(directory, place.topic_id, place.index),)
+
+    def decide(controller: Controller, rules: RuleSet) -> Decided:
+        outcome = assign_replicas_to_dirs(controller, broker, epoch, wanted, rules)
+        return outcome, ",".join(row.error for row in outcome.response)
+
+    return Request(f"assign {broker} {epoch} {directory}/{world.topics[place.topic_id]}/{place.index}", decide)
+
+
+FEATURE = "feature eligible.leader.replicas.version"
+"""The text of the record that switches ELR, without the level."""
+
+
+def switch_elr(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
+    """ELR is switched on or off, as an upgrade or a safe downgrade, where the release has it; seldom to what it is."""
+    features = world.controller.features
+    if not features.elr_supported:
+        return None
+    on = features.elr_enabled if draws.percent(10) else not features.elr_enabled
+
+    def decide(controller: Controller, rules: RuleSet) -> Decided:
+        records = elr_safety(controller, DEFAULTS[MIN_ISR]) if on else ()
+        return Outcome(records, None, controller.soft, atomic=True), "NONE"
+
+    def switched(controller: Controller) -> Controller:
+        image = evolve(controller.image, next_offset=controller.image.next_offset + 1)
+        off = controller.features.elr_switched_off or (controller.features.elr_enabled and not on)
+        features = evolve(controller.features, elr_enabled=on, elr_switched_off=off and not on)
+        return evolve(controller, image=image, features=features)
+
+    return Request(f"elr {'on' if on else 'off'}", decide, after=(f"{FEATURE} {int(on)}", switched))

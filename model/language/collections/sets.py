@@ -84,7 +84,7 @@ class SetOf:
             which = place // _BITS
             masks[which] = choose(there, 1 << place % _BITS, masks[which])
         masks[-1] = choose(outside(self.members, value, found), self._full() + 1, masks[-1])
-        return evolve(self, masks=tuple(masks))
+        return evolve(self, masks=tuple(masks))._doubted()
 
     def none(self) -> Self:
         """The empty set."""
@@ -92,12 +92,16 @@ class SetOf:
 
     def plus(self, other: Self) -> Self:
         """The members of both."""
-        both = self._by_mask("bor", other)
-        if largest(both.masks[-1]) <= self._full():
-            return both
-        right = negate(has_bit(both.masks[-1], self._full().bit_length()))
+        others = evolve(other, masks=undoubted(self._same_class(other).masks))
+        return evolve(self, masks=undoubted(self.masks))._by_mask("bor", others)._doubted()
+
+    def _doubted(self) -> Self:
+        """The set, whose words are right only where no value was undeclared."""
+        if largest(self.masks[-1]) <= self._full():
+            return self
+        right = negate(has_bit(self.masks[-1], self._full().bit_length()))
         what = f"a {type(self).__name__} may have lost an undeclared value"
-        return evolve(both, masks=doubted(both.masks, right, what))
+        return evolve(self, masks=doubted(self.masks, right, what))
 
     def minus(self, other: Self) -> Self:
         """The members that the other has not."""

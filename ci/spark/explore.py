@@ -14,6 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
+from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets
 from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.search.committed import Place, explore_committed
@@ -28,17 +29,16 @@ from kraftcheck.ci.dataset.store.sight import Sight
 from kraftcheck.ci.spark.backward.search import SparkBackward
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.search import SparkLiveness
-from kraftcheck.ci.spark.options import ClusterOptions, default_buckets
 from kraftcheck.ci.spark.session import is_embedded, parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.spark.small import SMALL, VISITED_BYTES
 from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, job_error, sight_task, verify_task
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.tasks import BlockSpec
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.liveness.judge import Liveness
 from kraftcheck.solvers.machine_code.objectcode import portable
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.explore import Exploration
 
 
 def check_on(session: Any, log: CommitLog, commits: Sequence[Commit], messages: Path) -> None:
@@ -106,7 +106,7 @@ def ship_sources(session: Any, archive: Path) -> None:
 
 def _sources() -> Iterator[Path]:
     for folder, _, names in os.walk(PACKAGE, followlinks=True):
-        yield from (Path(folder, name) for name in names if name.endswith(".py"))
+        yield from (Path(folder, name) for name in names if name.endswith((".py", ".toml")))  # rules, and their facts
 
 
 LOG = "spark.log"

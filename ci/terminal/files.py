@@ -280,18 +280,14 @@ def read_json(path: Path, limit: int = MAX_JSON_BYTES, *, follow: bool = True) -
     return parse_json(path, read_bytes(path, limit, follow=follow))
 
 
-def parse_json(path: object, data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """The JSON document that a file holds.
-
-    Args:
-        path, data: the file, and what was read of it.
-        pairs: makes an object of its keys and values; may raise ValueError.
+def parse_json(path: object, data: bytes) -> Any:
+    """The JSON document that a file holds, of which `data` was read.
 
     Raises:
-        Refusal: naming the file, and the line where it is malformed.
+        Refusal: naming the file, and the line where it is malformed, or a key that is repeated.
     """
     try:
-        document = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_constant=_no_number)
+        document = json.loads(data.decode("utf-8"), object_pairs_hook=once, parse_constant=_no_number)
     except UnicodeDecodeError as error:
         raise Refusal(f"{path}: not UTF-8 text") from error
     except json.JSONDecodeError as error:
@@ -303,6 +299,19 @@ def parse_json(path: object, data: bytes, pairs: Callable[[list[tuple[str, Any]]
     if b"\\u" in data and has_surrogate(document):
         raise Refusal(f"{path}: not usable JSON: a text holds a surrogate, which is no character")
     return document
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON from its keys and values.
+
+    Raises:
+        ValueError: for a key that is repeated: readers differ in which of its values they take.
+    """
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"key {next(key for key in keys if keys.count(key) > 1)!r} is repeated in one object")
+    return result
 
 
 def has_surrogate(document: Any) -> bool:

@@ -240,7 +240,7 @@ def read(path: Path) -> VectorFile:
         VectorError: when it is malformed.
     """
     try:
-        entries = items(parse_json(path, read_bytes(path, MAX_JSON_BYTES), _once), "the file")
+        entries = items(parse_json(path, read_bytes(path, MAX_JSON_BYTES)), "the file")
     except FormError as reason:
         raise VectorError(f"{path}: {reason}") from None
     vectors: dict[str, Vector] = {}
@@ -266,12 +266,3 @@ def _vector(path: Path, position: int, item: Any) -> Vector:
         )
     except FormError as reason:
         raise VectorError(f"{path}: {name or f'vector {position}'}: {reason}") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, once no key of it is repeated."""
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"key {next(key for key in keys if keys.count(key) > 1)!r} is repeated in one object")
-    return result

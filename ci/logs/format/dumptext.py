@@ -14,7 +14,7 @@ from attrs import evolve
 
 from kraftcheck.ci.logs.format.fields import WireError, unknown_kind
 from kraftcheck.ci.logs.format.segments import Problem
-from kraftcheck.ci.terminal.files import has_surrogate
+from kraftcheck.ci.terminal.files import has_surrogate, once
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 
 _BATCH = re.compile(
@@ -37,8 +37,8 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON number")
 
 
-DECODER = json.JSONDecoder(parse_constant=_no_number)
-"""Reads one record; Python takes NaN and Infinity for JSON."""
+DECODER = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_number)
+"""Reads one record; Python takes NaN, Infinity and a repeated key for JSON."""
 
 
 def is_dump(head: str) -> bool:

@@ -247,10 +247,11 @@ def test_a_forged_batch_is_refused(tmp_path: Path, forged: bytes, message: str) 
                       '{"offset":2,"batch":0,"type":"NO_OP_RECORD","version":0,"data":{}}', "offset 1 should follow"),
         ("half.jsonl", '{"offset":0,"type":"\\ud800","version":0,"data":{}}', "surrogate"),
         ("half.jsonl", '{"offset":0,"type":"X","version":0,"data":{"a":["\\uDFFF"]}}', "surrogate"),
+        ("twice.jsonl", '{"offset":0,"type":"X","version":0,"data":{"isr":[1],"isr":[2]}}', "'isr' is repeated"),
     ],
 )  # fmt: skip
 def test_text_that_hides_records_is_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
-    """A batch of text whose records are not those of its offsets, and half a character, are refused with the line."""
+    """A batch with other records than its offsets say, half a character and a key given twice are refused."""
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     with pytest.raises(LogError, match=f"{name}:[12]: .*{message}"):

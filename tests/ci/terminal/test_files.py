@@ -122,6 +122,7 @@ def test_json_goes_to_standard_output_for_a_dash(capsys: pytest.CaptureFixture[s
         (b"", "line 1: not JSON"),
         (b"[" * 100_000, "not usable JSON"),
         (b"1" * 5000, "not usable JSON"),
+        (b'{"a": {"b": 1, "b": 2}}', "key 'b' is repeated in one object"),
         (b'{"a": NaN}', "NaN is no JSON number"),
         (b"[-Infinity]", "-Infinity is no JSON number"),
         (b"[" * 200 + b"]" * 200, "nested deeper than 100 levels"),

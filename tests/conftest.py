@@ -99,7 +99,7 @@ def shared(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands use the shared session and leave it running."""
     for place in (
         "kraftcheck.ci.spark.explore.start_session",
-        "kraftcheck.ci.dataset.spark_engine.start_session",
+        "kraftcheck.ci.spark.query_engine.start_session",
         "kraftcheck.ci.logs.spark.pipeline.start_session",
     ):
         monkeypatch.setattr(place, lambda *_, **__: Unstoppable(session))

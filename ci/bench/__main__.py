@@ -30,7 +30,7 @@ from kraftcheck.ci.bench.native import processes as bench_processes
 from kraftcheck.ci.bench.native.cases import CASES, ELECTIONS_STATES, REPLICATION_STATES, Case
 from kraftcheck.ci.bench.native.processes import Clocks
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.search.explore import explore
+from kraftcheck.solvers.exploration.explore import explore
 
 THREADS = (1, 2)
 

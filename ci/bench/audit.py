@@ -13,8 +13,8 @@ from attrs import frozen
 
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import explore
 
 CASES = {
     "elections-tiny": ("elections", "tiny", "fixed", None),

@@ -17,10 +17,10 @@ from attrs import frozen
 
 from kraftcheck.ci.dataset.search.bounds import HANDOVER, Bounds
 from kraftcheck.ci.systems.subject import Subject, program, subject
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.verdict import DEADLOCK
-from kraftcheck.solvers.search.explore import explore
 
 
 class WrongSpaceError(AssertionError):

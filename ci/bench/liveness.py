@@ -16,9 +16,9 @@ from attrs import frozen
 from kraftcheck.ci.bench.native.cases import coffee_can
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.elections.fairness import FAIR_ELECTIONS
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import explore
 
 THREADS = (1, 2)
 

@@ -35,9 +35,9 @@ from kraftcheck.ci.spark.small import SMALL as SMALL_LEVEL
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import load_block_kernel
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.search.explore import explore
 
 BUCKET_BITS = 6
 SMALL = 20_000

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from kraftcheck.ci.dataset.dataset_place import DatasetPlace
+from kraftcheck.ci.dataset.options import cluster_options
 from kraftcheck.ci.run.folder import check_out, keep_traces
 from kraftcheck.ci.run.questions import ENGINES, SearchBudget, SearchQuestion, reduction_options, run, searched
 from kraftcheck.ci.run.reports import finish, report_options
 from kraftcheck.ci.run.result import Result
-from kraftcheck.ci.spark.options import cluster_options
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, expression_options, find_option, subject, system_and_bounds
 from kraftcheck.ci.systems.switches import check_switches

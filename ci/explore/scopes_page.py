@@ -21,7 +21,7 @@ from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import machine, options
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.exploration.explore import Exploration
 
 RULES = "fixed"
 LIMIT = 200_000_000

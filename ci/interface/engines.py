@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from attrs import fields
 
 from kraftcheck.ci.dataset.dataset_place import dataset_place
+from kraftcheck.ci.dataset.options import ClusterOptions
 from kraftcheck.ci.prove.command import check_endless, check_solver
 from kraftcheck.ci.prove.question import MOST_STATES, ProofQuestion, check_only
 from kraftcheck.ci.prove.request import ProofRequest
@@ -28,7 +29,6 @@ from kraftcheck.ci.run.questions import (
 )
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.run.walks import WalkPlan, walks_of
-from kraftcheck.ci.spark.options import ClusterOptions
 from kraftcheck.ci.systems.subject import program, refuse_liveness, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import machine
@@ -40,9 +40,9 @@ from kraftcheck.model.language.bound import ANY, spelled
 from kraftcheck.model.language.system import System
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
+from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress
 from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.explore import Exploration, SearchProgress
 from kraftcheck.solvers.smt.queries import SOLVERS, Effort
 from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.walks.walker import SCHEDULES

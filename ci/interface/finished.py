@@ -109,7 +109,7 @@ def query(
     Raises:
         Refusal: in one line, for what is no question, is not understood, or reads a damaged file.
     """
-    from kraftcheck.ci.dataset.query import VERIFY, open_engine
+    from kraftcheck.ci.explore.query import VERIFY, open_engine
 
     check_choice("verify", verify, VERIFY)
     check_numbers(1, limit=limit, threads=threads)

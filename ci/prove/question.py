@@ -28,10 +28,10 @@ from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.nearest import nearest
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace, worst_exit_code
-from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.smt.induction import Proof, obligations, prove
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, Effort, ObligationAnswer, Questions
 from kraftcheck.solvers.smt.spacer import cap_text, leaves_text

@@ -14,13 +14,13 @@ from typing import TypeVar
 import click
 from attrs import evolve, field, frozen
 
+from kraftcheck.ci.dataset.options import ClusterOptions, default_handover
 from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.run.judged import judged, judged_by_walks
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.run.walks import Walked, WalkPlan
-from kraftcheck.ci.spark.options import ClusterOptions, default_handover
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject, program
@@ -32,6 +32,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.symmetry import SymmetryError
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
+from kraftcheck.solvers.exploration.explore import DEFAULT_MEMORY, Exploration, SearchProgress, explore
 from kraftcheck.solvers.expressions.checking import ExpressionError
 from kraftcheck.solvers.expressions.expression import search_for
 from kraftcheck.solvers.machine_code.lower import LoweringError
@@ -42,7 +43,6 @@ from kraftcheck.solvers.program.premises.content import is_valid
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Vacuous, worst_exit_code
-from kraftcheck.solvers.search.explore import DEFAULT_MEMORY, Exploration, SearchProgress, explore
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION
 from kraftcheck.solvers.search.orders.independence import OrdersError, by_orders
 from kraftcheck.solvers.search.symmetry import reduced
@@ -234,7 +234,7 @@ def reduced_program(chosen: Subject, symmetry: str, reduce: str, spelled: Callab
         if reduce == ORDERS:
             return by_orders(traced)
         if symmetry == PROVEN:
-            from kraftcheck.solvers.search.symmetries.derived import by_proven_symmetry
+            from kraftcheck.solvers.smt.symmetry_proof import by_proven_symmetry
 
             return by_proven_symmetry(traced)
         return reduced(traced) if symmetry == ON else traced

@@ -29,10 +29,10 @@ from kraftcheck.model.language.system import Property
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.drawings.svg import svg
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.columns import field_values, names_of, set_slots, set_texts
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Trace, Verdict
-from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import lines
 

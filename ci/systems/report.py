@@ -13,6 +13,7 @@ from kraftcheck.ci.systems import assurance
 from kraftcheck.ci.systems.subject import Subject, relief
 from kraftcheck.ci.terminal.console import Column, Screen, Table
 from kraftcheck.model.language.system import Property
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.trace import Pruning
 from kraftcheck.solvers.program.verdict import (
     Holds,
@@ -23,7 +24,6 @@ from kraftcheck.solvers.program.verdict import (
     Vacuous,
     worst_exit_code,
 )
-from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY
 from kraftcheck.solvers.traces.plain import loop_document, trace_document
 

@@ -113,14 +113,14 @@ COMMANDS = {
     "serve": ("ci.explore.serve.command:serve_command", "A local page to explore a system step by step."),
     "trace": ("ci.explore.trace:trace_command", "Show or shorten a counterexample."),
     "export": ("ci.explore.export:export_command", "A system as a module of TLA+, for a second opinion by TLC."),
-    "query": ("ci.dataset.query:query_command", "SQL over an explored space."),
-    "sweep": ("ci.dataset.sweep:sweep_command", "Compiled rules against rules on ints, state by state."),
+    "query": ("ci.explore.query:query_command", "SQL over an explored space."),
+    "sweep": ("ci.explore.sweep:sweep_command", "Compiled rules against rules on ints, state by state."),
     "unclean-recovery": (
-        "ci.logs.unclean_recovery.tool:unclean_recovery_command",
+        "ci.conformance.unclean_recovery.tool:unclean_recovery_command",
         "Leaders for offline partitions of a snapshot, by length of logs.",
     ),
     "elect-leaders": (
-        "ci.logs.unclean_recovery.elections:elect_leaders_command",
+        "ci.conformance.unclean_recovery.elections:elect_leaders_command",
         "Preferred, unclean and designated elections in a snapshot.",
     ),
 }

@@ -18,8 +18,8 @@ from attrs import define, field, frozen
 
 from kraftcheck.ci.terminal import time_limit
 from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, register_stop, stop_requested
+from kraftcheck.solvers.exploration.explore import SearchProgress
 from kraftcheck.solvers.program.stop import STOPPED
-from kraftcheck.solvers.search.explore import SearchProgress
 
 TERMINAL_SECONDS = 0.2
 PLAIN_SECONDS = 5.0

@@ -30,8 +30,8 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.properties.register.findings import FINDINGS, Finding
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_VACUOUS, Holds, Refuted
-from kraftcheck.solvers.search.explore import Exploration
 
 
 def release_defects(names: Sequence[str], release: str, budget: SearchBudget, target: str | None, quiet: bool) -> int:

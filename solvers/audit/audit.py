@@ -22,8 +22,8 @@ from attrs import define, evolve, field, frozen
 from kraftcheck.solvers.audit.comparison import Comparison, EngineReport, NativeEngine, StateEngine
 from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, Space, hashed, one_by_one, order
 from kraftcheck.solvers.machine_code.compile import Kernel
-from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.machine_code.transition import NO_ACTION, live_kinds
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.levels import Search

@@ -20,11 +20,11 @@ from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.transition import NO_ACTION, Crossing, FramePlan
+from kraftcheck.solvers.program.orders import Orders
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.reference.interpreter import Integers, Move
-from kraftcheck.solvers.search.orders.plan import Orders
 from kraftcheck.solvers.search.symmetry import canonical
 from kraftcheck.solvers.search.visited import CandidateBuffers, ThreadBuffers
 from kraftcheck.solvers.traces.render import call, fields, show

@@ -19,9 +19,9 @@ from kraftcheck.model.language.layout import Counter, Endless, leaves
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import UNNAMED, Property, Step
 from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.program.evaluation import evaluated
 from kraftcheck.solvers.program.parts import SystemFault, line_of
 from kraftcheck.solvers.program.program import Kind, Program
-from kraftcheck.solvers.reference.terms import evaluated
 from kraftcheck.solvers.traces.render import show
 
 RANDOM_STATES = 12

@@ -6,7 +6,7 @@ this reader with it on random graphs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -15,6 +15,7 @@ from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, begin, count_up, load, store, word
+from kraftcheck.solvers.program.evaluation import closure
 
 Leaf = Callable[[ir.IRBuilder, Term], Any]
 """Gives the value of a variable at the builder's position."""
@@ -24,19 +25,6 @@ class LoweringError(ValueError):
     """A term that does not fit 64-bit words."""
 
 
-def closure(roots: Iterable[Term], computed: Container[int] = ()) -> list[Term]:
-    """The terms that the roots need, arguments first, without those that are computed already."""
-    visited = set[int]()
-    needed: list[Term] = []
-    pending = [root for root in roots if root.index not in computed]
-    while pending:
-        term = pending.pop()
-        if term.index in visited:
-            continue
-        visited.add(term.index)
-        needed.append(term)
-        pending.extend(arg for arg in term.args if arg.index not in visited and arg.index not in computed)
-    return sorted(needed, key=lambda term: term.index)
 
 
 def depends_on(variables: Iterable[Term], terms: Sequence[Term]) -> set[int]:

@@ -33,8 +33,8 @@ from kraftcheck.solvers.machine_code.irtools import (
 from kraftcheck.solvers.machine_code.lower import Scope, pack, slot_reader
 from kraftcheck.solvers.machine_code.transition import FramePlan, emit_deadlock, emit_judge, emit_kinds, emit_step
 from kraftcheck.solvers.machine_code.visited_table import emit_insert, emit_rehash, emit_seek, hash_words, shard_of_hash
+from kraftcheck.solvers.program.orders import Orders
 from kraftcheck.solvers.program.program import Program, Reduction, mark_bytes
-from kraftcheck.solvers.search.orders.plan import Orders
 
 CONTROLS, ENDS, ROWS, FIRSTS, PARTS, HIDDEN, WORK, REDUCED, LEFT_OUT = range(9)
 """Entries of a block of orders: addresses of the shards' control blocks, of the number of states of each shard up to

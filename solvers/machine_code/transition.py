@@ -16,6 +16,7 @@ import numpy.typing as npt
 from attrs import field, frozen
 from llvmlite import ir
 
+from kraftcheck.model.language.layout import cap_of
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.machine_code.irtools import (
     POINTER,
@@ -32,8 +33,10 @@ from kraftcheck.solvers.machine_code.irtools import (
     store,
     word,
 )
-from kraftcheck.solvers.machine_code.lower import Scope, closure, depends_on, pack, slot_reader
+from kraftcheck.solvers.machine_code.lower import Scope, depends_on, pack, slot_reader
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.program.trace import Pruning
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 
@@ -468,3 +471,21 @@ class _Coverage:
             false = b.and_(b.not_(always.get()), word((1 << count) - 1))
             for at, value in ((first + i, true.get()), (first + len(self._counts) + i, false)):
                 store(b, b.or_(load(b, frame, at), value), frame, at)
+
+
+def prunings(plan: FramePlan, counters: npt.NDArray[np.int64]) -> tuple[Pruning, ...]:
+    """The prunings that a frame has counted, by slot and side; sides that no transition crossed are absent."""
+    layout, kinds = plan.program.layout, plan.program.kinds
+    by_side: dict[tuple[int, bool], dict[str, int]] = {}
+    for number, crossing in enumerate(plan.crossings):
+        count = int(counters[plan.pruned + number])
+        if count:
+            actions = by_side.setdefault((crossing.slot, crossing.above), {})
+            name = kinds[crossing.kind].action.name
+            actions[name] = actions.get(name, 0) + count
+    slots = [(layout.slots[slot], above, actions) for (slot, above), actions in sorted(by_side.items())]
+    return tuple(
+        Pruning(layout.name(slot.path), slot.domain.lo, slot.domain.hi, above, actions,
+                cap_of(slot.domain) if above else "")
+        for slot, above, actions in slots
+    )  # fmt: skip

@@ -20,7 +20,7 @@ from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.nearest import nearest
 
 if TYPE_CHECKING:
-    from kraftcheck.solvers.search.orders.plan import Orders
+    from kraftcheck.solvers.program.orders import Orders
 
 
 @frozen

@@ -16,7 +16,7 @@ from kraftcheck.model.language.layout import DomainError, Flag, LayoutError
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.parts import SystemFault, ask, check_refusals, line_of, same_classes
 from kraftcheck.solvers.program.symbols import state_symbols
 from kraftcheck.solvers.program.verdict import Truths

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from attrs import evolve, frozen
 
 from kraftcheck.model.language import sequences
@@ -14,13 +12,12 @@ from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.collections.doubts import undoubted
 from kraftcheck.model.language.collections.names import clash, class_of, enum_of, named
 from kraftcheck.model.language.fairness import LIVENESS, Fairness, FairSteps, constraints
-from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag, LayoutError, cap_of, leaves, rebuild
+from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag, LayoutError, leaves, rebuild
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import UNNAMED, Action, Outcome, Property, Setting, Step, System, conjuncts
 from kraftcheck.model.language.terms import Graph, Term, Truth, lower
 from kraftcheck.model.language.words import all_of, any_of, negate
-from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.program.parts import (
     Choices,
     SystemFault,
@@ -88,22 +85,6 @@ class Pruning:
         return f"{self.field} left its domain {where}, in {count} by {', '.join(self.actions)}: {mend}"
 
 
-def prunings(plan: FramePlan, counters: npt.NDArray[np.int64]) -> tuple[Pruning, ...]:
-    """The prunings that a frame has counted, by slot and side; sides that no transition crossed are absent."""
-    layout, kinds = plan.program.layout, plan.program.kinds
-    by_side: dict[tuple[int, bool], dict[str, int]] = {}
-    for number, crossing in enumerate(plan.crossings):
-        count = int(counters[plan.pruned + number])
-        if count:
-            actions = by_side.setdefault((crossing.slot, crossing.above), {})
-            name = kinds[crossing.kind].action.name
-            actions[name] = actions.get(name, 0) + count
-    slots = [(layout.slots[slot], above, actions) for (slot, above), actions in sorted(by_side.items())]
-    return tuple(
-        Pruning(layout.name(slot.path), slot.domain.lo, slot.domain.hi, above, actions,
-                cap_of(slot.domain) if above else "")
-        for slot, above, actions in slots
-    )  # fmt: skip
 
 
 def by_field(pruned: Iterable[Pruning]) -> dict[str, int]:

@@ -6,47 +6,12 @@ counterpart among the rules on ints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from kraftcheck.model.language.algebra import evaluate
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.evaluation import evaluated
 from kraftcheck.solvers.program.program import Kind, Program
-
-Values = Mapping[int, int]
-"""Value of each term by its index."""
-
-
-def evaluated(roots: Sequence[Term], variables: Values) -> dict[int, int]:
-    """The values of the roots and of all they need, given those of the variables."""
-    values = dict(variables)
-    for node in closure(roots, values):
-        values[node.index] = value_of(node, [values[arg.index] for arg in node.args])
-    return values
-
-
-def evaluator(root: Term) -> Callable[[Values], int]:
-    """The value of one term as a function of those of the variables; its order is found once."""
-    order = [node for node in closure([root]) if node.op != "var"]
-
-    def value(variables: Values) -> int:
-        values = dict(variables)
-        for node in order:
-            values[node.index] = value_of(node, [values[arg.index] for arg in node.args])
-        return values[root.index]
-
-    return value
-
-
-def value_of(node: Term, args: Sequence[int]) -> int:
-    """The value of a term that is no variable, given those of its arguments."""
-    match node.op:
-        case "const":
-            return node.value
-        case "ite":
-            return args[1] if args[0] else args[2]
-    return int(evaluate(node.op, args))
 
 
 def holds(claim: Term, program: Program, state: Sequence[int]) -> bool:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from kraftcheck.model.language.layout import Flag
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.machine_code.transition import NO_ACTION
 from kraftcheck.solvers.program.columns import field_values
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.starts import bounds_of, initial_states
 from kraftcheck.solvers.program.verdict import Trace, start_parts

@@ -18,7 +18,7 @@ from attrs import define, field
 
 from kraftcheck.model.language.terms import Graph, Term, Truth, lower
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
-from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.reading.polarity import BOTH, NEGATIVE, POSITIVE, arguments_with_polarity
 from kraftcheck.solvers.smt.reading.set_shapes import assuming, condition_of, kept_by
 from kraftcheck.solvers.smt.z3terms import BINDERS, Substitution

@@ -11,6 +11,7 @@ from kraftcheck.model.language.layout import DomainError, rebuild
 from kraftcheck.model.language.system import Property, Step
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.premises.cases import EMPTY
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.starts import description, given_states
@@ -28,7 +29,6 @@ from kraftcheck.solvers.program.verdict import (
     start_parts,
 )
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
-from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import INITIATION, REFUTED, UNDECIDED, ObligationAnswer
 from kraftcheck.solvers.smt.spacer import leaves_text

@@ -17,7 +17,8 @@ from attrs import define, field
 from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.solvers.machine_code.lower import LoweringError, closure
+from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.program.evaluation import closure
 
 BINDERS = ("every", "least", "greatest", "least_by", "above", "cardinality")
 """Operators that speak of any place."""

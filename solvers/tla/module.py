@@ -13,7 +13,7 @@ from kraftcheck.model.language.layout import Flag
 from kraftcheck.model.language.packing import Slot
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.premises.cases import without_premises
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.starts import conjuncts_of

@@ -9,6 +9,7 @@ import pytest
 
 from kraftcheck.ci.bench.native.cases import CASES
 from kraftcheck.ci.conformance.kafka.fuzz.run import LENGTH
+from kraftcheck.ci.dataset.options import CLUSTER_BUCKETS
 from kraftcheck.ci.dataset.store.sealed import MOST_BYTES as MOST_SEALED
 from kraftcheck.ci.logs.format.read import MAX_LOG_BYTES
 from kraftcheck.ci.logs.format.segments import MAX_EXPANDED
@@ -18,7 +19,6 @@ from kraftcheck.ci.run.formats import MOST_BYTES as MOST_SARIF
 from kraftcheck.ci.run.formats import Limits
 from kraftcheck.ci.run.reports import MOST_ANNOTATIONS
 from kraftcheck.ci.spark.liveness.search import MOST as MOST_CONSTRAINTS
-from kraftcheck.ci.spark.options import CLUSTER_BUCKETS
 from kraftcheck.ci.spark.small import SMALL, VISITED_BYTES
 from kraftcheck.ci.spark.tasks import MEMO_BYTES
 from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, EXIT_FAULT, EXIT_OUTPUT_CLOSED, EXIT_USAGE

@@ -195,10 +195,11 @@ LEVELS = (
     Mutant("stop-untold", "A search that was stopped counts as complete.",
            "solvers.search.levels:Search._limit", "return stop_reason(self.stop)", "return None", STOP),
     Mutant("cut-holds", "What a cut search did not refute holds.",
-           "solvers.search.explore:_verdict", "elif reason is not None:", "elif reason is not None and False:",
+           "solvers.exploration.explore:_verdict", "elif reason is not None:", "elif reason is not None and False:",
            MEMORY),
     Mutant("goal-holds-unseen", "A goal that nothing shows holds.",
-           "solvers.search.explore:_verdict", "Vacuous(name) if is_goal else Holds(bound)", "Holds(bound)", DIGRAPH),
+           "solvers.exploration.explore:_verdict",
+           "Vacuous(name) if is_goal else Holds(bound)", "Holds(bound)", DIGRAPH),
 )  # fmt: skip
 
 NATIVE = (*VISITED, *EXPANSION, *TURNS, *LEVELS)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import kraftcheck as kc
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.verdict import PropertyVerdict
-from kraftcheck.solvers.search.explore import Exploration
 from tests.examples.readers_writers import READERS_WRITERS
 from tests.examples.two_phase import FAULTY, TWO_PHASE
 from tests.shared.commands import kraftcheck

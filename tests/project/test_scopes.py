@@ -10,8 +10,8 @@ import pytest
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import explore
 from tests.shared.places import DOCS
 
 PAGE = DOCS / "reference" / "scopes.md"

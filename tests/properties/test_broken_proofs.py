@@ -17,9 +17,9 @@ from kraftcheck.model.rules.ruleset import PRESETS, RuleSet, parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.proofs import BEYOND, NOT_PROVEN, PROOF_SCOPES, unproven
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.smt.queries import Effort
 from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in

@@ -19,7 +19,7 @@ from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS, find
 from kraftcheck.properties.register.coverage import DOCUMENTS
 from kraftcheck.properties.register.defects import BUGS, Bug
-from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.exploration.explore import Exploration
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 from tests.shared.samples import one_in

@@ -15,9 +15,9 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.system import replica_lists
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.directories.lemmas import of_the_kip
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Vacuous
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.theory import theory

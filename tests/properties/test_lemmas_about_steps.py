@@ -13,9 +13,9 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import STAYS
 from kraftcheck.properties.replication import lemmas_steps
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
-from kraftcheck.solvers.search.explore import explore
 
 REPLICATION = SYSTEMS["replication"]
 

@@ -17,9 +17,9 @@ from kraftcheck.properties.catalogue import FAIR_SYSTEMS
 from kraftcheck.properties.elections.healing import replicas
 from kraftcheck.properties.kinds import strong_fairness
 from kraftcheck.properties.register.verdicts import EXPECTED_LIVENESS, SMALLEST
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
-from kraftcheck.solvers.search.explore import Exploration, explore
 
 QUICK = {
     ("healing-sessions", "tiny", "fixed"), ("fair-zk-jbod", "controller", "kip"),

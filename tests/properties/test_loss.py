@@ -19,9 +19,9 @@ from kraftcheck.model.systems.elections import system as elections
 from kraftcheck.model.systems.elections import triggers
 from kraftcheck.model.systems.replication import state as replication
 from kraftcheck.properties.catalogue import find
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
-from kraftcheck.solvers.search.explore import explore
 
 LOSS = ("loss-is-paid-for", "unclean-only-when-allowed", "no-survivor-passed-over")
 

@@ -16,9 +16,9 @@ from kraftcheck.properties.catalogue import SYSTEMS, find
 from kraftcheck.properties.kinds import CatalogueError, always, happens, sometimes, step, validate
 from kraftcheck.properties.register import verdicts as expected_verdicts
 from kraftcheck.properties.register.defects import BUGS
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
-from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.samples import one_in
 
 ELECTIONS = SYSTEMS["elections"]

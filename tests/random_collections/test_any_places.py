@@ -14,9 +14,9 @@ from attrs import evolve, frozen
 import kraftcheck as kc
 from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.theory import theory

@@ -11,10 +11,10 @@ import pytest
 
 import kraftcheck as kc
 from kraftcheck.solvers.audit.sampling import Sampling
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
-from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.theory import theory

@@ -8,11 +8,11 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Closure, Refuted, Trace
-from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.random_systems.building import EVENT_FIELDS, build, state_to_plain, state_to_rules, to_plain
 from tests.random_systems.describing import described
 from tests.random_systems.machines import Claim, Machine, State

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from kraftcheck.solvers.search.explore import explore
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.search.symmetry import reduced
 from tests.random_systems.comparison import Case, agree_on_verdicts
 from tests.random_systems.machines import Field, Machine, State

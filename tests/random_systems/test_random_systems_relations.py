@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.random_systems.building import build
 from tests.random_systems.machines import Machine
 from tests.random_systems.nodes import Applied, Constant

@@ -14,8 +14,8 @@ from kraftcheck.model.language.layout import ints, subset_of, truth
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import Maybe, choose, implies
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import Exploration, explore
 
 
 @frozen

@@ -6,8 +6,8 @@ import sys
 import time
 
 from kraftcheck.ci.bench.two_phase_commit import TWO_PHASE
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import explore
 
 
 def main(managers: int, threads: int) -> None:

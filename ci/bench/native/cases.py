@@ -15,10 +15,10 @@ from kraftcheck.model.language.words import all_of
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.kinds import eventually, recovers, weak_fairness
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Incomplete
-from kraftcheck.solvers.search.explore import Exploration
 from kraftcheck.solvers.search.symmetry import reduced
 
 

@@ -23,9 +23,9 @@ from attrs import frozen
 from kraftcheck.ci.bench.disk import WrongSpaceError
 from kraftcheck.ci.bench.native.cases import CASES, Case
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.explore import Exploration, explore
 
 
 class Clocks:

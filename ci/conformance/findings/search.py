@@ -13,9 +13,9 @@ from kraftcheck.ci.run.questions import SearchBudget, run_to_end
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.model.rules.ruleset import PRESETS, variants
 from kraftcheck.properties.register.findings import Finding, FindingSearch
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace
-from kraftcheck.solvers.search.explore import Exploration
 
 
 class UndecidedFinding(RuntimeError):

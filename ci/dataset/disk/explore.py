@@ -11,17 +11,17 @@ from pathlib import Path
 from attrs import frozen
 
 from kraftcheck.ci.dataset.disk.runner import DiskRunner, RoundProgress
+from kraftcheck.ci.dataset.options import ClusterOptions
 from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.search.committed import Place, explore_committed
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.digests import check_files
-from kraftcheck.ci.spark.options import ClusterOptions
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
+from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.explore import Exploration, SearchProgress
 
 
 def explore_on_disk(

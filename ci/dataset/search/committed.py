@@ -34,11 +34,11 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
+from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress, conclude
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.explore import Exploration, SearchProgress, conclude
 
 R = TypeVar("R", bound=LevelRunner)
 

@@ -32,18 +32,18 @@ from kraftcheck.ci.dataset.store.groups import Groups
 from kraftcheck.ci.dataset.store.handover import Export, NativeStart
 from kraftcheck.ci.dataset.store.manifests import Commit, PlacedOccurrence, StatePlace
 from kraftcheck.solvers.blocks.tasks import BlockKernel
+from kraftcheck.solvers.exploration.explore import SearchProgress
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, search_liveness
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.transition import NO_ACTION
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, search_backward
-from kraftcheck.solvers.search.explore import SearchProgress
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Limits, Search
 
 
 @define
 class DatasetRun:
-    """A distributed search and its result, as `kraftcheck.solvers.search.explore.SearchResult`.
+    """A distributed search and its result, as `kraftcheck.solvers.exploration.explore.SearchResult`.
 
     Attributes:
         kernel: the program, compiled for the native start and for judging.

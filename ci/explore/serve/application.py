@@ -28,13 +28,13 @@ from kraftcheck.ci.run.questions import SearchBudget, SearchQuestion, search
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.drawings.svg import STYLE
+from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress
 from kraftcheck.solvers.expressions.checking import ExpressionError
 from kraftcheck.solvers.expressions.expression import excluded, expression
-from kraftcheck.solvers.neighbourhood.states import UnknownField, grouped, places
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.search.explore import Exploration, SearchProgress
+from kraftcheck.solvers.stepping.neighbourhood import UnknownField, grouped, places
 from kraftcheck.solvers.stepping.session import Session
 
 MOST_RUNNING, MOST_KEPT = 2, 20

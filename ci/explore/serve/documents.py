@@ -19,8 +19,8 @@ from kraftcheck.solvers.audit.comparison import NativeEngine
 from kraftcheck.solvers.drawings.drawing import Column, Drawing, DrawnCycle, OtherRules, set_beside
 from kraftcheck.solvers.drawings.svg import STYLE, svg
 from kraftcheck.solvers.machine_code.compile import load_kernel
-from kraftcheck.solvers.neighbourhood.states import Grouped, Neighbourhood, Place, field_names, neighbourhood
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.stepping.neighbourhood import Grouped, Neighbourhood, Place, field_names, neighbourhood
 from kraftcheck.solvers.stepping.session import Choice, Session
 from kraftcheck.solvers.traces.render import fields, repeated_text, show
 

@@ -21,12 +21,12 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BESIDE, BUGS, Bug, with_variant
 from kraftcheck.properties.register.verdicts import EXPECTED
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mutant
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
-from kraftcheck.solvers.search.explore import explore
 
 RULES = "fixed"
 MAX_STATES = 1_500_000

@@ -11,9 +11,9 @@ from attrs import define, evolve
 from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.language.system import Property, Setting, Step
 from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.program.evaluation import evaluator
 from kraftcheck.solvers.program.program import Premise, Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Unknown, Vacuous, Verdict
-from kraftcheck.solvers.reference.terms import evaluator
 
 NO_STATE = "no reachable state satisfies its premise, so it says nothing of any"
 NO_STEPS = "no step is taken, so it says nothing of any"

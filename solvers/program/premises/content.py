@@ -16,7 +16,7 @@ from kraftcheck.model.language.layout import Endless
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Action, Property, Step
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.parts import free_arguments
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.starts import WIDEST, TooWideError, bounds_of

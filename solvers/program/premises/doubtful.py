@@ -17,7 +17,7 @@ from kraftcheck.model.language.collections.doubts import has_bit
 from kraftcheck.model.language.layout import Domain
 from kraftcheck.model.language.terms import Graph, Term, Truth, lower
 from kraftcheck.model.language.untraceable import UntraceableRule
-from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.starts import Pair, Values, bounds_of
 from kraftcheck.solvers.program.symbols import in_domain

@@ -22,7 +22,7 @@ from kraftcheck.solvers.machine_code.search_kernel import (
     WORK,
     work_words,
 )
-from kraftcheck.solvers.search.orders.plan import Orders, as_words
+from kraftcheck.solvers.program.orders import Orders, as_words
 
 
 @frozen

@@ -13,10 +13,10 @@ from attrs import define, evolve, field, frozen
 
 from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.machine_code.transition import live_kinds
+from kraftcheck.solvers.program.evaluation import closure
+from kraftcheck.solvers.program.orders import Orders
 from kraftcheck.solvers.program.program import Kind, Program
-from kraftcheck.solvers.search.orders.plan import Orders
 
 ALL = -1
 """Every bit of a word; the value of a truth."""

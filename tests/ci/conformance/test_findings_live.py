@@ -8,13 +8,13 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
+from kraftcheck.ci.conformance.cluster.admin import ClusterError, PartitionDescription
 from kraftcheck.ci.conformance.findings.live import __main__ as command
 from kraftcheck.ci.conformance.findings.live.play import play
 from kraftcheck.ci.conformance.findings.live.scenario import Outcome, renounced, state
 from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.observed import NOT_SHOWN, SHOWN, observation, observations, record
 from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.logs.cluster.admin import ClusterError, PartitionDescription
 from kraftcheck.ci.terminal.refusal import Refusal
 
 NEWEST = known_versions()[-1]

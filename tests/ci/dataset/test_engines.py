@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.dataset.duckdb_engine import DuckDBEngine, duckdb_engine
-from kraftcheck.ci.dataset.spark_engine import SparkEngine, register
 from kraftcheck.ci.dataset.store.dataset import Dataset
+from kraftcheck.ci.spark.query_engine import SparkEngine, register
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.blocks.tasks import BlockKernel
 from tests.ci.dataset.test_query import EXAMPLES, on_spark

@@ -16,17 +16,17 @@ from attrs import evolve
 
 from kraftcheck.ci.dataset.decoding import column_name
 from kraftcheck.ci.dataset.documents.run import FieldColumn
-from kraftcheck.ci.dataset.spark_engine import check_question
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.successors import successors
 from kraftcheck.ci.dataset.views import DUCKDB, field_sql
+from kraftcheck.ci.spark.query_engine import check_question
 from kraftcheck.ci.spark.sweeping import compare
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import leaves
 from kraftcheck.solvers.blocks.kernel import block_spec
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.search.explore import explore
 from tests import toys
 from tests.ci.spark.levels import begun, program_of
 from tests.shared.commands import kraftcheck

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.conformance.cluster.admin import AdminProcess, ClusterError, PartitionDescription, RequestRefused
+from kraftcheck.ci.conformance.cluster.dump import dump
+from kraftcheck.ci.conformance.cluster.processes import ClusterLayout, KafkaCluster
 from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.logs.cluster.admin import AdminProcess, ClusterError, PartitionDescription, RequestRefused
-from kraftcheck.ci.logs.cluster.dump import dump
-from kraftcheck.ci.logs.cluster.processes import ClusterLayout, KafkaCluster
 from tests.shared.captures import TROUBLE
 
 ANSWERS = """

@@ -30,11 +30,11 @@ from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.sampling import DEFAULT
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS, BlockSpec, load_block_kernel
+from kraftcheck.solvers.exploration.explore import Exploration, conclude, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import Exploration, conclude, explore
 
 BUCKET_BITS = 3
 

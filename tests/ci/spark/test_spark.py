@@ -23,8 +23,8 @@ from kraftcheck.ci.systems.subject import program as subject_program
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.solvers.audit.audit import FLOOR
 from kraftcheck.solvers.blocks.kernel import block_spec
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.search.explore import explore
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
 from tests.shared.commands import kraftcheck

@@ -23,9 +23,9 @@ from kraftcheck.ci.spark.tasks import Stages
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.blocks.tasks import BlockSpec
+from kraftcheck.solvers.exploration.explore import conclude, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.backward import Recoverability
-from kraftcheck.solvers.search.explore import conclude, explore
 from tests import toys
 from tests.ci.spark.levels import begun, finished, program_of
 

@@ -15,9 +15,9 @@ from kraftcheck.ci.bench import __main__ as bench
 from kraftcheck.ci.bench import spark as bench_spark
 from kraftcheck.ci.bench.disk import WrongSpaceError
 from kraftcheck.ci.bench.spark import CASES, SparkRow
+from kraftcheck.ci.dataset.options import default_buckets
 from kraftcheck.ci.dataset.search.levels import splits
 from kraftcheck.ci.dataset.store.groups import Groups, RowGroup
-from kraftcheck.ci.spark.options import default_buckets
 from kraftcheck.ci.spark.tasks import job_error
 
 

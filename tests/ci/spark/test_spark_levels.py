@@ -22,9 +22,9 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.blocks.tasks import ROW_BITS
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Refuted
-from kraftcheck.solvers.search.explore import explore
 from tests import toys
 from tests.ci.spark.levels import InProcess, begun, facts, finished, native_facts, program_of
 

@@ -21,10 +21,10 @@ from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.rounds import DOCUMENT
 from kraftcheck.ci.spark.liveness.search import FOLDER, SparkLiveness
 from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.solvers.exploration.explore import Exploration, conclude, explore
 from kraftcheck.solvers.liveness.judge import Liveness
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Refuted
-from kraftcheck.solvers.search.explore import Exploration, conclude, explore
 from tests.ci.spark.killed_judge import judged_program
 from tests.ci.spark.levels import begun, finished, only, program_of
 from tests.shared.commands import kraftcheck

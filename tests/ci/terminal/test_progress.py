@@ -22,7 +22,7 @@ from kraftcheck.ci.terminal.progress import (
     run_interruptibly,
     stop_flag,
 )
-from kraftcheck.solvers.search.explore import SearchProgress
+from kraftcheck.solvers.exploration.explore import SearchProgress
 from tests.shared.commands import kraftcheck
 
 

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.conformance.findings.live.scenario import layout, partition, state
-from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.logs.cluster.admin import PartitionDescription
-from kraftcheck.ci.logs.cluster.administration import (
+from kraftcheck.ci.conformance.cluster.admin import PartitionDescription
+from kraftcheck.ci.conformance.cluster.administration import (
     create,
     elect,
     wait_for_isr_without,
     wait_until_fenced,
     wait_until_unfenced,
 )
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster, running_cluster
-from kraftcheck.ci.logs.unclean_recovery.snapshot import read_snapshot
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster, running_cluster
+from kraftcheck.ci.conformance.findings.live.scenario import layout, partition, state
+from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.conformance.unclean_recovery.snapshot import read_snapshot
 from kraftcheck.model.controller.commits import commit
 from kraftcheck.model.controller.lifecycle import expire_session
 from kraftcheck.model.rules.ruleset import parse

@@ -12,7 +12,7 @@ from kraftcheck.ci.terminal.result_folders import MARK
 from kraftcheck.ci.verdicts.command import last_line
 from kraftcheck.properties.register.proofs import NOT_PROVEN
 from kraftcheck.properties.register.verdicts import EXPECTED
-from kraftcheck.solvers.search import explore as explorer
+from kraftcheck.solvers.exploration import explore as explorer
 from kraftcheck.solvers.smt.queries import Effort
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT

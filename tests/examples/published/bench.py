@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 import kraftcheck as kc
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.tla.module import TooWide, module
 from tests.examples.published.models import MODELS, Model, system_at
 from tests.shared.tlc import tlc

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import kraftcheck as kc
-from kraftcheck.solvers.search.explore import Exploration
+from kraftcheck.solvers.exploration.explore import Exploration
 from tests.examples.published.models import MODELS, Model, system_at
 from tests.shared.places import DOCS
 

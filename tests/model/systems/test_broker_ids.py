@@ -31,9 +31,9 @@ from kraftcheck.model.systems.broker_ids.state import (
 )
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.verdicts import EXPECTED
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
-from kraftcheck.solvers.search.explore import explore
 from tests.shared.places import DOCS
 
 BROKER_IDS = SYSTEMS["broker-ids"]

@@ -17,9 +17,9 @@ from kraftcheck.model.rules.groups import DirectoryRules
 from kraftcheck.model.rules.ruleset import parse, preset, variant_name
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BESIDE, BUGS, Bug
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
-from kraftcheck.solvers.search.explore import explore
 from tests.shared.directories import setting
 from tests.shared.samples import few
 from tests.shared.successors import agree_with_ints

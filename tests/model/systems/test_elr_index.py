@@ -21,9 +21,9 @@ from kraftcheck.model.rules.ruleset import RELEASES, parse
 from kraftcheck.model.systems.elr_index.state import ElrIndexed
 from kraftcheck.model.systems.elr_index.system import ELR_INDEX
 from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
-from kraftcheck.solvers.search.explore import explore
 from tests.model.controller.controllers import cluster, play, with_topic
 
 WITH_CLEAR_ELR = [name for name in RELEASES if not RELEASES[name].partition.min_isr_change_keeps_elr]

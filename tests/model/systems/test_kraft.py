@@ -10,9 +10,9 @@ import pytest
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kraft.both import OF_DATA, OF_DISKS
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
-from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.samples import few, one_in
 from tests.shared.successors import agree_with_ints
 

@@ -19,9 +19,9 @@ from kraftcheck.model.systems.kraft.system import DISKS
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kraft.second_partition import OF_SECOND
 from kraftcheck.properties.register.defects import BUGS
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
-from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.samples import few, one_in
 from tests.shared.successors import agree_with_ints
 

@@ -31,10 +31,10 @@ from kraftcheck.model.unclean_recovery.choice import NOBODY
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
-from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.places import DOCS
 from tests.shared.samples import few, one_in
 from tests.shared.successors import agree_with_ints

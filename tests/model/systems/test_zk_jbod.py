@@ -31,9 +31,9 @@ from kraftcheck.model.systems.zk_jbod.state import DETECTED, IDLE, REMOVED, Part
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
-from kraftcheck.solvers.search.explore import explore
 from tests.shared.places import DOCS
 from tests.shared.samples import few
 from tests.shared.successors import agree_with_ints

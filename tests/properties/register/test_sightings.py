@@ -12,9 +12,9 @@ from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.register.defects import BESIDE, BUGS, SEEN, Bug
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted
-from kraftcheck.solvers.search.explore import explore
 from tests.shared.samples import one_in
 
 

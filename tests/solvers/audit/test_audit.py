@@ -19,6 +19,7 @@ from kraftcheck.solvers.audit.comparison import BlockEngine, Comparison, NativeE
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import load_block_kernel
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.machine_code import compile as native
 from kraftcheck.solvers.machine_code import lower
 from kraftcheck.solvers.machine_code.irtools import word
@@ -27,7 +28,6 @@ from kraftcheck.solvers.machine_code.transition import KindFunction
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search import levels as search
-from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.search.levels import Round, Search
 from kraftcheck.solvers.search.symmetry import reduced
 from tests import toys

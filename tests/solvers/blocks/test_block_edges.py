@@ -24,9 +24,9 @@ from kraftcheck.solvers.blocks.tasks import (
     first_claims,
     load_block_kernel,
 )
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.traces.path import PackedRun
 from tests import toys
 from tests.shared.edges import grid

@@ -13,9 +13,9 @@ from kraftcheck.ci.explore.trace import html
 from kraftcheck.solvers.drawings.drawing import Drawing, dot, drawing, mermaid
 from kraftcheck.solvers.drawings.foreign import foreign_drawing
 from kraftcheck.solvers.drawings.svg import svg
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.traces.itf import TraceError
 from tests.solvers.drawings.test_drawings import STATES, SVG
 from tests.solvers.liveness.toys import LIFT

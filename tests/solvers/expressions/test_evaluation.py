@@ -10,8 +10,8 @@ from kraftcheck.model.language.layout import rebuild
 from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.solvers.expressions.expression import IN_RANGE, Expression, expression
+from kraftcheck.solvers.program.evaluation import evaluated
 from kraftcheck.solvers.program.symbols import symbol
-from kraftcheck.solvers.reference.terms import evaluated
 from tests.solvers.expressions.drawn import LAYOUT, STATES, TRUTHS, Cluster, Drawn, plain
 
 PACKING = Layout(LAYOUT)

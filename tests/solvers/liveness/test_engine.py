@@ -14,6 +14,7 @@ from kraftcheck.model.language.fairness import LIVENESS, Fairness
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import CatalogueError, eventually, strong_fairness, validate, weak_fairness
 from kraftcheck.solvers.audit.audit import Audit
+from kraftcheck.solvers.exploration.explore import Exploration, conclude, explore
 from kraftcheck.solvers.liveness import graph, judge
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.fingerprint import fingerprint
@@ -21,7 +22,6 @@ from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace, Unknown, Vacuous, exit_code
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, NoCounterexample, confirm_lasso
-from kraftcheck.solvers.search.explore import Exploration, conclude, explore
 from kraftcheck.solvers.search.levels import Limits, Search
 from kraftcheck.solvers.search.symmetry import reduced
 from tests.solvers.liveness.toys import DOOR, LIFT, PAIR, lamps

@@ -11,9 +11,9 @@ from attrs import evolve
 
 from kraftcheck.model.language.fairness import LIVENESS, Fairness
 from kraftcheck.model.language.system import Property, System
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
-from kraftcheck.solvers.search.explore import explore
 from tests.random_systems import building
 from tests.random_systems.claims import Claims
 from tests.random_systems.naive import Arguments, Graph, Reader

@@ -13,9 +13,9 @@ import pytest
 
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import weak_fairness
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
-from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.solvers.liveness.tla import SYSTEM, cat, coffee_can, ewd840, philosophers
 
 PICKS = weak_fairness("same_black", "same_white", "different", "termination")

@@ -18,6 +18,7 @@ from kraftcheck.model.language.words import choose
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.mutants import LEFT
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.transition import NO_ACTION
 from kraftcheck.solvers.mutants import counterexamples as mutant_trace
@@ -39,7 +40,6 @@ from kraftcheck.solvers.mutants.mutate import ALWAYS, DROPPED, NEVER, Mutant, Mu
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.search.levels import Search
 from tests.gates import GATE, LOCK
 from tests.shared.commands import kraftcheck

@@ -24,8 +24,8 @@ from kraftcheck.model.language.words import (
 )
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.machine_code.lower import closure
 from kraftcheck.solvers.mutants.mutate import ALWAYS, DROPPED, GUARD, NEVER, Mutated, MutatingGraph, mutate
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference import terms as interpret
 from tests.gates import GATE, Gate

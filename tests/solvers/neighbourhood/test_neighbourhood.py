@@ -9,7 +9,9 @@ import pytest
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.comparison import NativeEngine
 from kraftcheck.solvers.machine_code.compile import load_kernel
-from kraftcheck.solvers.neighbourhood.states import (
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.stepping.neighbourhood import (
     ROWS,
     Grouped,
     Neighbourhood,
@@ -19,8 +21,6 @@ from kraftcheck.solvers.neighbourhood.states import (
     neighbourhood,
     places,
 )
-from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.stepping.session import Session, StepRefused
 from tests import toys
 from tests.ci.explore.serve.toys import LIFT

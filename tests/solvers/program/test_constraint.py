@@ -14,13 +14,13 @@ from attrs import evolve, frozen
 import kraftcheck as kc
 from kraftcheck.ci.dataset.search.committed import refuse_constraint
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.mutants.mutate import mutate
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted
 from kraftcheck.solvers.reference.interpreter import Integers
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.tla.module import module
 from tests.random_systems.building import build
 from tests.random_systems.claims import drawing

@@ -15,6 +15,7 @@ from kraftcheck.model.language.packing import Layout
 from kraftcheck.model.language.system import Action, System
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.verdicts import EXPECTED
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.hypothesis.machine import LeavesDomainError, machine, run
 from kraftcheck.solvers.hypothesis.tally import Tally
 from kraftcheck.solvers.machine_code.irtools import TRUTH
@@ -23,7 +24,6 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Vacuous, exit_code
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.reference.interpreter import Integers
-from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.walks.walks import Walks, simulate
 from tests.shared.capped import CAPPED, DRAINED, LOW, UNCAPPED, WHY, WIDER, WITHIN, Tank
 from tests.shared.commands import kraftcheck

@@ -8,10 +8,10 @@ import time
 import pytest
 from attrs import evolve
 
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.runs.bounded import check_bounded
 from kraftcheck.solvers.smt.theory import theory

@@ -12,11 +12,11 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.layout import DomainError, Flag, Range
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.words import all_of, any_of, choose
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous
 from kraftcheck.solvers.reference.confirm import successor
-from kraftcheck.solvers.search.explore import Exploration, explore
 
 STAMP = (1 << 50) - 1
 

@@ -16,13 +16,13 @@ from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.words import all_of
 from kraftcheck.properties.kinds import recovers
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.machine_code import compile as native
 from kraftcheck.solvers.machine_code.compile import cache_key
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Unknown
 from kraftcheck.solvers.reference.interpreter import Integers
-from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.traces.itf import ACTION, PICKS, TraceError, check_states, document, instances, plain, recipe
 from kraftcheck.solvers.walks.walker import SCHEDULES, Walker, walks_key
 from kraftcheck.solvers.walks.walks import Walks, simulate

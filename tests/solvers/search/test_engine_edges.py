@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.machine_code import visited_table
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search import levels as search
-from kraftcheck.solvers.search.explore import Exploration, explore
 from tests import toys
 from tests.ci.spark.levels import begun, finished
 from tests.shared.edges import DOORS, HOTEL, LEAPS, LIFT, ROAD, ROAD_LENGTH, SIDE, STRIDES, found_on_ints, grid

@@ -13,6 +13,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress, explore
 from kraftcheck.solvers.machine_code import compile as native
 from kraftcheck.solvers.machine_code.compile import cache_key, load_kernel
 from kraftcheck.solvers.machine_code.search_kernel import Geometry
@@ -22,7 +23,6 @@ from kraftcheck.solvers.program.verdict import Incomplete, Refuted
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
 from kraftcheck.solvers.search import levels as search
 from kraftcheck.solvers.search import visited
-from kraftcheck.solvers.search.explore import Exploration, SearchProgress, explore
 from kraftcheck.solvers.search.visited import VisitedSet
 from tests import toys
 

@@ -11,11 +11,11 @@ from attrs import define, field
 
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.system import Property, Step, System
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.reference.confirm import successor
-from kraftcheck.solvers.search.explore import Exploration, explore
 from tests import toys
 
 

@@ -18,6 +18,7 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.audit.audit import Audit
+from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress, conclude, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import SystemFault, trace
@@ -25,7 +26,6 @@ from kraftcheck.solvers.program.verdict import Closure, Holds, Incomplete, Refut
 from kraftcheck.solvers.reference import confirm as replay
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
 from kraftcheck.solvers.search import backward
-from kraftcheck.solvers.search.explore import Exploration, SearchProgress, conclude, explore
 from kraftcheck.solvers.search.levels import Limits, Search
 from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replay_trace
 from tests import toys

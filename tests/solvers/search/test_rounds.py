@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from attrs import define, field
 
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search import levels
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.search.levels import Round, Rounds
 from kraftcheck.solvers.search.orders.independence import by_orders
 from tests import toys

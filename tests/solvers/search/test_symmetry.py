@@ -18,11 +18,11 @@ from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import recovers
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.machine_code.compile import address, load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
-from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.search.symmetry import canonical, pack, reduced, values_of
 from tests import toys
 from tests.shared.commands import kraftcheck
@@ -231,7 +231,7 @@ def test_a_false_symmetry_deep_down_is_caught(monkeypatch: pytest.MonkeyPatch) -
     """What the first states do not show, states from all over the explored space do."""
     monkeypatch.setattr("kraftcheck.solvers.search.symmetry.STATES_COMPARED", 32)
     calls: list[str] = []
-    monkeypatch.setattr("kraftcheck.solvers.search.explore.check_before", lambda kernel: calls.append("before"))
+    monkeypatch.setattr("kraftcheck.solvers.exploration.explore.check_before", lambda kernel: calls.append("before"))
     with pytest.raises(SymmetryError, match="ring: action pass tells places apart"):
         explored(asymmetric(actions=lambda _: [Action("pass", _pass, _late, {"to": [0, 1, 2]})]))
     assert calls == ["before"]

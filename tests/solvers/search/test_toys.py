@@ -7,11 +7,11 @@ import time
 import pytest
 
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous, exit_code, worst_exit_code
-from kraftcheck.solvers.search.explore import Exploration, explore
 from tests import toys
 from tests.shared.successors import agree_with_ints
 

@@ -18,7 +18,7 @@ from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import negate
-from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, PROVEN, UNDECIDED, Clock, Effort, Obligation, Questions

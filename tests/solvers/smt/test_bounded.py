@@ -13,9 +13,9 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.properties.register.verdicts import EXPECTED
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.spacer import Horn, infer

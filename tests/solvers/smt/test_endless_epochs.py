@@ -25,7 +25,7 @@ from kraftcheck.model.systems.replication.history import kept_at, last_kept, of_
 from kraftcheck.model.systems.replication.state import RUNNING, STOPPED_CLEAN, Replication
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.lemmas_commits import nothing_after
-from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.instances import Instances, Sorts

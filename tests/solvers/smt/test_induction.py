@@ -14,10 +14,10 @@ from kraftcheck.model.language.words import implies
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.verdicts import EXPECTED
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.smt.induction import Proof, obligations, prove
 from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, REFUTED, Effort, ObligationAnswer
 from kraftcheck.solvers.smt.theory import Theory, theory

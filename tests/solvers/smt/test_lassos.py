@@ -17,9 +17,9 @@ from kraftcheck.model.language.system import Property, System
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.elections.fairness import FAIR_ELECTIONS
 from kraftcheck.properties.kinds import leads_to, strong_fairness, weak_fairness
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Incomplete, Refuted, Verdict, exit_code
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.runs.bounded import check_bounded
 from kraftcheck.solvers.smt.theory import Theory, theory

@@ -11,8 +11,8 @@ from attrs import evolve, frozen
 import kraftcheck as kc
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.tla.module import module
 from tests.examples.readers_writers import READERS_WRITERS
 from tests.examples.two_phase import FAULTY

@@ -15,11 +15,11 @@ from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.system import System
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK, Refuted
 from kraftcheck.solvers.reference.interpreter import Integers
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.walks.walker import SCHEDULES, FingerprintSet, Walker
 from kraftcheck.solvers.walks.walks import Walks, confirm_findings, confirm_occurrence, moves_of, simulate, witnesses

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import click
 
+from kraftcheck.ci.conformance.cluster.admin import ClusterError
 from kraftcheck.ci.conformance.findings.live.play import play
 from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.observed import observation, record, text
-from kraftcheck.ci.logs.cluster.admin import ClusterError
 from kraftcheck.ci.terminal.refusal import Refusal
 
 IS_SHOWN, IS_NOT_SHOWN, FAILED, REFUSED = 0, 12, 1, 2

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 
-from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout, partition, state
-from kraftcheck.ci.logs.cluster.administration import (
+from kraftcheck.ci.conformance.cluster.administration import (
     configure,
     create,
     elect,
     wait_for_isr_without,
     wait_until_unfenced,
 )
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
+from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout, partition, state
 
 CHANGED, UNCHANGED, RECORDS, OBSERVED_S = "changed", "unchanged", 1_000, 45
 """Two topics that differ in the change alone, and how long the return is watched: four balance timers."""

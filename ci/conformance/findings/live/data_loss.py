@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
+from kraftcheck.ci.conformance.cluster.administration import create, reassign, throttle, wait_until_unfenced
+from kraftcheck.ci.conformance.cluster.dump import records_of
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
 from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout, partition, state
-from kraftcheck.ci.logs.cluster.administration import create, reassign, throttle, wait_until_unfenced
-from kraftcheck.ci.logs.cluster.dump import records_of
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
 
 TOPIC, MOVED, RECORDS = "payments", 1, 3_100
 """Partition 1 is moved; partition 0 keeps two replicas, and Kafka takes the minimum of the topic from it."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from kraftcheck.ci.conformance.cluster.administration import configure, create
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
 from kraftcheck.ci.conformance.findings.live.scenario import (
     Outcome,
     Scenario,
@@ -14,8 +16,6 @@ from kraftcheck.ci.conformance.findings.live.scenario import (
     resignation_facts,
     state,
 )
-from kraftcheck.ci.logs.cluster.administration import configure, create
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
 
 TOPIC, OBSERVED_S = "brief", 75
 """The topic that is deleted, and how long the return of broker 1 is watched."""

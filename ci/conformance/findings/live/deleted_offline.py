@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from kraftcheck.ci.conformance.cluster.administration import create, wait_until_unfenced
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
 from kraftcheck.ci.conformance.findings.live.scenario import (
     Outcome,
     Scenario,
@@ -13,8 +15,6 @@ from kraftcheck.ci.conformance.findings.live.scenario import (
     resignation_facts,
     state,
 )
-from kraftcheck.ci.logs.cluster.administration import create, wait_until_unfenced
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
 
 TOPIC, KEPT, OBSERVED_S = "brief", "kept", 60
 """The topic that is deleted, one that stays, and how long the failed directory is watched."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 
-from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout, leaderless, partition, state
-from kraftcheck.ci.logs.cluster.administration import (
+from kraftcheck.ci.conformance.cluster.administration import (
     ELR,
     change_feature,
     create,
     wait_for_isr_without,
     wait_until_unfenced,
 )
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
+from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout, leaderless, partition, state
 
 TOPIC, PARTITIONS, OBSERVED_S = "orders", 6, 45
 """What is offline, and how long the return is watched: four balance timers."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kraftcheck.ci.conformance.cluster.administration import create, elect, reassign
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
 from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout, messages, partition, state
-from kraftcheck.ci.logs.cluster.administration import create, elect, reassign
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
 
 TOPIC, BESIDE, LEADER, OBSERVED_S = "orders", "beside", 3, 45
 """The topic, one whose replicas were there from the start, the broker that leads, and how long its disk is watched."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+from kraftcheck.ci.conformance.cluster.admin import RequestRefused
+from kraftcheck.ci.conformance.cluster.administration import configure, create
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
 from kraftcheck.ci.conformance.findings.live.scenario import (
     Outcome,
     Scenario,
@@ -13,9 +16,6 @@ from kraftcheck.ci.conformance.findings.live.scenario import (
     resignation_facts,
     state,
 )
-from kraftcheck.ci.logs.cluster.admin import RequestRefused
-from kraftcheck.ci.logs.cluster.administration import configure, create
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
 
 TOPIC, OBSERVED_S = "orders", 45
 """The topic, and how long the cluster is watched after a broker was killed."""

@@ -6,8 +6,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from kraftcheck.ci.conformance.cluster.processes import running_cluster
 from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario
-from kraftcheck.ci.logs.cluster.processes import running_cluster
 
 
 def play(scenario: Scenario, version: str, home: Path | None = None) -> Outcome:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kraftcheck.ci.conformance.cluster.administration import create, reassign, wait_until_fenced, wait_until_unfenced
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
 from kraftcheck.ci.conformance.findings.live.scenario import Outcome, Scenario, layout, partition, state
-from kraftcheck.ci.logs.cluster.administration import create, reassign, wait_until_fenced, wait_until_unfenced
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
 
 TOPIC = "orders"
 

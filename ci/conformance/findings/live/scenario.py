@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from kraftcheck.ci.logs.cluster.admin import PartitionDescription
-from kraftcheck.ci.logs.cluster.processes import ClusterLayout, KafkaCluster
+from kraftcheck.ci.conformance.cluster.admin import PartitionDescription
+from kraftcheck.ci.conformance.cluster.processes import ClusterLayout, KafkaCluster
 
 Fact = int | str | list[int] | dict[str, int]
 """A measured value: a number, a list of brokers, an answer in words, a count by name."""

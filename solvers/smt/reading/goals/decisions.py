@@ -14,7 +14,7 @@ from attrs import define, field
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.sequences import word_at
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.z3terms import BINDERS, Substitution
 
 Equal = tuple[Term, Term]

@@ -16,7 +16,7 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.queries import BOUND, PREMISE, PROVEN, UNDECIDED, Effort, Premises, SolverAnswer
 from kraftcheck.solvers.smt.reading.goals.conjuncts import Conjuncts, flattened, holds_always, joined, of_every, once
 from kraftcheck.solvers.smt.reading.goals.decisions import Equal, consequences, replaced

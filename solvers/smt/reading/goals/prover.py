@@ -13,7 +13,7 @@ from attrs import define, evolve, field
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.properties.kinds import STAYS
-from kraftcheck.solvers.machine_code.lower import closure
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.queries import (
     BOUND,
     DOMAINS,

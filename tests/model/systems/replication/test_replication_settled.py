@@ -25,8 +25,8 @@ from kraftcheck.properties.replication.lemmas_commits import (
     leave_no_isr_behind,
     nothing_after,
 )
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import Exploration, explore
 from tests.shared.samples import one_in
 
 REPLICATION = SYSTEMS["replication"]

@@ -22,9 +22,9 @@ from kraftcheck.model.systems.elections import system as guards
 from kraftcheck.model.systems.elections.triggers import Triggers
 from kraftcheck.model.systems.kraft.state import Kraft
 from kraftcheck.model.systems.kraft.system import DATA
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Verdict
-from kraftcheck.solvers.search.explore import Exploration, explore
 
 SAME = ("brokers", "directories", "replication", "elr", "start", "failures", "fences", "moves", "copies", "records",
         "repairs", "disk-changes", "reassignments", "reassignment")  # fmt: skip

@@ -10,9 +10,9 @@ from attrs import evolve
 import kraftcheck as kc
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Verdict
-from kraftcheck.solvers.search.explore import explore
 
 BOUNDS = {"reassignment": 0}
 """Nothing is reassigned in `replication tiny`."""

@@ -6,9 +6,9 @@ from typing import Any
 
 from attrs import evolve
 
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
-from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.search.orders.independence import by_orders
 from tests.random_systems.building import build
 from tests.random_systems.comparison import Case, is_witness

@@ -9,11 +9,11 @@ from attrs import evolve, frozen
 
 from kraftcheck.model.language.system import Step
 from kraftcheck.solvers.audit.comparison import Dependence, find_dependence
+from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.program.orders import Orders
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.search.orders.independence import by_orders
-from kraftcheck.solvers.search.orders.plan import Orders
 from tests.toys import TWO_PHASE
 
 NOTHING = Orders((), (), ((), ()), (1, 2), (), 0)

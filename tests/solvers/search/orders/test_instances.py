@@ -7,9 +7,9 @@ import pytest
 
 from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.search.orders.independence import Specialiser
 from kraftcheck.solvers.search.symmetry import pack
 from tests.random_systems.seeds import SEED_3, SEED_11  # type: ignore[attr-defined]

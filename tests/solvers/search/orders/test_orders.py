@@ -9,11 +9,11 @@ from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.program.orders import Orders
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Incomplete, Refuted
-from kraftcheck.solvers.search.explore import Exploration, explore
 from kraftcheck.solvers.search.orders.independence import OrdersError, by_orders
-from kraftcheck.solvers.search.orders.plan import Orders
 from kraftcheck.solvers.search.symmetry import reduced
 from tests.random_systems.comparison import Case
 from tests.random_systems.systems import drawn

@@ -10,11 +10,11 @@ from attrs import evolve, frozen
 import kraftcheck as kc
 from kraftcheck.model.language.symmetry import Symmetry, SymmetryError
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import Exploration, explore
-from kraftcheck.solvers.search.symmetries.derived import by_proven_symmetry, prove_symmetries, suggestions
 from kraftcheck.solvers.search.symmetry import reduced
+from kraftcheck.solvers.smt.symmetry_proof import by_proven_symmetry, prove_symmetries, suggestions
 from tests.random_systems.building import build
 from tests.random_systems.systems import drawn
 from tests.shared.commands import kraftcheck

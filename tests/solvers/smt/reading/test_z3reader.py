@@ -19,11 +19,11 @@ from kraftcheck.model.language.system import System
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.compile import evaluate_rows, load_kernel
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.explore import explore
 from kraftcheck.solvers.smt.z3terms import Z3Reader, is_number, value_of
 from tests import toys
 from tests.shared.readers import int_reader

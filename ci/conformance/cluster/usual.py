@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from kraftcheck.ci.logs.cluster.administration import (
+from kraftcheck.ci.conformance.cluster.administration import (
     add_partitions,
     configure,
     create,
@@ -17,7 +17,7 @@ from kraftcheck.ci.logs.cluster.administration import (
     wait_for_isr_without,
     wait_in_sync,
 )
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
 
 
 def create_topics(cluster: KafkaCluster) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from kraftcheck.ci.logs.unclean_recovery.lists import read_ballots
-from kraftcheck.ci.logs.unclean_recovery.options import (
+from kraftcheck.ci.conformance.unclean_recovery.lists import read_ballots
+from kraftcheck.ci.conformance.unclean_recovery.options import (
     ELECTION_FAILED,
     RULES,
     refuse_unanswered,
@@ -16,7 +16,7 @@ from kraftcheck.ci.logs.unclean_recovery.options import (
     save,
     unclean_recovery_rules,
 )
-from kraftcheck.ci.logs.unclean_recovery.snapshot import Snapshot, read_snapshot
+from kraftcheck.ci.conformance.unclean_recovery.snapshot import Snapshot, read_snapshot
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable
 from kraftcheck.ci.terminal.progress import stop_flag

@@ -1,6 +1,6 @@
 """Symmetries that a layout suggests: tuples with an item for each element, sets of elements, words that name one.
 
-A suggestion is no more than that: whoever uses one proves it first (`kraftcheck.solvers.search.symmetries.derived`).
+A suggestion is no more than that: whoever uses one proves it first (`kraftcheck.solvers.smt.symmetry_proof`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from kraftcheck.model.language.symmetry import MOST_MEMBERS, Symmetry, SymmetryE
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.solvers.program.columns import set_slots
+from kraftcheck.solvers.program.evaluation import value_of
 from kraftcheck.solvers.program.parts import line_of
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.starts import initial_states
-from kraftcheck.solvers.reference.terms import value_of
 from kraftcheck.solvers.search.orders.independence import Instance, Specialiser
 from kraftcheck.solvers.search.symmetry import iterate_growing, reduced
 from kraftcheck.solvers.smt.z3terms import Z3Reader

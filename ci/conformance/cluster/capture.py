@@ -1,11 +1,12 @@
 """Make the captured logs of the tests: a scripted run of a real cluster, and its metadata log.
 
-    python -m kraftcheck.ci.logs.cluster.capture --kafka 4.1.0 --out tests/captured/elr
-    python -m kraftcheck.ci.logs.cluster.capture --kafka 4.1.0 --out tests/captured/no-elr \\
+    python -m kraftcheck.ci.conformance.cluster.capture --kafka 4.1.0 --out tests/captured/elr
+    python -m kraftcheck.ci.conformance.cluster.capture --kafka 4.1.0 --out tests/captured/no-elr \\
         --feature eligible.leader.replicas.version=0
-    python -m kraftcheck.ci.logs.cluster.capture --kafka 4.1.0 --out tests/captured/trouble --script trouble \\
+    python -m kraftcheck.ci.conformance.cluster.capture --kafka 4.1.0 --out tests/captured/trouble --script trouble \\
         --feature eligible.leader.replicas.version=0
-    python -m kraftcheck.ci.logs.cluster.capture --kafka 4.4.0 --out tests/captured/kafka-4.4.0 --script operations
+    python -m kraftcheck.ci.conformance.cluster.capture --kafka 4.4.0 \\
+        --out tests/captured/kafka-4.4.0 --script operations
 
 Maven fetches the jars of the release. A run takes about five minutes.
 """
@@ -23,9 +24,9 @@ from pathlib import Path
 import click
 from attrs import frozen
 
-from kraftcheck.ci.logs.cluster import operations, trouble, usual
-from kraftcheck.ci.logs.cluster.dump import dump
-from kraftcheck.ci.logs.cluster.processes import ClusterLayout, KafkaCluster, running_cluster
+from kraftcheck.ci.conformance.cluster import operations, trouble, usual
+from kraftcheck.ci.conformance.cluster.dump import dump
+from kraftcheck.ci.conformance.cluster.processes import ClusterLayout, KafkaCluster, running_cluster
 
 SETTINGS = (
     "broker.session.timeout.ms=6000", "broker.heartbeat.interval.ms=1000", "leader.imbalance.check.interval.seconds=20",

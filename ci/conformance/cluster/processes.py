@@ -17,8 +17,8 @@ from pathlib import Path
 
 from attrs import Factory, define, field, frozen
 
+from kraftcheck.ci.conformance.cluster.admin import AdminProcess, ClusterError, RequestRefused, admin_process
 from kraftcheck.ci.conformance.kafka.jars import SERVER, SHORT_RUN, jars, program
-from kraftcheck.ci.logs.cluster.admin import AdminProcess, ClusterError, RequestRefused, admin_process
 
 HEAP = "-Xmx256m"
 """Memory of each process."""

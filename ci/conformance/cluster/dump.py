@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.logs.cluster.admin import ClusterError
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
+from kraftcheck.ci.conformance.cluster.admin import ClusterError
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
 
 SOURCE = Path(__file__).parent / "MetadataDump.java"
 """The program that decodes; Java compiles it when it starts."""

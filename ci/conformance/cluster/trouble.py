@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from kraftcheck.ci.logs.cluster.administration import (
+from kraftcheck.ci.conformance.cluster.administration import (
     ELR,
     add_partitions,
     change_feature,
@@ -23,7 +23,7 @@ from kraftcheck.ci.logs.cluster.administration import (
     wait_for_isr_without,
     wait_in_sync,
 )
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
 from kraftcheck.ci.terminal.refusal import Refusal
 
 FENCED_S = 9

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 from attrs import frozen
 
-from kraftcheck.ci.logs.unclean_recovery.lists import ballots, read_targets
-from kraftcheck.ci.logs.unclean_recovery.options import (
+from kraftcheck.ci.conformance.unclean_recovery.lists import ballots, read_targets
+from kraftcheck.ci.conformance.unclean_recovery.options import (
     ELECTION_FAILED,
     RULES,
     refuse_unanswered,
@@ -18,7 +18,7 @@ from kraftcheck.ci.logs.unclean_recovery.options import (
     save,
     unclean_recovery_rules,
 )
-from kraftcheck.ci.logs.unclean_recovery.snapshot import Snapshot, read_snapshot
+from kraftcheck.ci.conformance.unclean_recovery.snapshot import Snapshot, read_snapshot
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kraftcheck.ci.dataset.engine import Answer
     from kraftcheck.ci.dataset.store.dataset import Dataset
 
+
 FUNCTIONS = (
     "CREATE OR REPLACE TEMPORARY FUNCTION has(brokers BIGINT, broker BIGINT) RETURNS BOOLEAN "
     "RETURN broker >= 0 AND (shiftright(brokers, CAST(broker AS INT)) & 1L) = 1",

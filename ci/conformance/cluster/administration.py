@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
-from kraftcheck.ci.logs.cluster.admin import RequestRefused
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
+from kraftcheck.ci.conformance.cluster.admin import RequestRefused
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
 
 ELR = "eligible.leader.replicas.version"
 """The feature of eligible leader replicas."""

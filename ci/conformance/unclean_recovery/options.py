@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from kraftcheck.ci.logs.unclean_recovery.snapshot import Snapshot
+from kraftcheck.ci.conformance.unclean_recovery.snapshot import Snapshot
 from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal

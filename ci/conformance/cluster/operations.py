@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from kraftcheck.ci.logs.cluster.administration import (
+from kraftcheck.ci.conformance.cluster.administration import (
     ELR,
     add_partitions,
     change_feature,
@@ -24,7 +24,7 @@ from kraftcheck.ci.logs.cluster.administration import (
     wait_until_fenced,
     wait_until_unfenced,
 )
-from kraftcheck.ci.logs.cluster.processes import KafkaCluster
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster
 
 CORDONED_FROM = (4, 3)
 """The first line of releases in which a directory can be cordoned."""

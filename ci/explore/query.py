@@ -12,8 +12,8 @@ import click
 
 from kraftcheck.ci.dataset.dataset_place import DatasetPlace
 from kraftcheck.ci.dataset.prompt import PROMPT, questions
-from kraftcheck.ci.dataset.spark_engine import spark_engine
 from kraftcheck.ci.dataset.store.objects import AnyPath
+from kraftcheck.ci.spark.query_engine import spark_engine
 from kraftcheck.ci.spark.session import check_pyarrow, is_submitted
 from kraftcheck.ci.systems.report import DOCUMENT_VERSION
 from kraftcheck.ci.terminal import options
@@ -29,6 +29,7 @@ from kraftcheck.solvers.traces.render import lines
 if TYPE_CHECKING:
     from kraftcheck.ci.dataset.engine import Answer, Engine
     from kraftcheck.ci.dataset.store.dataset import Dataset
+
 
 ENGINES = ("duckdb", "spark")
 VERIFY = ("used", "all", "none")

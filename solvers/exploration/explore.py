@@ -17,7 +17,7 @@ from kraftcheck.solvers.audit.audit import Audit, VisitedSpace
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, liveness_verdicts, search_liveness
 from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
-from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD
+from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD, prunings
 from kraftcheck.solvers.program.premises.cases import (
     checks_nothing,
     lenient_warnings,
@@ -25,7 +25,7 @@ from kraftcheck.solvers.program.premises.cases import (
     vacuous_without_case,
 )
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.trace import WITHIN, Pruning, by_field, outside_text, pruning_fault, prunings
+from kraftcheck.solvers.program.trace import WITHIN, Pruning, by_field, outside_text, pruning_fault
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
 from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, recoverability_verdicts, search_backward
 from kraftcheck.solvers.search.levels import Limits, Search

@@ -11,8 +11,8 @@ import click
 
 from kraftcheck.ci.conformance.command import NON_CONFORMANT
 from kraftcheck.ci.dataset.dataset_place import DatasetPlace
-from kraftcheck.ci.dataset.spark_engine import open_session, packed
 from kraftcheck.ci.dataset.store.objects import AnyPath
+from kraftcheck.ci.spark.query_engine import open_session, packed
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
@@ -25,6 +25,7 @@ from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 if TYPE_CHECKING:
     from kraftcheck.ci.spark.sweeping import SweepResult
+
 
 SHARES = 1 << 30
 

@@ -1,0 +1,1 @@
+"""The exhaustive exploration of a program: levels, audit, backward search and liveness in one."""

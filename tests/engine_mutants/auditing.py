@@ -27,7 +27,7 @@ PRUNING = (
            "solvers.program.trace:pruning_fault", "if not pruning.cap]", "if not pruning.cap and strict]",
            UNDECLARED),
     Mutant("cap-below", "A cap declares the lower bound too.",
-           "solvers.program.trace:prunings", 'cap_of(slot.domain) if above else ""', "cap_of(slot.domain)", BELOW),
+           "solvers.machine_code.transition:prunings", 'cap_of(slot.domain) if above else ""', "cap_of(slot.domain)", BELOW),
     Mutant("strict-takes-caps", "Strictly, a cap that left a step out still counts as meant.",
            "solvers.program.trace:pruning_fault", "for pruning in pruned if strict]",
            "for pruning in pruned[:0] if strict]", STRICT),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from kraftcheck.ci.explore.trace import check_drawable, page
+from kraftcheck.ci.explore.page_file import check_drawable, page
 from kraftcheck.ci.logs.format.read import LogFiles, find
 from kraftcheck.ci.logs.replaying import ReplayOptions, settings_of
 from kraftcheck.ci.logs.report import (

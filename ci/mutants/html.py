@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from kraftcheck.ci.explore.trace import page
+from kraftcheck.ci.explore.page_file import page
 from kraftcheck.ci.mutants.table import MutantRow, TablePart, groups_of, place
 from kraftcheck.solvers.mutants.explore import Survived, Undecided
 from kraftcheck.solvers.mutants.mutate import GUARD

@@ -53,8 +53,8 @@ def sweep_command(
         raise Refusal(f"--fraction is above 0 and at most 1, not {fraction}")
     check_packages()
     from kraftcheck.ci.dataset.store.dataset import Dataset
+    from kraftcheck.ci.spark.errors import job_error
     from kraftcheck.ci.spark.sweeping import SCHEMA, SweepRequest, SweepResult, sweep_task
-    from kraftcheck.ci.spark.tasks import job_error
 
     data = Dataset.open(out)
     check_named(out, data.of["system"], system)

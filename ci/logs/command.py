@@ -31,8 +31,9 @@ from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options as shared
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.files import DatasetPath, check_apart, check_writable, write, write_json
+from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.urls import DatasetPath
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.drawings.log import LogDrawing

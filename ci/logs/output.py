@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kraftcheck.ci.dataset.store.lease import NAME, lease_on
-from kraftcheck.ci.terminal.files import folder, sync
+from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.sync import sync
 
 UNFINISHED = ".unfinished"
 LOG = "spark.log"

@@ -16,7 +16,7 @@ from typing import Any
 
 from attrs import asdict, define, field
 
-from kraftcheck.ci.dataset.documents.run import (
+from kraftcheck.ci.dataset.documents.values import (
     Reader,
     as_it_is,
     boolean,

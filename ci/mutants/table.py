@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.dataset.documents.run import Reader, as_it_is, listed, mapped, optional, read_fields, shown, whole
+from kraftcheck.ci.dataset.documents.values import Reader, as_it_is, listed, mapped, optional, read_fields, shown, whole
 from kraftcheck.ci.mutants.memory import KINDS, TEXT, TEXTS
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.report import steps_text

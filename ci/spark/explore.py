@@ -27,11 +27,12 @@ from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.dataset.store.sight import Sight
 from kraftcheck.ci.spark.backward.search import SparkBackward
+from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.search import SparkLiveness
 from kraftcheck.ci.spark.session import is_embedded, parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.spark.small import SMALL, VISITED_BYTES
-from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, job_error, sight_task, verify_task
+from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, sight_task, verify_task
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.tasks import BlockSpec

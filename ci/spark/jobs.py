@@ -27,10 +27,11 @@ from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.runs import BLOCK, RunWriter, StoredRun
 from kraftcheck.ci.dataset.store.sight import check_sight
 from kraftcheck.ci.dataset.store.stores import place_of
+from kraftcheck.ci.spark.errors import job_error
+from kraftcheck.ci.spark.exchange import CANDIDATE_SCHEMA, Batches, candidate_row
 from kraftcheck.ci.spark.session import is_embedded
 from kraftcheck.ci.spark.small import VISITED_BYTES, DriverVisited, errors_of_a_job, is_small, rows_here
-from kraftcheck.ci.spark.sweeping import CANDIDATE_SCHEMA, Batches, candidate_row
-from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, Stages, Task, job_error, level_stages, result_row
+from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, Stages, Task, level_stages, result_row
 from kraftcheck.solvers.blocks.tasks import (
     MOST_BUCKET_BITS,
     BlockKernel,

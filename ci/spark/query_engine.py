@@ -103,7 +103,7 @@ class SparkEngine:
         from pyspark.errors import AnalysisException, ParseException
 
         from kraftcheck.ci.dataset.engine import Answer
-        from kraftcheck.ci.spark.tasks import job_error
+        from kraftcheck.ci.spark.errors import job_error
 
         check_question(self.session, sql)
         try:

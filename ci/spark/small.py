@@ -21,8 +21,9 @@ from kraftcheck.ci.dataset.store.groups import BucketRange
 from kraftcheck.ci.dataset.store.job import LevelJob, Part
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.dataset.store.runs import StoredRun
-from kraftcheck.ci.spark.sweeping import CANDIDATE_COLUMNS
-from kraftcheck.ci.spark.tasks import Stages, job_error
+from kraftcheck.ci.spark.errors import job_error
+from kraftcheck.ci.spark.exchange import CANDIDATE_COLUMNS
+from kraftcheck.ci.spark.tasks import Stages
 from kraftcheck.ci.terminal import machine
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Sorted, blocks_of
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError

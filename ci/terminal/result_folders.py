@@ -13,8 +13,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from kraftcheck.ci.terminal.files import check_local, probe, read_bytes, umask, write
+from kraftcheck.ci.terminal.files import probe, read_bytes, umask, write
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.urls import check_local
 
 MARK = ".kraftcheck"
 """The file that lists what a run wrote, one path a line."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
-from kraftcheck.ci.spark.sweeping import LostCandidatesError
+from kraftcheck.ci.spark.exchange import LostCandidatesError
 from tests.ci.dataset import test_groups
 from tests.ci.explore import test_disk
 from tests.ci.spark import (
@@ -141,21 +141,21 @@ TASKS = (
            "tuple(log.stored(level) for level in commits[:-1])",
            Killer(test_spark_splitting.test_a_search_with_split_buckets_is_the_native_one, (0,))),
     Mutant("bucket-split", "The records of a bucket go to more than one task.",
-           "ci.spark.sweeping:candidate_rows", "(target_of(spec, targets, table[:, 0]),",
+           "ci.spark.exchange:candidate_rows", "(target_of(spec, targets, table[:, 0]),",
            "(target_of(spec, targets, table[:, 0]) ^ (source & 1),", LOST, (JobFailedError,), slow=True),
     Mutant("neighbours-lost", "Where a task sifts its buckets in several parts, the last part is lost.",
-           "ci.spark.sweeping:from_rows", "    if blocks:\n        yield", "    if blocks and lo == 0:\n        yield",
+           "ci.spark.exchange:from_rows", "    if blocks:\n        yield", "    if blocks and lo == 0:\n        yield",
            SMALL_SETS, (JobFailedError,), slow=True),
     Mutant("file-group-lost", "Where a task sifts its buckets in several parts, the last part of each file is lost.",
-           "ci.spark.sweeping:_groups", "    if size:", "    if size and lo == 0:", SMALL_SETS_FILES, (JobFailedError,),
+           "ci.spark.exchange:_groups", "    if size:", "    if size and lo == 0:", SMALL_SETS_FILES, (JobFailedError,),
            slow=True),
     Mutant("file-run-joined", "Blocks of a file between which others lie are read as one piece.",
-           "ci.spark.sweeping:Places.read", "chosen[1:, 1] != ends[:-1]", "chosen[1:, 1] < 0", SMALL_SETS_FILES,
+           "ci.spark.exchange:Places.read", "chosen[1:, 1] != ends[:-1]", "chosen[1:, 1] < 0", SMALL_SETS_FILES,
            (LostCandidatesError,), slow=True),
     Mutant("file-order", "Of equal candidates that of the last task stays, where they are in files.",
-           "ci.spark.sweeping:from_files", "sorted(found)]", "sorted(found, reverse=True)]", LOST_FILES, slow=True),
+           "ci.spark.exchange:from_files", "sorted(found)]", "sorted(found, reverse=True)]", LOST_FILES, slow=True),
     Mutant("file-checksum-unread", "The checksums of candidates in files are not compared.",
-           "ci.spark.sweeping:Places._run", "zlib.crc32(data[at : at + size]) != checksum", "False", ALTERED),
+           "ci.spark.exchange:Places._run", "zlib.crc32(data[at : at + size]) != checksum", "False", ALTERED),
     Mutant("candidates-uncounted", "Candidates that do not arrive are not missed.",
            "ci.spark.jobs:job_result", "if sent != candidates:", "if False:",
            Killer(test_block_edges.test_candidates_that_do_not_arrive_end_the_run)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
-from kraftcheck.ci.spark.sweeping import LostCandidatesError
+from kraftcheck.ci.spark.exchange import LostCandidatesError
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.dataset import test_groups
 from tests.ci.spark import test_spark_runs, test_spark_splitting

@@ -44,10 +44,10 @@ def _forged(case: int) -> Killer:
 
 
 STRANGERS = (
-    Mutant("truth-as-number", "A truth in a document is a number.", "ci.dataset.documents.run:number",
+    Mutant("truth-as-number", "A truth in a document is a number.", "ci.dataset.documents.values:number",
            "type(value) not in (int, float) or", "", NUMBER),
     Mutant("unknown-keys-passed-over", "Keys that nobody writes are passed over.",
-           "ci.dataset.documents.run:read_fields", "if word not in readers:", "if False:", KEYS),
+           "ci.dataset.documents.values:read_fields", "if word not in readers:", "if False:", KEYS),
     Mutant("link-below-a-dataset", "Links and pipes below a dataset are taken.",
            "ci.dataset.store.folders:refuse_links", "not entry.is_file(follow_symlinks=False)", "False", LINK),
     Mutant("hard-link-written", "A file is written that is another one too.",

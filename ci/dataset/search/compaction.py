@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field, frozen
 
-from kraftcheck.ci.dataset.documents.run import (
+from kraftcheck.ci.dataset.documents.values import (
     FILE_NAME,
     SHA256,
     Reader,

@@ -21,7 +21,8 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.dataset.documents.run import FORMAT, DecodingTable, RunDocument, shown
+from kraftcheck.ci.dataset.documents.run import FORMAT, DecodingTable, RunDocument
+from kraftcheck.ci.dataset.documents.values import shown
 from kraftcheck.ci.dataset.store.folders import GONE, durable, move, remove_folder, remove_unnamed
 from kraftcheck.ci.dataset.store.job import StoredLevel
 from kraftcheck.ci.dataset.store.lease import Lease
@@ -29,8 +30,8 @@ from kraftcheck.ci.dataset.store.manifests import Commit, check, check_sizes, co
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, by_name
 from kraftcheck.ci.dataset.store.sealed import read_sealed, seal_of, write_sealed
 from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.ci.terminal.files import check_local
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.urls import check_local
 from kraftcheck.solvers.program.program import Program
 
 REPAIR = "restore it, or derive it again: explore --resume --repair"

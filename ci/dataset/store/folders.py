@@ -11,7 +11,7 @@ from collections.abc import Iterator, Set
 from pathlib import Path
 
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, refusal
-from kraftcheck.ci.terminal.files import sync
+from kraftcheck.ci.terminal.sync import sync
 from kraftcheck.solvers.machine_code.regular import open_folder
 
 GONE = ".swept-"

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
-from kraftcheck.ci.dataset.documents.run import FILE_NAME, SHA256, attribute, matching, whole
+from kraftcheck.ci.dataset.documents.values import FILE_NAME, SHA256, attribute, matching, whole
 from kraftcheck.ci.dataset.store.folders import durable
 from kraftcheck.ci.dataset.store.groups import RowGroup
 from kraftcheck.ci.dataset.store.objects import AnyPath, DigestingFile, ObjectPath, new_file, opened

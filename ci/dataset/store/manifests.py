@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from attrs import asdict, evolve, field, frozen
 
-from kraftcheck.ci.dataset.documents.run import (
+from kraftcheck.ci.dataset.documents.run import MOST_CLAIMS
+from kraftcheck.ci.dataset.documents.values import (
     INT64,
-    MOST_CLAIMS,
     SHA256,
     Reader,
     as_it_is,

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from kraftcheck.ci.dataset.documents.run import as_it_is
+from kraftcheck.ci.dataset.documents.values import as_it_is
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentError
 from kraftcheck.ci.terminal.files import parse_json, read_json, replace
 from kraftcheck.ci.terminal.refusal import Refusal

@@ -17,9 +17,9 @@ from kraftcheck.ci.logs.output import LOG, SOURCES, filled_folder
 from kraftcheck.ci.logs.replaying import ReplayOptions
 from kraftcheck.ci.logs.report import LogReport
 from kraftcheck.ci.logs.spark.tasks import OUTCOMES, Task, start_worker, task
+from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.explore import ship_sources
 from kraftcheck.ci.spark.session import parse_conf, start_session, stopped_at_the_end
-from kraftcheck.ci.spark.tasks import job_error
 from kraftcheck.ci.terminal.refusal import Refusal
 
 

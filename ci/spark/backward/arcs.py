@@ -25,7 +25,7 @@ from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, read_state
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.backward.files import PartWriter, written_file
-from kraftcheck.ci.spark.sweeping import (
+from kraftcheck.ci.spark.exchange import (
     FRAME,
     GROUP_RECORDS,
     Batches,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import asdict, define, field, frozen
 
-from kraftcheck.ci.dataset.documents.run import optional, record
+from kraftcheck.ci.dataset.documents.values import optional, record
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import (
     COMPRESSION,

@@ -17,7 +17,7 @@ from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.backward.arcs import Numbering, Numbers, ways_of
 from kraftcheck.ci.spark.backward.files import PartFile, read_groups, written_file
-from kraftcheck.ci.spark.sweeping import BLOCK_BYTES, FRAME, Batches, candidate_row
+from kraftcheck.ci.spark.exchange import BLOCK_BYTES, FRAME, Batches, candidate_row
 from kraftcheck.ci.spark.tasks import result_row
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 

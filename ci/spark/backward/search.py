@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, evolve, field, fields, frozen
 
-from kraftcheck.ci.dataset.documents.run import as_it_is, listed, read_fields, whole
+from kraftcheck.ci.dataset.documents.values import as_it_is, listed, read_fields, whole
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.search.origins import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog

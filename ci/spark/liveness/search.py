@@ -22,11 +22,11 @@ from kraftcheck.ci.dataset.search.origins import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit, StatePlace
 from kraftcheck.ci.dataset.store.objects import on_disk
+from kraftcheck.ci.spark.errors import job_error
+from kraftcheck.ci.spark.exchange import Batches
 from kraftcheck.ci.spark.jobs import SparkCluster, cancel_on
 from kraftcheck.ci.spark.liveness.rounds import Round, RoundLog
 from kraftcheck.ci.spark.session import for_sql, on_this_disk
-from kraftcheck.ci.spark.sweeping import Batches
-from kraftcheck.ci.spark.tasks import job_error
 from kraftcheck.solvers.blocks.regions import EVERYWHERE, RegionPart, RegionQuestion, region_part
 from kraftcheck.solvers.blocks.tasks import BlockKernel, BlockSpec, Words, load_block_kernel
 from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.dataset.documents.run import (
+from kraftcheck.ci.dataset.documents.values import (
     INT64,
     NAME,
     listed,

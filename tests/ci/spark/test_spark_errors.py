@@ -18,7 +18,7 @@ from kraftcheck.ci.bench.spark import CASES, SparkRow
 from kraftcheck.ci.dataset.options import default_buckets
 from kraftcheck.ci.dataset.search.levels import splits
 from kraftcheck.ci.dataset.store.groups import Groups, RowGroup
-from kraftcheck.ci.spark.tasks import job_error
+from kraftcheck.ci.spark.errors import job_error
 
 
 @pytest.mark.parametrize(

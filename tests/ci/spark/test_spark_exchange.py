@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.ci.spark import sweeping
-from kraftcheck.ci.spark.sweeping import (
+from kraftcheck.ci.spark.exchange import (
     CandidateFile,
     Candidates,
     LostCandidatesError,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,17 +13,19 @@ import z3
 from attrs import evolve
 
 from kraftcheck.ci.prove import command as second
+from kraftcheck.ci.prove.question import ProofAnswer
+from kraftcheck.ci.systems.subject import subject as subject_of
 from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.smt.induction import obligations, prove
+from kraftcheck.solvers.smt.induction import Proof, obligations, prove
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, UNDECIDED, Effort, Questions, new_solver
 from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.runs.unrolling import Unrolling
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.verdicts import ModelAction, SearchEvidence, judge, trace_on_ints
+from kraftcheck.solvers.smt.verdicts import ClaimJudgement, ModelAction, SearchEvidence, judge, trace_on_ints
 from kraftcheck.solvers.smt.worker import Z3Engine
 from kraftcheck.solvers.smt.z3terms import Z3Reader, value_of
 from tests import toys
@@ -182,13 +185,19 @@ def test_a_run_that_breaks_nothing_on_ints_is_a_fault() -> None:
     assert trace_on_ints(subject, not_at(1), (0,), [ModelAction("follow", (0, 1))]).failing == ("not-1",)
 
 
+def confirmed(proof: Proof, judgements: Sequence[ClaimJudgement]) -> tuple[ClaimJudgement, ...]:
+    """The judgements after cvc5 was asked too."""
+    answer = ProofAnswer(subject_of(toys.DIGRAPH, None, {}, None), proof, tuple(judgements), 0.0, EFFORT, (), 1)
+    return second.second_opinion(answer, None, "cvc5").judgements
+
+
 def test_what_the_second_solver_does_not_decide_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proof of which one query has no second answer does not hold; the others do."""
     subject = of(APART, not_at(8), not_at(9))
     proof = prove(lambda: subject, effort=EFFORT, clock=time.monotonic)
     judged = judge(proof, SearchEvidence())
     monkeypatch.setattr(second, "_undecided", lambda *_: {"not-8": "stay"})
-    told = second.second_opinion(proof, judged, None, "cvc5", EFFORT, 1)
+    told = confirmed(proof, judged)
     assert {type(one.verdict.verdict) for one in judged} == {Holds}
     verdicts = {one.verdict.claim: one.verdict.verdict for one in told}
     assert verdicts["not-8"] == Unknown("cvc5 has no answer: stay")
@@ -201,7 +210,7 @@ def test_what_rests_on_what_the_second_solver_does_not_decide_is_unknown(monkeyp
     proof = prove(lambda: subject, effort=EFFORT, clock=time.monotonic)
     assert proof.support("not-8") == ["not-9"]
     monkeypatch.setattr(second, "_undecided", lambda *_: {"not-9": "follow"})
-    told = second.second_opinion(proof, judge(proof, SearchEvidence()), None, "cvc5", EFFORT, 1)
+    told = confirmed(proof, judge(proof, SearchEvidence()))
     assert {one.verdict.claim: one.verdict.verdict for one in told} == {
         "not-8": Unknown("cvc5 has no answer: not-9, follow"),
         "not-9": Unknown("cvc5 has no answer: follow"),
@@ -233,11 +242,11 @@ def test_solvers_that_differ_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(second, "ProcessPoolExecutor", Here)
     for said, kind in (("unsat", Holds), ("unknown", Unknown)):
         monkeypatch.setattr(second, "second_answer", lambda solver, text, effort, said=said: said)
-        told = second.second_opinion(proof, judged, None, "cvc5", EFFORT, 1)
+        told = confirmed(proof, judged)
         assert {type(one.verdict.verdict) for one in told} == {kind}
     monkeypatch.setattr(second, "second_answer", lambda solver, text, effort: "sat")
     with pytest.raises(EngineDisagreement, match="z3 says unsat, cvc5 sat"):
-        second.second_opinion(proof, judged, None, "cvc5", EFFORT, 1)
+        confirmed(proof, judged)
 
 
 @pytest.mark.parametrize("op", ["not", "and", "or", "eq", "ite", "ite of words"])

@@ -19,8 +19,8 @@ from attrs import define
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.lease import NAME
 from kraftcheck.ci.spark.backward.search import FOLDER
+from kraftcheck.ci.spark.exchange import LostCandidatesError
 from kraftcheck.ci.spark.liveness.rounds import RoundLog
-from kraftcheck.ci.spark.sweeping import LostCandidatesError
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of

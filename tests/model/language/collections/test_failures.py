@@ -160,12 +160,12 @@ READING = {
     "the size of a bag": lambda s: s.held.add(s.n).size() < 4,
     "a member of a set": lambda s: kc.negate(plus_later(s).has((0, 0))),
     "each of a set": lambda s: kc.each(plus_later(s), lambda one: one[0] < 1),
-    "the size of one value's set": lambda s: s.sent.just((s.n, 0)).size() < 2,
-    "whether one value's set has a member": lambda s: kc.negate(s.sent.just((s.n, 0)).is_empty()),
-    "one value's set without another": lambda s: s.sent.just((s.n, 0)).minus(s.sent).size() < 2,
     "a set within another": lambda s: s.sent.within(plus_later(s).keep(s.sent)),
     "in a branch that may be taken": lambda s: kc.choose(s.n == 2, s.n < 3, s.line.append(3).has(3)),
     "beside what decides nothing": lambda s: kc.any_of(s.n * s.n == 5, s.line.append(3).has(3)),
+    "the size of one value's set": lambda s: s.sent.just((s.n, 0)).size() < 2,
+    "whether one value's set has a member": lambda s: kc.negate(s.sent.just((s.n, 0)).is_empty()),
+    "one value's set without another": lambda s: s.sent.just((s.n, 0)).minus(s.sent).size() < 2,
 }
 """Truths about collections that may have lost something."""
 
@@ -194,8 +194,8 @@ SETTLED = {
     "a queue that is chosen": lambda s: kc.choose(s.line.is_full(), s.line, s.line.append(3)).size <= 2,
     "of a bag": lambda s: kc.any_of(kc.negate(s.held.has(5)), s.held.remove(5).count(5) < 2),
     "of a set": lambda s: kc.any_of(s.n > 1, plus_later(s).has((s.n, 0))),
-    "one value's set where it is declared": lambda s: kc.any_of(s.n > 1, s.sent.just((s.n, 0)).size() == 1),
     "what a set keeps or is without": lambda s: s.sent.minus(s.sent.just((s.n, 0))).size() + s.n < 9,
+    "one value's set where it is declared": lambda s: kc.any_of(s.n > 1, s.sent.just((s.n, 0)).size() == 1),
 }
 """Truths about collections that have lost nothing wherever they count."""
 

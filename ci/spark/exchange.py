@@ -1,0 +1,260 @@
+"""Candidates on their way from task to task: as rows of Spark's shuffle, or in files of which it carries the places.
+
+Where all tasks run on one machine, Spark would copy each candidate some ten times on its way through the JVM. There a
+task of the first stage writes its candidates into a file under a name of its own, and gives Spark the places of
+its blocks in it. Only an attempt that Spark counts has its places brought to the second stage, so that a
+file of a lost attempt is never read. Each block has a checksum, and the driver compares how many candidates
+were sent with how many arrived.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import define, field, frozen
+
+from kraftcheck.solvers.blocks.tasks import BlockSpec, Sorted, Words, blocks_of
+
+BLOCK_BYTES = 1 << 20
+"""Most bytes of a block that is a row, about."""
+
+BATCH_BYTES = 8 << 20
+"""Bytes of the blocks of one batch of rows, about."""
+
+GROUP_RECORDS = 1 << 22
+"""Records of neighbouring buckets that a task sifts together, about."""
+
+CANDIDATE_SCHEMA = "target int, bucket int, source int, part int, block binary"
+
+CANDIDATE_COLUMNS = pa.schema([
+    ("target", pa.int32()), ("bucket", pa.int32()), ("source", pa.int32()), ("part", pa.int32()),
+    ("block", pa.binary()),
+])  # fmt: skip
+
+FRAME = -1
+"""The bucket of a row that holds a task's counters."""
+
+Batches = Iterator[Any]
+
+
+class LostCandidatesError(RuntimeError):
+    """A file of candidates that is not what was written."""
+
+
+def candidate_row(target: int, bucket: int, source: int, part: int, block: bytes) -> Any:
+    """One row of the shuffle."""
+    values = zip((target, bucket, source, part, block), CANDIDATE_COLUMNS, strict=True)
+    return pa.RecordBatch.from_arrays([pa.array([v], kind.type) for v, kind in values], schema=CANDIDATE_COLUMNS)
+
+
+def target_of(spec: BlockSpec, targets: int, bucket: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The task of the second stage that gets a bucket."""
+    return bucket * targets >> spec.bucket_bits
+
+
+def candidate_rows(spec: BlockSpec, targets: int, source: int, part: Iterator[int], drained: Sorted) -> Batches:
+    """Sorted records as rows: blocks of at most `BLOCK_BYTES`; `part` numbers those of one source."""
+    records, size = np.ascontiguousarray(drained[0]), 8 * spec.record
+    step = max(1, BLOCK_BYTES // size)
+    ends = np.cumsum(drained[1])
+    blocks = [
+        (bucket, at, min(at + step, int(ends[bucket])))
+        for bucket in np.flatnonzero(drained[1]).tolist()
+        for at in range(int(ends[bucket] - drained[1][bucket]), int(ends[bucket]), step)
+    ]
+    for _, batch in itertools.groupby(blocks, lambda block: block[1] * size // BATCH_BYTES):
+        table = np.array(list(batch), dtype=np.int64)
+        first, last = int(table[0, 1]), int(table[-1, 2])
+        offsets = np.append(table[:, 1] - first, last - first).astype(np.int32) * np.int32(size)
+        parts = list(itertools.islice(part, len(table)))
+        numbers = (target_of(spec, targets, table[:, 0]), table[:, 0], np.full(len(table), source), parts)
+        columns = [pa.array(np.asarray(column, dtype=np.int32)) for column in numbers]
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(records[first:last])]
+        columns.append(pa.Array.from_buffers(pa.binary(), len(table), buffers))
+        yield pa.RecordBatch.from_arrays(columns, schema=CANDIDATE_COLUMNS)
+
+
+@frozen
+class Candidates:
+    """Candidates of neighbouring buckets.
+
+    Attributes:
+        lo, hi: the first bucket, and the one after the last.
+        size: how many.
+        blocks: them, those of a bucket in the order of sources and parts.
+    """
+
+    lo: int
+    hi: int
+    size: int
+    blocks: Iterable[Words]
+
+
+def from_rows(batches: Batches, spec: BlockSpec) -> Iterator[bytes | Candidates]:
+    """What rows bring that are sorted by bucket, source and part: frames as bytes, and candidates."""
+    blocks: list[Words] = []
+    lo, last, records = 0, FRAME, 0
+    for batch in batches:
+        columns = [batch.column(name) for name in ("bucket", "block")]
+        for bucket, block in zip(columns[0].to_pylist(), columns[1], strict=True):
+            if bucket == FRAME:
+                yield block.as_py()
+                continue
+            if bucket != last and records >= GROUP_RECORDS:
+                yield Candidates(lo, last + 1, records, blocks)
+                blocks, records = [], 0
+            if not blocks:
+                lo = bucket
+            last = bucket
+            rows = np.frombuffer(block.as_buffer(), dtype=np.uint64).reshape(-1, spec.record)
+            blocks.append(rows)
+            records += len(rows)
+    if blocks:
+        yield Candidates(lo, last + 1, records, blocks)
+
+
+@define
+class CandidateFile:
+    """The file of one attempt of a task of the first stage; as a context it removes the file when something fails.
+
+    Attributes:
+        spec: sizes.
+        folder: where it is made, once there is something to write.
+        source: the task.
+    """
+
+    spec: BlockSpec
+    folder: Path
+    source: int
+    _name: str = field(init=False)
+    _file: BinaryIO | None = field(init=False, default=None)
+    _blocks: list[tuple[int, int, int, int]] = field(factory=list)
+    _size: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        """Attempts of the same task have different names."""
+        self._name = f"part-{self.source:05}-{uuid.uuid4().hex[:12]}.candidates"
+
+    def __enter__(self) -> CandidateFile:
+        """Nothing is created before the first record."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Close the file, or remove it."""
+        if self._file is not None:
+            self._file.close()
+            if kind is not None:
+                (self.folder / self._name).unlink(missing_ok=True)
+
+    def write(self, drained: Sorted) -> None:
+        """Add sorted records; each bucket is a block."""
+        if self._file is None:
+            self._file = open(self.folder / self._name, "xb", buffering=0)  # noqa: SIM115
+        for bucket, records in blocks_of(drained):
+            data = _bytes(records)
+            self._blocks.append((bucket, self._size, len(records), zlib.crc32(data)))
+            self._size += data.nbytes
+        rest = _bytes(drained[0])
+        while rest.nbytes:
+            rest = rest[self._file.write(rest) :]
+
+    def rows(self, targets: int) -> Batches:
+        """A row for each task of the second stage that gets blocks: the name of the file, and their places in it."""
+        if not self._blocks:
+            return
+        table = np.array(self._blocks, dtype=np.int64)
+        of = target_of(self.spec, targets, table[:, 0])
+        chosen = np.unique(of).tolist()
+        places = [self._name.encode() + b"\n" + table[of == target].tobytes() for target in chosen]
+        columns = [chosen, [0] * len(chosen), [self.source] * len(chosen), [0] * len(chosen), places]
+        arrays = [pa.array(column, kind.type) for column, kind in zip(columns, CANDIDATE_COLUMNS, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=CANDIDATE_COLUMNS)
+
+
+def _bytes(records: Words) -> memoryview:
+    """The memory of records that lie side by side."""
+    return memoryview(records.reshape(-1).view(np.uint8).data)
+
+
+@frozen
+class Places:
+    """The blocks of one file that a task of the second stage gets: rows (bucket, offset, records, CRC-32)."""
+
+    path: Path
+    table: npt.NDArray[np.int64] = field(eq=False)
+
+    @classmethod
+    def of(cls, folder: Path, block: Any) -> Places:
+        """What a row says that `CandidateFile.rows` gave."""
+        name, _, table = bytes(block).partition(b"\n")
+        return cls(folder / name.decode(), np.frombuffer(table, dtype=np.int64).reshape(-1, 4))
+
+    def read(self, lo: int, hi: int, record: int) -> Iterator[Words]:
+        """The records of the buckets lo..hi-1, blocks that follow each other in the file at once.
+
+        Raises:
+            LostCandidatesError: when the file is not what was written.
+        """
+        chosen = self.table[(self.table[:, 0] >= lo) & (self.table[:, 0] < hi)]
+        if not len(chosen):
+            return
+        ends = chosen[:, 1] + 8 * record * chosen[:, 2]
+        runs = np.split(chosen, np.flatnonzero(chosen[1:, 1] != ends[:-1]) + 1)
+        with open(self.path, "rb", buffering=0) as file:
+            for run in runs:
+                yield self._run(file, run, record)
+
+    def _run(self, file: BinaryIO, run: npt.NDArray[np.int64], record: int) -> Words:
+        records = np.empty((int(run[:, 2].sum()), record), dtype=np.uint64)
+        data = _bytes(records)
+        read = os.preadv(file.fileno(), [data], int(run[0, 1]))
+        while 0 < read < data.nbytes and (more := os.preadv(file.fileno(), [data[read:]], int(run[0, 1]) + read)):
+            read += more
+        at = 0
+        for bucket, _, rows, checksum in run.tolist():
+            size = 8 * record * rows
+            if read < data.nbytes or zlib.crc32(data[at : at + size]) != checksum:
+                raise LostCandidatesError(f"{self.path}: the candidates of bucket {bucket} are not those written")
+            at += size
+        return records
+
+
+def from_files(batches: Batches, spec: BlockSpec, folder: Path) -> Iterator[bytes | Candidates]:
+    """What rows bring that name places in files: frames as bytes, and candidates."""
+    found: dict[int, Places] = {}
+    for batch in batches:
+        columns = [batch.column(name) for name in ("bucket", "source", "block")]
+        for bucket, source, block in zip(columns[0].to_pylist(), columns[1].to_pylist(), columns[2], strict=True):
+            if bucket == FRAME:
+                yield block.as_py()
+                continue
+            found[source] = Places.of(folder, block.as_buffer())
+    ordered = [found[source] for source in sorted(found)]
+    for lo, hi, size in _groups(ordered, spec):
+        blocks = itertools.chain.from_iterable(places.read(lo, hi, spec.record) for places in ordered)
+        yield Candidates(lo, hi, size, blocks)
+
+
+def _groups(places: Sequence[Places], spec: BlockSpec) -> Iterator[tuple[int, int, int]]:
+    """Neighbouring buckets of not many more than `GROUP_RECORDS` records: first, last + 1, records."""
+    counts = np.zeros(spec.buckets, dtype=np.int64)
+    for one in places:
+        np.add.at(counts, one.table[:, 0], one.table[:, 2])
+    lo, size = FRAME, 0
+    for bucket in np.flatnonzero(counts).tolist():
+        if size >= GROUP_RECORDS:
+            yield lo, bucket, size
+            lo, size = FRAME, 0
+        lo, size = (bucket if lo == FRAME else lo), size + int(counts[bucket])
+        last = bucket
+    if size:
+        yield lo, last + 1, size

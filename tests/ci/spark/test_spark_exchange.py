@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.ci.spark import sweeping
+from kraftcheck.ci.spark import exchange
 from kraftcheck.ci.spark.exchange import (
     CandidateFile,
     Candidates,
@@ -82,9 +82,9 @@ def test_files_bring_what_rows_bring(
     folder = tmp_path_factory.mktemp("candidates")
     parts = [[drained(states, 1000 * n + 100 * k) for k, states in enumerate(own)] for n, own in enumerate(sources)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweeping, "GROUP_RECORDS", group)
-        patch.setattr(sweeping, "BLOCK_BYTES", 48)
-        patch.setattr(sweeping, "BATCH_BYTES", 100)
+        patch.setattr(exchange, "GROUP_RECORDS", group)
+        patch.setattr(exchange, "BLOCK_BYTES", 48)
+        patch.setattr(exchange, "BATCH_BYTES", 100)
         in_rows, in_files = arrived(sent(parts, None), None), arrived(sent(parts, folder), folder)
     expected: dict[int, list[Any]] = {}
     for records, counts in itertools.chain.from_iterable(parts):

@@ -15,7 +15,7 @@ from kraftcheck.ci.dataset.store import levelfiles
 from kraftcheck.ci.dataset.store.lease import lease_on
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, verify
 from kraftcheck.ci.dataset.store.manifests import StatePlace
-from kraftcheck.ci.spark import sweeping, tasks
+from kraftcheck.ci.spark import exchange, tasks
 from kraftcheck.ci.systems.subject import program as subject_program
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -126,9 +126,9 @@ def test_small_sets_and_blocks_give_the_same_states(
 ) -> None:
     """Sets that overflow, blocks of one record and groups of one bucket change no count and no verdict."""
     program = program_of(toys.HASTY, "5")
-    monkeypatch.setattr(sweeping, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(sweeping, "BATCH_BYTES", 1)
-    monkeypatch.setattr(sweeping, "GROUP_RECORDS", 1)
+    monkeypatch.setattr(exchange, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(exchange, "BATCH_BYTES", 1)
+    monkeypatch.setattr(exchange, "GROUP_RECORDS", 1)
     monkeypatch.setattr("kraftcheck.solvers.blocks.expansion.CANDIDATES", 1)
     monkeypatch.setattr(tasks, "Expansion", lambda kernel, memo: _small(kernel, memo))
     run, runner = begun(program, tmp_path)

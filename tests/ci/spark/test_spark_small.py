@@ -15,7 +15,7 @@ from kraftcheck.ci.dataset.search.compaction import Compaction
 from kraftcheck.ci.dataset.search.levels import JobFailedError, plan
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, footer
-from kraftcheck.ci.spark import sweeping, tasks
+from kraftcheck.ci.spark import exchange, tasks
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.small import SMALL, WORD_BYTES, DriverVisited, is_small
 from kraftcheck.model.language.system import System
@@ -53,7 +53,7 @@ def test_small_levels_have_the_files_of_jobs(
 ) -> None:
     """Without any job of Spark's a run of small levels has the bytes that jobs write, in whatever order they come."""
     monkeypatch.setattr(tasks, "Expansion", functools.partial(Expansion, capacity=1))
-    monkeypatch.setattr(sweeping, "GROUP_RECORDS", 4)
+    monkeypatch.setattr(exchange, "GROUP_RECORDS", 4)
     program = program_of(system, scope)
     by_jobs, runner = begun(program, tmp_path / "jobs")
     by_jobs.expand(runner)

@@ -33,6 +33,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.records.fields import FormError
 from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.model.visible import visible
 
 NON_CONFORMANT = 23
 """Exit code when a vector failed, or was not run and nobody allowed that."""
@@ -144,7 +145,7 @@ def lines(report: VectorReport) -> list[str]:
     text += [f"UNSUPPORTED {number} x {reason}" for reason, number in sorted(unsupported.items())]
     counts = report.counts()
     text.append(f"{report.rules}: {counts[PASSED]} passed, {counts[FAILED]} failed, {counts[UNSUPPORTED]} unsupported")
-    return text
+    return list(map(visible, text))
 
 
 def _json_text(value: Any) -> str:

@@ -36,6 +36,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.urls import DatasetPath
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.model.visible import visible
 from kraftcheck.solvers.drawings.log import LogDrawing
 from kraftcheck.solvers.drawings.svg import STYLE
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
@@ -100,9 +101,9 @@ def html(drawing: LogDrawing, summary: Summary) -> str:
     report = lines(summary)
     if len(report) > REPORTED:
         report = [*report[:REPORTED], f"  and {len(report) - REPORTED} lines more, which the command prints"]
-    body = BODY.format(name=escape(summary.name), summary=escape(head), lines=escape("\n".join(report)))
+    body = BODY.format(name=escape(visible(summary.name)), summary=escape(head), lines=escape("\n".join(report)))
     scripts = ("log.js", "log_view.js", "log_walk.js")
-    return page(summary.name, body, json.dumps(packed), ("page.css", "log.css"), scripts, STYLE)
+    return page(visible(summary.name), body, json.dumps(packed), ("page.css", "log.css"), scripts, STYLE)
 
 
 def replay(
@@ -189,7 +190,7 @@ def replay_command(
     screen = console(to_stderr=target == "-")
     for report in reports:
         for line in report.lines:
-            screen.one_line(line)
+            screen.plain(line)
     if page is not None:
         screen.plain(f"wrote {page}")
     screen.plain(total_line(reports))

@@ -10,6 +10,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from kraftcheck.ci.logs.format.fields import is_unknown
+from kraftcheck.model.visible import visible
 from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch
 from kraftcheck.solvers.logs.explain.explain import Explanation, NearestEvent
 from kraftcheck.solvers.logs.explain.judge import LogViolation, log_properties
@@ -247,7 +248,7 @@ SHOWN_DIFFERENCES = 8
 
 
 def lines(summary: Summary, verbose: bool = False) -> list[str]:
-    """The summary for a reader."""
+    """The summary for a reader, each line as it may be shown."""
     explained = summary.batches - len(summary.unexplained)
     text = [f"{summary.name}: {summary.batches} batches, {summary.records} records, rules {summary.rules}"]
     text += [f"  {note}" for note in summary.notes]
@@ -272,7 +273,7 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
             f"  VIOLATED {violation.property} by {violation.topic}-{violation.partition} after offset "
             f"{batch.last_offset} ({batch.place}): {parts}"
         )
-    return text
+    return [visible(line.rstrip()) for line in text]
 
 
 def taken_lines(summary: Summary) -> list[str]:

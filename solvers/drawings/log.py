@@ -15,6 +15,7 @@ from kraftcheck.model.language.legend import Arrow, event, sent
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, ids
 from kraftcheck.model.systems.elections.legend import BROKER, CONTROLLER, CONTROLLER_ARROWS, OPERATOR
+from kraftcheck.model.visible import visible
 from kraftcheck.solvers.logs.explain.explain import Explanation
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
 from kraftcheck.solvers.logs.explain.state import ModelRecord, State, model_record
@@ -95,7 +96,7 @@ class LogDrawing:
             partition = self._partitions[f"{found.topic}-{found.partition}"]
             self._violations.append((number, found.property, partition, ", ".join(found.parts)))
         if problem:
-            self._problems.append((number, tuple(problem)))
+            self._problems.append((number, tuple(map(visible, problem))))
 
     def _add_memoised(self, batch: MemoisedBatch) -> None:
         names = [None if key is None else self._partitions["-".join(map(str, batch.partition(key)))]
@@ -124,7 +125,7 @@ class LogDrawing:
     def _add_as_it_is(self, replayed: ReplayedBatch) -> None:
         """Add what no event explains: a snapshot's records, what the quorum wrote for itself, what has not happened."""
         batch = replayed.batch
-        kinds = ", ".join(dict.fromkeys(entry.type for entry in batch.entries))
+        kinds = visible(", ".join(dict.fromkeys(entry.type for entry in batch.entries)))
         events = [(self._events[f"{'quorum' if batch.control else 'snapshot'}: {kinds}", ""], None)]
         if replayed.undone is not None:
             undone = f"transaction {replayed.undone.fate}: {len(batch.entries)} records have not happened"
@@ -169,13 +170,20 @@ class LogDrawing:
             "partitions": list(self._partitions),
             "shown": [_texts(*shown) for shown in self._states],
             "words": [
-                [text, self.kind(text, action), *map(lanes.index, (arrow.source, arrow.target)), arrow.label]
+                [*map(_shown, (text, self.kind(text, action))), *map(lanes.index, (arrow.source, arrow.target)),
+                 arrow.label]
                 for (text, action), arrow in zip(self._events, arrows, strict=True)
             ],
             "violations": self._violations,
             "problems": self._problems,
             **self._columns,
+            "places": list(map(visible, self._columns["places"])),
         }  # fmt: skip
+
+
+def _shown(text: str) -> str:
+    """The words of an event as they may be shown, but for what stands for the partition."""
+    return PARTITION.join(map(visible, text.split(PARTITION)))
 
 
 def arrow_of(text: str, action: str) -> Arrow:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +19,7 @@ from kraftcheck.model.language.collections.enumeration import Enum
 from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.expressions.expression import typed_id
+from kraftcheck.solvers.expressions.expression import FIND, INVARIANT, WHEN, typed_id
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace
 
@@ -150,6 +150,10 @@ def spelled(value: Any) -> str:
 FORMAT_VERSION = 1
 ACTION = "mbt::actionTaken"
 PICKS = "mbt::nondetPicks"
+_KEYS = ("#meta", "params", "vars", "loop", "states")
+_ABOUT = (
+    "version", "system", "scope", "bounds", "rules", "property", "kind", "failing", "shortest", "options",
+)  # fmt: skip
 
 
 class TraceError(ValueError):
@@ -263,12 +267,16 @@ def recipe(document: Any) -> Recipe:
     """The recipe in a trace document.
 
     Raises:
-        TraceError: naming the key that is missing or malformed.
+        TraceError: naming the key that is missing, malformed or unknown.
     """
     about = _get(_get(document, "#meta", dict, ""), "kraftcheck", dict, "#meta")
     version = _get(about, "version", int, "#meta.kraftcheck")
     if version != FORMAT_VERSION:
         raise TraceError(f"key #meta.kraftcheck.version: {version} is not {FORMAT_VERSION}")
+    _check_keys(document, _KEYS, "")
+    _check_keys(about, _ABOUT, "#meta.kraftcheck.")
+    for key, kind in (("kind", str), ("failing", list)):
+        _get({key: kind(), **about}, key, kind, "#meta.kraftcheck")
     states = _get(document, "states", list, "")
     if not states:
         raise TraceError("key states: there is no state")
@@ -300,7 +308,14 @@ def recipe(document: Any) -> Recipe:
 
 def _recorded_options(about: Mapping[str, Any]) -> dict[str, str]:
     options = _get(about, "options", dict, "#meta.kraftcheck") if "options" in about else {}
+    _check_keys(options, (INVARIANT, WHEN, FIND), "#meta.kraftcheck.options.")
     return {name: _get(options, name, str, "#meta.kraftcheck.options") for name in options}
+
+
+def _check_keys(document: Mapping[str, Any], known: Sequence[str], path: str) -> None:
+    for key in document:
+        if key not in known:
+            raise TraceError(f"key {path}{key[:40]}: no such key; {nearest(key[:40], known, '')}")
 
 
 def check_states(recipe_: Recipe, trace: Trace) -> None:

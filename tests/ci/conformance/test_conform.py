@@ -5,6 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+import kraftcheck as kc
 from kraftcheck.ci.conformance.command import conform
 from kraftcheck.ci.conformance.vectors import FUNCTIONS, run_vector
 from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, UNSUPPORTED, Vector, VectorError, read
@@ -12,6 +13,7 @@ from kraftcheck.ci.terminal.commands import cli
 from kraftcheck.model.records.fields import Fields
 from kraftcheck.model.rules.ruleset import preset
 from tests.ci.conformance.tampering import tampered
+from tests.shared.commands import kraftcheck
 from tests.shared.places import TESTS
 
 FOLDER = TESTS / "vectors"
@@ -67,6 +69,16 @@ def test_unchanged_is_checked():
     raw = next(raw for raw in ALL if raw["then"].get("unchanged") and raw["then"]["change"])
     tampered = {**raw, "then": {**raw["then"], "unchanged": list(raw["then"]["change"])}}
     assert run_vector(vector(tampered), RULES).status == FAILED
+
+
+def test_no_text_of_a_vector_reaches_the_terminal_raw(tmp_path):
+    """Ends of lines and escapes in the name of a vector that fails are shown, so it adds no line to the report."""
+    raw = next(raw for raw in ALL if raw["function"] == "directory_of")
+    path = tmp_path / "vectors.json"
+    path.write_text(json.dumps([{**raw, "id": "x\x1b[2J\n::error::y", "then": {"error": "ILLEGAL_ARGUMENT"}}]))
+    ran = kraftcheck("conform", "--vectors", path)
+    assert "FAILED x\\x1b[2J\\n::error::y (" in ran.out
+    assert kc.conform(path).text in ran.out
 
 
 def test_unexpected_error_fails():

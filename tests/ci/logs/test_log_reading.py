@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import kraftcheck as kc
 from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format import segments
@@ -18,6 +19,7 @@ from kraftcheck.ci.logs.format.fields import RECORDS, WireError, decode, fields_
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
 from kraftcheck.solvers.logs.explain.entries import Batch
 from tests.ci.fuzz.batches import RawBatch, record, sealed
+from tests.ci.logs.test_log_picture import data
 from tests.shared.captures import ELR, EVERY, TROUBLE, batches, json_lines, segment, with_data
 from tests.shared.commands import kraftcheck
 
@@ -116,9 +118,15 @@ def test_a_topic_that_kafka_would_refuse_is_refused(tmp_path: Path, name: str) -
         assert "\x1b" not in ran.err
 
 
+def texts_of(value: object) -> list[str]:
+    """Every text in a document."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [value] if isinstance(value, str) else [text for part in inner for text in texts_of(part)]
+
+
 def test_no_text_of_a_log_reaches_the_terminal_raw(tmp_path: Path) -> None:
-    """Escape sequences and ends of lines in types and values are shown, and no line begins as a command of a job."""
-    path = tmp_path / "log.jsonl"
+    """Escapes and ends of lines in types and values are shown, also on pages, and no line is a command of a job."""
+    path, page = tmp_path / "log.jsonl", tmp_path / "log.html"
     hostile = "\x1b]0;x\x07\n::error title=x::y\u202e"
     level = {"name": "metadata.version", "featureLevel": 25}
     rows = [
@@ -128,9 +136,12 @@ def test_no_text_of_a_log_reaches_the_terminal_raw(tmp_path: Path) -> None:
          "data": {"resourceType": 4, "resourceName": hostile, "name": hostile, "value": hostile}},
     ]  # fmt: skip
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    for words in (("replay", path), ("replay", path, "--verbose"), ("whatif", path)):
+    shown_by = []
+    for words in (("replay", path), ("replay", path, "--verbose"), ("whatif", path), ("replay", path, "--html", page)):
         ran = kraftcheck(*words)
-        shown = ran.out + ran.err
+        shown_by.append(ran.out + ran.err)
+    drawn = page.read_text(encoding="utf-8")
+    for shown in (*shown_by, kc.replay(path).text, drawn, "\n".join(texts_of(data(drawn)))):
         assert shown.strip()
         assert not set(shown) & {"\x1b", "\x07", "\u202e"}
         assert not any(line.strip().startswith("::") for line in shown.splitlines())

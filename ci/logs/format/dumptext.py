@@ -56,14 +56,14 @@ def batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch
         problem: called for every line that cannot be read.
     """
     open_batch: Batch | None = None
-    due = 0
+    entries, due = list[LogEntry](), 0
     for number, line in enumerate(lines, 1):
         place, text = f"{name}:{number}", line.rstrip("\r\n")
         head = _BATCH.match(text)
         if head is not None:
-            yield from _finish(open_batch, due, problem)
+            yield from _finish(open_batch, entries, due, problem)
             base, last, count, epoch = map(int, head.group(1, 2, 3, 4))
-            open_batch, due = Batch(base, last, epoch, (), place, head.group(5) == "true"), count
+            open_batch, entries, due = Batch(base, last, epoch, (), place, head.group(5) == "true"), [], count
             if count != last - base + 1:
                 problem(place, f"a batch of {count} records from offset {base} to {last}")
             if head.group(6) != "true":
@@ -78,18 +78,18 @@ def batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch
             if entry is not None:
                 if entry.offset != follows:
                     problem(place, f"offset {follows} should follow in the batch, but the record has {entry.offset}")
-                open_batch = evolve(open_batch, entries=(*open_batch.entries, entry))
+                entries.append(entry)
         elif not _OTHER_LINES.match(text):
             problem(place, f"not a line of the dump tool: {text[:60]!r}")
-    yield from _finish(open_batch, due, problem)
+    yield from _finish(open_batch, entries, due, problem)
 
 
-def _finish(batch: Batch | None, due: int, problem: Problem) -> Iterator[Batch]:
+def _finish(batch: Batch | None, entries: list[LogEntry], due: int, problem: Problem) -> Iterator[Batch]:
     if batch is None:
         return
     if due != 0:
         problem(batch.place, f"the batch at offset {batch.base_offset} counts {due:+d} records against its lines")
-    yield batch
+    yield evolve(batch, entries=tuple(entries))
 
 
 def _entry(text: str, control: bool, place: str, problem: Problem) -> LogEntry | None:

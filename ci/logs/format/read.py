@@ -80,7 +80,7 @@ def find(paths: tuple[Path, ...]) -> list[LogFiles]:
     log_files: list[LogFiles] = []
     for path in paths:
         if path.is_dir():
-            logs = list(_logs_in(path))
+            logs = list(_logs_in(path, set()))
             if not logs:
                 raise LogError(f"{path}: no log in this folder; a log ends in {', '.join((*BINARY, *TEXT))}")
             log_files += logs
@@ -91,8 +91,12 @@ def find(paths: tuple[Path, ...]) -> list[LogFiles]:
     return log_files
 
 
-def _logs_in(folder: Path) -> Iterator[LogFiles]:
-    files = sorted(path for path in folder.iterdir() if path.is_file())
+def _logs_in(folder: Path, seen: set[Path]) -> Iterator[LogFiles]:
+    """The logs of a folder and of those below it, each once; what is no file has a name too, and is refused if read."""
+    if (real := folder.resolve()) in seen:
+        return
+    seen.add(real)
+    files = sorted(path for path in folder.iterdir() if not path.is_dir())
     binary = [path for path in files if path.suffix in BINARY and path.stem[:1].isdigit()]
     if binary:
         yield LogFiles(str(folder), _in_order(binary))
@@ -101,7 +105,7 @@ def _logs_in(folder: Path) -> Iterator[LogFiles]:
         if text:
             yield LogFiles(str(folder), tuple(text))
     for sub in sorted(path for path in folder.iterdir() if path.is_dir()):
-        yield from _logs_in(sub)
+        yield from _logs_in(sub, seen)
 
 
 def _in_order(files: list[Path]) -> tuple[Path, ...]:

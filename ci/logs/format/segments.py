@@ -31,6 +31,9 @@ _LEADER_CHANGE = 2
 MAX_EXPANDED = 16 << 20
 """The most bytes that a compressed batch may expand to; KRaft begins a new batch after 8 MB."""
 
+MAX_ALL_EXPANDED = 64 << 20
+"""The most bytes that the compressed batches of a file may expand to; KRaft itself compresses none."""
+
 Problem = Callable[[str, str], None]
 """Called with a place and what is wrong there; returns only where skipping is allowed."""
 
@@ -45,13 +48,15 @@ def batches(data: bytes, name: str, problem: Problem, compact: bool = False) -> 
         compact: whether to leave changes of partitions undecoded that were decoded before, where a batch
             has no more than one record of another kind that is read.
     """
-    position, bodies = 0, Bodies(_batch)
+    position, bodies, budget = 0, Bodies(_batch), MAX_ALL_EXPANDED
     while position < len(data):
         size = _size(data, position, name, problem)
         if not size:
             return
         try:
-            batch_bytes = data[position : position + size]
+            raw = data[position : position + size]
+            batch_bytes = _plain(raw, budget)
+            budget -= 0 if batch_bytes is raw else len(batch_bytes) - HEADER.size
             compact_batch = bodies.compact(batch_bytes, name, position) if compact else None
             yield compact_batch or _batch(batch_bytes, f"{name}: byte {position}")
         except WireError as reason:
@@ -81,13 +86,12 @@ def _batch(data: bytes, place: str) -> Batch:
     base, epoch, magic, crc, attributes, last_delta, count = *head[0:1], *head[2:7], head[12]
     if magic != MAGIC:
         raise WireError(f"magic {magic}, not {MAGIC}")
-    if google_crc32c.value(data[CRC_FROM:]) != crc:
-        raise WireError(f"batch at offset {base}: the checksum does not match")
+    _check_sum(data, base, crc)
     if count < 1 or count != last_delta + 1:
         raise WireError(f"batch at offset {base}: it counts {count} records, and its offsets are of {last_delta + 1}")
     if not 0 <= base <= MAX_OFFSET - last_delta:
         raise WireError(f"batch at offset {base}: no log has such an offset")
-    rest = Bytes(_expanded(attributes & _COMPRESSION, data[HEADER.size :], base))
+    rest = Bytes(data[HEADER.size :])
     control = bool(attributes & _CONTROL)
     entries = tuple(_entry(rest, base, number, control) for number in range(count))
     if over := rest.left():
@@ -95,12 +99,34 @@ def _batch(data: bytes, place: str) -> Batch:
     return Batch(base, base + last_delta, epoch, entries, place, control)
 
 
-def _expanded(compression: int, data: bytes, base: int) -> bytes:
-    """The records of a batch, which may be plain or one member of gzip."""
-    if compression == 0:
+def _check_sum(data: bytes, base: int, crc: int) -> None:
+    if google_crc32c.value(data[CRC_FROM:]) != crc:
+        raise WireError(f"batch at offset {base}: the checksum does not match")
+
+
+def _plain(data: bytes, budget: int) -> bytes:
+    """The batch as it would be without compression: one in gzip gets another length, attributes and checksum."""
+    base, _, epoch, magic, crc, attributes, *rest = HEADER.unpack_from(data)
+    compression = attributes & _COMPRESSION
+    if magic != MAGIC or not compression:
         return data
+    _check_sum(data, base, crc)
     if compression != _GZIP:
         raise WireError(f"batch at offset {base}: compression {compression} is not supported")
+    records = _expanded(data[HEADER.size :], base)
+    if len(records) > budget:
+        raise WireError(
+            f"batch at offset {base}: with it the file's compressed batches expand to more than "
+            f"{MAX_ALL_EXPANDED >> 20} MB"
+        )
+    size = HEADER.size + len(records) - _UNCOUNTED_BYTES
+    head = (base, size, epoch, magic)
+    unsealed = HEADER.pack(*head, 0, attributes & ~_COMPRESSION, *rest) + records
+    return HEADER.pack(*head, google_crc32c.value(unsealed[CRC_FROM:]), attributes & ~_COMPRESSION, *rest) + records
+
+
+def _expanded(data: bytes, base: int) -> bytes:
+    """The records of a batch of one member of gzip."""
     stream = zlib.decompressobj(wbits=_GZIP_MEMBER)
     try:
         expanded = stream.decompress(data, MAX_EXPANDED)

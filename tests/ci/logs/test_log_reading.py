@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from kraftcheck.ci.logs.format.fields import RECORDS, WireError, decode, fields_
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
 from kraftcheck.solvers.logs.explain.entries import Batch
 from tests.ci.fuzz.batches import RawBatch, record, sealed
+from tests.ci.fuzz.bounds import bounded
 from tests.ci.logs.test_log_picture import data
 from tests.shared.captures import ELR, EVERY, TROUBLE, batches, json_lines, segment, with_data
 from tests.shared.commands import kraftcheck
@@ -247,6 +250,53 @@ def test_a_forged_batch_is_refused(tmp_path: Path, forged: bytes, message: str) 
     for reader in (read, read_compact):
         with pytest.raises(LogError, match=message):
             list(reader(find((path,))[0], SkipCount(0)))
+
+
+def test_compressed_batches_of_a_file_expand_to_so_much_in_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small batches in gzip are read until all of a file's have expanded to the limit, with other batches beside."""
+    path = tmp_path / "many.log"
+    second = struct.pack(">q", 2) + sealed(2, 1, gzip.compress(TWO), attributes=1)[8:]
+    path.write_bytes(sealed(2, 1, gzip.compress(TWO), attributes=1) + second)
+    reader: Callable[..., object]
+    for reader in (read, read_compact):
+        monkeypatch.setattr(segments, "MAX_ALL_EXPANDED", 2 * len(TWO))
+        assert len(list(reader(find((path,))[0], SkipCount(0)))) == 2
+        monkeypatch.setattr(segments, "MAX_ALL_EXPANDED", 2 * len(TWO) - 1)
+        with pytest.raises(LogError, match="at offset 2: with it the file's compressed batches expand to more than"):
+            list(reader(find((path,))[0], SkipCount(0)))
+
+
+def test_a_large_batch_of_a_dump_takes_no_square_of_its_size(tmp_path: Path) -> None:
+    """A batch of a hundred thousand records, 7 MB of text, is read in seconds."""
+    path, count = tmp_path / "large.txt", 100_000
+    head = f"baseOffset: 0 lastOffset: {count - 1} count: {count} x partitionLeaderEpoch: 1 x"
+    row = '| offset: {} x payload: {{"type":"NO_OP_RECORD","version":0,"data":{{}}}}'
+    rows = (row.format(number) for number in range(count))
+    path.write_text("\n".join([f"{head} isControl: false x isvalid: true", *rows]), encoding="utf-8")
+    with bounded(20):
+        (batch,), _ = from_file(path)
+    assert len(batch.entries) == count
+
+
+def test_a_folder_that_leads_back_to_itself_is_searched_once(tmp_path: Path) -> None:
+    """Links to a folder above add no log, however many there are."""
+    shutil.copy(SEGMENT, tmp_path)
+    for name in "abc":
+        (tmp_path / name).symlink_to(tmp_path)
+    with bounded(20):
+        assert [log.name for log in find((tmp_path,))] == [str(tmp_path)]
+
+
+def test_a_segment_that_is_no_file_is_not_passed_over(tmp_path: Path) -> None:
+    """A pipe or a link to nothing in the place of the last segment is refused: the log would end before it."""
+    shutil.copy(SEGMENT, tmp_path)
+    place = tmp_path / "00000000000000009999.log"
+    for make in (os.mkfifo, lambda path: path.symlink_to("nowhere")):
+        make(place)
+        assert place.name in kraftcheck("replay", tmp_path).refusal()
+        place.unlink()
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,14 @@ from kraftcheck.model.records.records import PartitionChangeRecord
 from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.triggers import table as triggers
-from kraftcheck.model.triggers.table import Pass, elect_designated, elect_preferred, needs_leader, needs_preferred
-from kraftcheck.model.unclean_recovery.choice import is_as_it_answered
+from kraftcheck.model.triggers.table import (
+    Pass,
+    elect_designated,
+    elect_preferred,
+    is_as_it_answered,
+    needs_leader,
+    needs_preferred,
+)
 
 PREFERRED, UNCLEAN, DESIGNATED = 0, 1, 2
 """The types of an election, as requests number them; the snapshot does not know the third."""
@@ -125,9 +131,7 @@ def _elect(
     return (unavailable, None) if record is None else (NONE, record)
 
 
-def _checks(
-    controller: Controller, place: Place, kind: int, ballot: Ballot, rules: RuleSet
-) -> tuple[bool, bool]:
+def _checks(controller: Controller, place: Place, kind: int, ballot: Ballot, rules: RuleSet) -> tuple[bool, bool]:
     """Whether an election is needed, and whether the leader that is designated may be elected."""
     p, designated = place.partition, ballot.designated
     if designated is None:

@@ -35,7 +35,7 @@ def write_register(record: RegisterBrokerRecord, version: int, form: Form) -> di
     _since(data, "inControlledShutdown", record.in_controlled_shutdown, 1, version)
     _since(data, "isMigratingZkBroker", record.is_migrating_zk_broker, 2, version)
     if record.log_dirs:
-        _since(data, "logDirs", _write_directories("logDirs", record.log_dirs, form), 3, version)
+        _since(data, "logDirs", _directory_texts("logDirs", record.log_dirs, form), 3, version)
     _write_cordoned(data, record.cordoned, 4, version, form)
     return data
 
@@ -71,7 +71,7 @@ def read_unregister(fields: Fields, version: int, form: Form) -> UnregisterBroke
     return UnregisterBrokerRecord(fields.read("brokerId", integer), fields.read("brokerEpoch", long))
 
 
-def write_change(record: BrokerRegistrationChangeRecord, version: int, form: Form) -> dict[str, Any]:
+def write_registration_change(record: BrokerRegistrationChangeRecord, version: int, form: Form) -> dict[str, Any]:
     """The data of a registration change: only what is not at its default."""
     data: dict[str, Any] = {"brokerId": record.broker_id, "brokerEpoch": record.broker_epoch}
     if record.fenced:
@@ -79,12 +79,12 @@ def write_change(record: BrokerRegistrationChangeRecord, version: int, form: For
     if record.in_controlled_shutdown:
         _since(data, "inControlledShutdown", record.in_controlled_shutdown, 1, version)
     if record.log_dirs is not None:
-        _since(data, "logDirs", _write_directories("logDirs", record.log_dirs, form), 2, version)
+        _since(data, "logDirs", _directory_texts("logDirs", record.log_dirs, form), 2, version)
     _write_cordoned(data, record.cordoned, 3, version, form)
     return data
 
 
-def read_change(fields: Fields, version: int, form: Form) -> BrokerRegistrationChangeRecord:
+def read_registration_change(fields: Fields, version: int, form: Form) -> BrokerRegistrationChangeRecord:
     """The registration change that data describe."""
     fields.only("brokerId", "brokerEpoch", "fenced", *["inControlledShutdown", "logDirs", "cordonedLogDirs"][:version])
     return BrokerRegistrationChangeRecord(
@@ -130,10 +130,10 @@ def _write_cordoned(data: dict[str, Any], cordoned: Ids | None, first: int, vers
         return
     if version < first:
         raise FormError(f"cordonedLogDirs: version {version} has no such field")
-    data["cordonedLogDirs"] = _write_directories("cordonedLogDirs", cordoned, form)
+    data["cordonedLogDirs"] = _directory_texts("cordonedLogDirs", cordoned, form)
 
 
-def _write_directories(key: str, directories: Ids, form: Form) -> list[str]:
+def _directory_texts(key: str, directories: Ids, form: Form) -> list[str]:
     return [form.write(directory, f"{key}[{n}]") for n, directory in enumerate(directories)]
 
 

@@ -134,7 +134,10 @@ _CODECS: Mapping[type, Codec] = {
         "UNREGISTER_BROKER_RECORD", 0, broker_codecs.write_unregister, broker_codecs.read_unregister
     ),
     BrokerRegistrationChangeRecord: Codec(
-        "BROKER_REGISTRATION_CHANGE_RECORD", 3, broker_codecs.write_change, broker_codecs.read_change
+        "BROKER_REGISTRATION_CHANGE_RECORD",
+        3,
+        broker_codecs.write_registration_change,
+        broker_codecs.read_registration_change,
     ),
     FenceBrokerRecord: Codec("FENCE_BROKER_RECORD", 0, broker_codecs.write_fence, broker_codecs.read_fence),
     UnfenceBrokerRecord: Codec("UNFENCE_BROKER_RECORD", 0, broker_codecs.write_fence, broker_codecs.read_unfence),

@@ -23,7 +23,7 @@ from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, n
 from kraftcheck.model.partition.change import Target
 from kraftcheck.model.partition.context import BuildContext
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.rules.groups import PartitionRules
+from kraftcheck.model.rules.groups import PartitionRules, UncleanRecoveryRules
 
 
 @frozen
@@ -246,6 +246,18 @@ def elect_unclean(p: Partition, permits: Permits, rules: PartitionRules) -> Pass
 def elect_designated(p: Partition, permits: Permits, broker: Word) -> Pass:
     """ElectLeaders DESIGNATED."""
     return _elect(p, evolve(ordinary(p, permits), designated=broker))
+
+
+@rule("recovery.elected-as-it-answered", source="catalogue 51; unclean-recovery KIP, GetReplicaLogInfo",
+      switches=("designated-election-without-broker-epoch",),
+      says="A designated election is refused when the broker has another broker epoch than in its "
+           "answer.")  # fmt: skip
+def is_as_it_answered(answered_in: Word, registered_in: Word, rules: UncleanRecoveryRules) -> Truth:
+    """Whether a broker may be elected for what it answered: it has not restarted since, and lost its disk perhaps.
+
+    Source: unclean-recovery KIP, BrokerEpoch, which is in the response and in no request.
+    """
+    return True if rules.designated_election_without_broker_epoch else answered_in == registered_in
 
 
 def _elect(p: Partition, trigger: Trigger) -> Pass:

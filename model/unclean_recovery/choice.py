@@ -80,18 +80,6 @@ def exceeds(a: Answer, b: Answer, rules: UncleanRecoveryRules) -> Truth:
     return any_of(first[0] > then[0], all_of(equal, longer))
 
 
-@rule("recovery.elected-as-it-answered", source="catalogue 51; unclean-recovery KIP, GetReplicaLogInfo",
-      switches=("designated-election-without-broker-epoch",),
-      says="A designated election is refused when the broker has another broker epoch than in its "
-           "answer.")  # fmt: skip
-def is_as_it_answered(answered_in: Word, registered_in: Word, rules: UncleanRecoveryRules) -> Truth:
-    """Whether a broker may be elected for what it answered: it has not restarted since, and lost its disk perhaps.
-
-    Source: unclean-recovery KIP, BrokerEpoch, which is in the response and in no request.
-    """
-    return True if rules.designated_election_without_broker_epoch else answered_in == registered_in
-
-
 def best(answers: Sequence[Answer], rules: UncleanRecoveryRules) -> Word:
     """The position of the chosen replica, NOBODY where there is no candidate.
 

@@ -60,7 +60,7 @@ def create_partitions(
     records: list[PartitionRecord] = []
     stream = controller.soft.random
     names = [growth.topic for growth in growths]
-    _check_total(controller, [growth for growth in growths if names.count(growth.topic) == 1], rules.controller)
+    _check_added(controller, [growth for growth in growths if names.count(growth.topic) == 1], rules.controller)
     for growth in growths:
         try:
             if names.count(growth.topic) > 1:
@@ -80,7 +80,7 @@ def create_partitions(
       switches=("added-partitions-uncounted",),
       says="From 4.4.0 on a request to add more than 10,000 partitions is refused before any topic is "
            "looked at.")  # fmt: skip
-def _check_total(controller: Controller, growths: Sequence[Growth], rules: ControllerRules) -> None:
+def _check_added(controller: Controller, growths: Sequence[Growth], rules: ControllerRules) -> None:
     """Refuse a request for too many partitions; of unknown topics, and where nothing is added, none counts."""
     if rules.added_partitions_uncounted:
         return

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import abc
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from kraftcheck.model.language.layout import Counter, LayoutError
 from kraftcheck.model.language.terms import Truth
 
 
-class Family(Sequence[Any]):
+class Family(abc.Sequence[Any]):
     """Argument values that are too many to list where rules are proven: a shape and a condition.
 
     Elsewhere it is the sequence of its values, listed when first asked for.

@@ -11,7 +11,8 @@ from attrs import evolve
 from kraftcheck.model.language.anynumber.brokers import Claim, PerBroker, where
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.layout import Domain, Endless, Flag, below, cap_of, leaves, rebuild
-from kraftcheck.model.language.sequences import every, least_by, some
+from kraftcheck.model.language.sequences import every, least_by
+from kraftcheck.model.language.sequences import some as some_place
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, pick, same_truth
 
@@ -68,7 +69,7 @@ def all_records(records: BrokerMap, claim: RecordClaim) -> Truth:
 def some_records(records: BrokerMap, claim: RecordClaim) -> list[Truth]:
     """Truths of which one holds where a claim holds of some broker and its record."""
     if isinstance(records, PerBroker):
-        return [some(records.graph, lambda broker: claim(broker, records.at(broker)))]
+        return [some_place(records.graph, lambda broker: claim(broker, records.at(broker)))]
     return [claim(broker, record) for broker, record in enumerate(records)]
 
 

@@ -6,7 +6,7 @@ nothing is known but the least that the bound takes; sets and maps of that numbe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import abc
 from typing import Any
 
 from kraftcheck.model.language.anynumber.brokers import AnySet, PerBroker, is_one_of, where
@@ -51,6 +51,6 @@ def word_below(count: int, least: int = 0) -> Any:
     return Counter(least, below=bound_of(count)) if count == ANY else ints(least, count - 1)
 
 
-def numbers_below(count: int, least: int = 0) -> Sequence[int]:
+def numbers_below(count: int, least: int = 0) -> abc.Sequence[int]:
     """The values of an argument: the numbers from a least one to below a count."""
     return numbers(least, bound_of(count)) if count == ANY else range(least, count)

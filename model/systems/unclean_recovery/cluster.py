@@ -31,8 +31,7 @@ from kraftcheck.model.systems.unclean_recovery.state import (
 )
 from kraftcheck.model.systems.unclean_recovery.tool import UncleanRecoveryEvent
 from kraftcheck.model.triggers.leadership import Registered, may_lead
-from kraftcheck.model.triggers.table import Permits, context, ordinary, without
-from kraftcheck.model.unclean_recovery.choice import is_as_it_answered
+from kraftcheck.model.triggers.table import Permits, context, is_as_it_answered, ordinary, without
 
 MIN_ISR = 1
 """Of every topic."""
@@ -88,9 +87,7 @@ def designation(p: Recovered, up: BrokerSet, registered_in: Word, rules: RuleSet
     conditions = may_designate(registration(p), eligible, p.chosen, rules)
     if not rules.unclean_recovery.recovery_ignores_new_epochs:
         conditions["no leader since the tool began"] = p.epoch == p.asked_at
-    conditions["the broker is as it answered"] = is_as_it_answered(
-        p.chosen_in, registered_in, rules.unclean_recovery
-    )
+    conditions["the broker is as it answered"] = is_as_it_answered(p.chosen_in, registered_in, rules.unclean_recovery)
     allowed = all_of(*conditions.values())
     return allowed, choose(allowed, changed(p, p.isr, eligible, rules.partition, p.chosen), p)
 
@@ -172,8 +169,7 @@ class Cluster:
     def replace_disk(self, state: Recovery, broker: Word) -> Outcome:
         """It registers with a new broker epoch, is unfenced, and has no record of any partition."""
         partitions = tuple(
-            evolve(p, replicas=replaced(p.replicas, broker, Replica(p.epoch, 0, 0, 0, False)))
-            for p in state.partitions
+            evolve(p, replicas=replaced(p.replicas, broker, Replica(p.epoch, 0, 0, 0, False))) for p in state.partitions
         )
         later = pick(state.incarnations, broker, 0) + 1
         after = evolve(

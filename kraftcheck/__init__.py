@@ -25,26 +25,17 @@ if TYPE_CHECKING:
     from kraftcheck.ci.interface.kafka import Report, check, conform, replay, whatif
     from kraftcheck.ci.run.result import Result, States
     from kraftcheck.ci.terminal.refusal import Refusal
-    from kraftcheck.model.language.anynumber.members import keys, map_below, numbers_below, set_below, word_below
-    from kraftcheck.model.language.bound import ANY, Bound
+    from kraftcheck.model.language.anynumber import keys, map_below, numbers_below, set_below, word_below
     from kraftcheck.model.language.brokersets import BrokerSet, Replicas
     from kraftcheck.model.language.brokersets import BrokerSet as IntSet
     from kraftcheck.model.language.brokersets import BrokerSet as Set
     from kraftcheck.model.language.brokersets import Replicas as Sequence
-    from kraftcheck.model.language.collections.arithmetic import equal, maximum, minimum
-    from kraftcheck.model.language.collections.bags import Bag
-    from kraftcheck.model.language.collections.enumeration import Enum
-    from kraftcheck.model.language.collections.maps import Map
-    from kraftcheck.model.language.collections.places import get, put
-    from kraftcheck.model.language.collections.quantifiers import count, each, some
-    from kraftcheck.model.language.collections.queues import Queue
-    from kraftcheck.model.language.collections.refinement import refines
-    from kraftcheck.model.language.collections.sets import SetOf
-    from kraftcheck.model.language.fairness import Fairness
-    from kraftcheck.model.language.initially import all_where
-    from kraftcheck.model.language.layout import ints, subset_of, truth
+    from kraftcheck.model.language.collections import Bag, Map, SetOf, equal, maximum, minimum
+    from kraftcheck.model.language.layout import Enum, all_where, ints, subset_of, truth
+    from kraftcheck.model.language.places import Queue, count, each, get, put, some
+    from kraftcheck.model.language.refinement import refines
     from kraftcheck.model.language.symmetry import Symmetry
-    from kraftcheck.model.language.system import Action, Outcome, Property, Setting, Step, System
+    from kraftcheck.model.language.system import ANY, Action, Bound, Fairness, Outcome, Property, Setting, Step, System
     from kraftcheck.model.language.terms import Truth, Word
     from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of, pick
     from kraftcheck.model.rules.choice import choice
@@ -72,25 +63,18 @@ _PLACES = {
     "kraftcheck.ci.interface.kafka": ("Report", "check", "conform", "replay", "whatif"),
     "kraftcheck.ci.run.result": ("Result", "States"),
     "kraftcheck.ci.terminal.refusal": ("Refusal",),
-    "kraftcheck.model.language.anynumber.members": (
+    "kraftcheck.model.language.anynumber": (
         "keys", "map_below", "numbers_below", "set_below", "word_below",
     ),
-    "kraftcheck.model.language.bound": ("ANY", "Bound"),
     "kraftcheck.model.language.brokersets": ("BrokerSet", "Replicas"),
-    "kraftcheck.model.language.collections.arithmetic": ("equal", "maximum", "minimum"),
-    "kraftcheck.model.language.collections.bags": ("Bag",),
-    "kraftcheck.model.language.collections.enumeration": ("Enum",),
-    "kraftcheck.model.language.collections.maps": ("Map",),
-    "kraftcheck.model.language.collections.places": ("get", "put"),
-    "kraftcheck.model.language.collections.quantifiers": ("count", "each", "some"),
-    "kraftcheck.model.language.collections.queues": ("Queue",),
-    "kraftcheck.model.language.collections.refinement": ("refines",),
-    "kraftcheck.model.language.collections.sets": ("SetOf",),
-    "kraftcheck.model.language.fairness": ("Fairness",),
-    "kraftcheck.model.language.initially": ("all_where",),
-    "kraftcheck.model.language.layout": ("ints", "subset_of", "truth"),
+    "kraftcheck.model.language.collections": ("Bag", "Map", "SetOf", "equal", "maximum", "minimum"),
+    "kraftcheck.model.language.layout": ("Enum", "all_where", "ints", "subset_of", "truth"),
+    "kraftcheck.model.language.places": ("Queue", "count", "each", "get", "put", "some"),
+    "kraftcheck.model.language.refinement": ("refines",),
     "kraftcheck.model.language.symmetry": ("Symmetry",),
-    "kraftcheck.model.language.system": ("Action", "Outcome", "Property", "Setting", "Step", "System"),
+    "kraftcheck.model.language.system": (
+        "ANY", "Action", "Bound", "Fairness", "Outcome", "Property", "Setting", "Step", "System",
+    ),
     "kraftcheck.model.language.terms": ("Truth", "Word"),
     "kraftcheck.model.language.words": ("all_of", "any_of", "choose", "implies", "negate", "none_of", "pick"),
     "kraftcheck.model.rules.choice": ("choice",),

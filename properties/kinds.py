@@ -3,7 +3,7 @@
 Liveness is in the terms of TLA+ and LTL. A behaviour begins in an initial state and never ends: each of its steps is
 one of the system, or stutters. So it may stop anywhere, unless fairness forbids that; a state without successors
 stutters for ever. A behaviour is fair when it satisfies every `Fairness` of the system and of the property, whose
-formulas are in `kraftcheck.model.language.fairness`.
+formulas are in `kraftcheck.model.language.system`.
 
 >>> always("small", "n stays below 5", lambda s: s < 5, refuted_by=("off-by-one",)).kind
 'always'
@@ -16,8 +16,7 @@ from typing import Any
 
 from attrs import evolve
 
-from kraftcheck.model.language.fairness import LIVENESS, Fairness
-from kraftcheck.model.language.system import Action, Conjuncts, Property, Setting, Step, System
+from kraftcheck.model.language.system import LIVENESS, Action, Conjuncts, Fairness, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Truth
 
 Predicate = Callable[[Any], Truth | Conjuncts]

@@ -7,9 +7,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kraftcheck.ci.bench import two_phase_commit
-from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.layout import Flag, Range
-from kraftcheck.model.language.system import Action, Property, Setting, Step, System
+from kraftcheck.model.language.system import Action, Bound, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.properties.kinds import recovers

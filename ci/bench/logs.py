@@ -25,14 +25,19 @@ from kraftcheck.ci.logs.format.bodies import CHANGE_FRAME, REST_FROM
 from kraftcheck.ci.logs.format.read import LogFiles, SkipCount, find, read
 from kraftcheck.ci.logs.replaying import ReplayOptions
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
-from kraftcheck.model.controller.elect_leaders import PREFERRED, elect_leaders
-from kraftcheck.model.controller.lifecycle import fenced, leaving, unfenced
-from kraftcheck.model.controller.records import TOPIC as TOPIC_SCOPE
-from kraftcheck.model.controller.records import ClearElrRecord, ConfigRecord, LogRecord
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics
+from kraftcheck.model.controller.brokers import (
+    RegistrationContext,
+    RegistrationRequest,
+    fenced,
+    leaving,
+    register_broker,
+    unfenced,
+)
+from kraftcheck.model.controller.elections import PREFERRED, elect_leaders
+from kraftcheck.model.controller.partitions import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
+from kraftcheck.model.controller.state import TOPIC as TOPIC_SCOPE
+from kraftcheck.model.controller.state import ClearElrRecord, ConfigRecord, Controller, LogRecord
+from kraftcheck.model.controller.topics import CreateTopicsRequest, NewTopic, create_topics
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.codecs import CODE_FORM, encode
 from kraftcheck.model.records.records import (

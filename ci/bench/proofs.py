@@ -17,7 +17,7 @@ from attrs import frozen
 from kraftcheck.ci.prove.broken import attempt_any, every_row
 from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.smt.queries import Effort
 
 WORKERS = 2

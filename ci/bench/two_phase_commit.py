@@ -6,11 +6,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.layout import Flag, Range, subset_of
 from kraftcheck.model.language.symmetry import Symmetry
-from kraftcheck.model.language.system import Action, Property, Setting, System
+from kraftcheck.model.language.system import Action, Bound, Property, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import any_of, negate
 

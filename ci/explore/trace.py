@@ -23,8 +23,7 @@ from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_named, check_writable, read_json, write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results
-from kraftcheck.model.language.fairness import LIVENESS
-from kraftcheck.model.language.system import Property
+from kraftcheck.model.language.system import LIVENESS, Property
 from kraftcheck.solvers.drawings.drawing import Drawing, dot, drawing, mermaid, with_other_rules
 from kraftcheck.solvers.drawings.foreign import foreign_drawing
 from kraftcheck.solvers.drawings.svg import svg

@@ -36,8 +36,7 @@ from kraftcheck.ci.terminal.machine import cache_folder, default_memory
 from kraftcheck.ci.terminal.progress import interruptible
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.time_limit import limited, within
-from kraftcheck.model.language.bound import ANY, spelled
-from kraftcheck.model.language.system import System
+from kraftcheck.model.language.system import ANY, System, spelled
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress

@@ -10,8 +10,7 @@ from attrs import frozen
 from kraftcheck.ci.logs.format.read import LogFiles, SkipCount, read_compact
 from kraftcheck.ci.logs.report import Summary
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, is_valid, trimmed
-from kraftcheck.model.controller.state import Settings
+from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Settings, is_valid, trimmed
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import CHOICES, RELEASES, RuleSet, parse, variant_name

@@ -21,7 +21,7 @@ from kraftcheck.ci.terminal.files import check_apart, check_writable, write
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.properties.register.mutants import CAMPAIGNS, FURTHER, LEFT
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.campaign import Campaign, ConditionMutant, Memory, campaign

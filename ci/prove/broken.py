@@ -17,7 +17,7 @@ from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.ruleset import PRESETS, RuleSet, parse
 from kraftcheck.properties.catalogue import SYSTEMS

@@ -56,7 +56,7 @@ from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.time_limit import overdue, time_limit, within
-from kraftcheck.model.language.bound import spelled
+from kraftcheck.model.language.system import spelled
 from kraftcheck.solvers.certificates.certificate import Certificate, certificate
 from kraftcheck.solvers.program.stop import StopFlag
 from kraftcheck.solvers.program.verdict import (

@@ -24,9 +24,8 @@ from kraftcheck.ci.terminal.console import Column, Screen, Table
 from kraftcheck.ci.terminal.progress import interruptible, progress_tally, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.time_limit import overdue, passed, within
-from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.layout import LayoutError
-from kraftcheck.model.language.system import Property
+from kraftcheck.model.language.system import LIVENESS, Property
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.fingerprint import Meaning

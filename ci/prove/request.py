@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from kraftcheck.ci.systems.subject import Subject, subject, traced
-from kraftcheck.model.language.bound import ANY, Bound, freed
-from kraftcheck.model.language.system import System
+from kraftcheck.model.language.system import ANY, Bound, System, freed
 from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import TheoryBuilder

@@ -13,8 +13,7 @@ from attrs import evolve, field, frozen
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.bound import ANY, Bound, spelled
-from kraftcheck.model.language.system import Setting, Step
+from kraftcheck.model.language.system import ANY, Bound, Setting, Step, spelled
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.long_runs import PASSING, PREFERRED
 from kraftcheck.solvers.program.fingerprint import Meaning

@@ -10,8 +10,7 @@ from attrs import evolve, frozen
 from kraftcheck.ci.run.walks import WALKED, Walked
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.model.language.fairness import LIVENESS
-from kraftcheck.model.language.system import Property
+from kraftcheck.model.language.system import LIVENESS, Property
 from kraftcheck.solvers.program.premises.cases import checks_nothing
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Refuted, Trace
 from kraftcheck.solvers.traces.render import lines

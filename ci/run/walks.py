@@ -16,7 +16,7 @@ from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.premises.cases import checks_nothing

@@ -11,8 +11,7 @@ import click
 from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import write_json
-from kraftcheck.model.language.fairness import LIVENESS
-from kraftcheck.model.language.system import Property, System
+from kraftcheck.model.language.system import LIVENESS, Property, System
 from kraftcheck.model.rules import ruleset as rules
 from kraftcheck.model.rules.vocabulary import BASE
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.symbolic import place_of
 from kraftcheck.model.language.system import Property, ScopeError, Setting, System
-from kraftcheck.model.language.untraceable import place_of
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
 from kraftcheck.properties import catalogue

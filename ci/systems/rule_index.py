@@ -14,8 +14,8 @@ from attrs import frozen
 
 from kraftcheck import model
 from kraftcheck.ci.systems.listing import every_property
-from kraftcheck.model.language.rule import Rule, rules_of
 from kraftcheck.model.language.system import Property
+from kraftcheck.model.language.words import Rule, rules_of
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.citations import Reference, references

@@ -14,11 +14,9 @@ from attrs import evolve, frozen
 
 from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.bound import ANY, spelled
-from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
-from kraftcheck.model.language.system import Property, ScopeError, Setting, System
-from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.language.symbolic import UntraceableRule
+from kraftcheck.model.language.system import ANY, LIVENESS, Property, ScopeError, Setting, System, spelled
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.vocabulary import KAFKA
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS

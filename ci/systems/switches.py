@@ -17,9 +17,9 @@ from attrs import evolve, frozen
 from kraftcheck.ci.systems.subject import Subject, Traced, traced
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError, bits_by_field, leaves
+from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import ScopeError, Setting, System
 from kraftcheck.model.language.terms import Graph
-from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.rules.spelling import Spelling
 from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
 from kraftcheck.properties.catalogue import SYSTEMS

@@ -14,7 +14,7 @@ from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.questions import SearchBudget, run
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.properties.register.proofs import ANY_NUMBER, CERTIFIED, NOT_PROVEN
 from kraftcheck.properties.register.verdicts import Row
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS

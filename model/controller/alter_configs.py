@@ -7,15 +7,25 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from kraftcheck.model.controller.configs import MIN_ISR, as_stored, is_valid
 from kraftcheck.model.controller.errors import RequestError
-from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ClearElrRecord, ConfigRecord, LogRecord
-from kraftcheck.model.controller.state import Controller, Outcome
-from kraftcheck.model.language.rule import rule
+from kraftcheck.model.controller.state import (
+    CLUSTER,
+    MIN_ISR,
+    NODE,
+    TOPIC,
+    ClearElrRecord,
+    ConfigRecord,
+    Controller,
+    LogRecord,
+    Outcome,
+    as_stored,
+    is_valid,
+)
+from kraftcheck.model.language.words import rule
 from kraftcheck.model.records.records import PartitionChangeRecord
 from kraftcheck.model.rules.groups import ControllerRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.model.triggers.min_isr import announced
+from kraftcheck.model.triggers.table import announced
 
 
 @rule("config.topic-written-only-where-it-differs", source="ConfigurationControlManager.incrementalAlterConfigs",

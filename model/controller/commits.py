@@ -11,22 +11,21 @@ from typing import Any
 
 from attrs import evolve
 
-from kraftcheck.model.controller.configs import is_skipped
 from kraftcheck.model.controller.errors import ExcessiveBatch
 from kraftcheck.model.controller.heartbeat import Sessions
-from kraftcheck.model.controller.records import (
+from kraftcheck.model.controller.state import (
     ClearElrRecord,
     ConfigRecord,
+    Controller,
     LogRecord,
+    Outcome,
     RegisterControllerRecord,
     UnregisterControllerRecord,
+    is_skipped,
 )
-from kraftcheck.model.controller.state import Controller, Outcome
-from kraftcheck.model.language.rule import rule
-from kraftcheck.model.partition.directories import is_reserved
-from kraftcheck.model.partition.elr import clear_elr
-from kraftcheck.model.partition.registration import Partition, merge
-from kraftcheck.model.records.elr_index import ElrIndex
+from kraftcheck.model.language.words import rule
+from kraftcheck.model.partition.election import clear_elr
+from kraftcheck.model.partition.registration import Partition, is_reserved, merge
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
@@ -36,7 +35,7 @@ from kraftcheck.model.records.records import (
     UnregisterBrokerRecord,
     ids,
 )
-from kraftcheck.model.records.replay import ClusterImage, ReplayError, Topic, replay
+from kraftcheck.model.records.replay import ClusterImage, ElrIndex, ReplayError, Topic, replay
 from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 

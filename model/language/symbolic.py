@@ -1,20 +1,15 @@
-"""Symbolic values: they refuse every operation by which Python would decide on one.
-
-Python asks a value for its hash, its truth, its text or its number without
-telling the rule. A symbolic value has none of these, so an answer would be
-the same for every state: a rule would trace to a constant. Each of these
-questions is refused here, with the line of the rule that asked. What Python
-does not let a class answer (`is`, `type()`) is in docs/explanation/assurance.md.
-"""
+"""Symbolic values, and members of an Enum: they refuse every operation by which Python would decide on one."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from typing import Any, NoReturn
 
 import attrs
+from attrs import define, field
 
 _CHOICE = "choose(), all_of(), any_of(), negate(), equal(), minimum() or maximum()"
 _KEY = "any_of() of comparisons, pick() or choose()"
@@ -110,3 +105,183 @@ def described(value: Any) -> str:
         return repr(value)
     return f"{type(value).__name__}({', '.join(f'{name}={described(getattr(value, name))}' for name in names)})"
 
+
+@define
+class Notes:
+    """What a graph knows of its words besides.
+
+    Attributes:
+        enums: for words whose values are members of an Enum, by index, that class.
+        doubts: for words of collections that may have lost something, by index, whether they have not, and the line.
+        least: how many there are at least of what each bound leaves any number of.
+        numbers: how many there are, by the bound; empty for what no bound is named for.
+        below: for words of the state and of arguments, by index, the number that they are below.
+    """
+
+    enums: dict[int, type] = field(factory=dict)
+    doubts: dict[int, tuple[Any, str]] = field(factory=dict)
+    least: dict[str, int] = field(factory=dict)
+    numbers: dict[str, Any] = field(factory=dict)
+    below: dict[int, Any] = field(factory=dict)
+
+
+def _of_one_enum(compare: Callable[[int, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A comparison of numbers, for members of one Enum."""
+
+    def method(self: Name, other: Any) -> Any:
+        reason = clash(type(self), class_of(other))
+        if reason:
+            raise TypeError(reason)
+        return compare(self, other)  # type: ignore[arg-type]
+
+    method.__name__, method.__doc__ = compare.__name__, compare.__doc__
+    return method
+
+
+def _refused(self: Any, *others: Any) -> NoReturn:
+    """Refuse to be counted with."""
+    raise TypeError(no_number(type(self)))
+
+
+class Name:
+    """What makes a word a member of an Enum; `int(member)` is its number."""
+
+    __hash__ = int.__hash__
+    __eq__ = _of_one_enum(int.__eq__)
+    __ne__ = _of_one_enum(int.__ne__)
+    __lt__ = _of_one_enum(int.__lt__)
+    __le__ = _of_one_enum(int.__le__)
+    __gt__ = _of_one_enum(int.__gt__)
+    __ge__ = _of_one_enum(int.__ge__)
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refused
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __neg__ = __abs__ = _refused
+
+
+def class_of(value: Any) -> type | None:
+    """The Enum that a value is a member of, symbolic or not; None where it is none."""
+    if issubclass(type(value), Name):
+        return type(value)
+    graph = getattr(value, "graph", None)
+    return graph.notes.enums.get(getattr(value, "index", None)) if graph is not None else None
+
+
+def enum_of(domain: Any) -> type | None:
+    """The Enum that names the values of a domain; None where none does."""
+    names = getattr(domain, "names", None)
+    return names if isinstance(names, type) and issubclass(names, Name) else None
+
+
+def clash(one: type | None, other: type | None) -> str:
+    """Why members of two Enums do not meet; empty where they may, and where one is a number.
+
+    Two Enums with the same names for the same numbers are one: a system that refines another one may have its own.
+    """
+    if one is None or other is None or one is other or _names(one) == _names(other):
+        return ""
+    return f"a member of {one.__name__} meets one of {other.__name__}; they are different things with equal numbers"
+
+
+def _names(kind: type) -> dict[str, int]:
+    members: Mapping[str, Any] = kind.__members__  # type: ignore[attr-defined]
+    return {name: int(member) for name, member in members.items()}
+
+
+def no_number(kind: type) -> str:
+    """Why a member of an Enum is not counted with."""
+    return f"a member of {kind.__name__} is used as a number; compare it with members of {kind.__name__}, or choose()"
+
+
+def check_alike(graph: Any, one: Any, other: Any) -> None:
+    """Refuse a symbolic word that meets a member of another Enum."""
+    reason = clash(class_of(one), class_of(other)) if graph.notes.enums else ""
+    if reason:
+        raise graph.refusal(reason)
+
+
+def check_numbers(graph: Any, *words: Any) -> None:
+    """Refuse members of an Enum that a symbolic word is counted with."""
+    for kind in filter(None, map(class_of, words)):
+        raise graph.refusal(no_number(kind))
+
+
+def named(graph: Any, value: Any, kind: type | None) -> Any:
+    """A word whose values are members of an Enum: a node of its own, for an equal one may have other values."""
+    if kind is None or class_of(value) is kind or getattr(value, "graph", None) is None:
+        return value
+    twin = graph.intern(value.op, value.args, value.value, value.lo, value.hi, False, kind)
+    graph.notes.enums[twin.index] = kind
+    return twin
+
+
+def variable(graph: Any, name: str, lo: int, hi: int, kind: type | None) -> Any:
+    """A new word variable, whose values are the members of an Enum, if one is given."""
+    word = graph.variable(name, lo, hi)
+    if kind is not None:
+        graph.notes.enums[word.index] = kind
+    return word
+
+
+_MACHINERY = (
+    "/kraftcheck/__init__.py",
+    "kraftcheck/model/language/symbolic.py",
+    "kraftcheck/model/language/symbolic.py",
+    "kraftcheck/model/language/terms.py",
+    "kraftcheck/model/language/words.py",
+    "kraftcheck/model/language/brokersets.py",
+    "kraftcheck/model/language/idlists.py",
+    "kraftcheck/model/language/sequences.py",
+    "kraftcheck/model/language/terms.py",
+    "kraftcheck/model/language/collections.py",
+    "kraftcheck/model/language/collections.py",
+    "kraftcheck/model/language/collections.py",
+    "kraftcheck/model/language/collections.py",
+    "kraftcheck/model/language/symbolic.py",
+    "kraftcheck/model/language/collections.py",
+    "kraftcheck/model/language/places.py",
+    "kraftcheck/model/language/places.py",
+    "kraftcheck/model/language/places.py",
+    "kraftcheck/model/language/collections.py",
+    "kraftcheck/model/language/anynumber.py",
+    "kraftcheck/model/language/anynumber.py",
+    "attr/_make.py",
+)
+
+_CALLERS = (
+    "kraftcheck/solvers/program/verdict.py",
+    "kraftcheck/solvers/program/parts.py",
+    "kraftcheck/solvers/program/trace.py",
+    "kraftcheck/model/language/system.py",
+    "kraftcheck/model/language/system.py",
+)
+"""What calls rules, and is none."""
+
+_STANDARD_LIBRARY = functools.__file__.removesuffix("functools.py")
+
+
+class UntraceableRule(TypeError):
+    """A rule asked a symbolic value for a concrete one (an `if`, `and`, `in`, index ...)."""
+
+
+def place() -> str:
+    """The line of the rule that is traced: the nearest caller outside the word machinery and Python's library."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def place_of(error: BaseException) -> str | None:
+    """The line of the rule that raised an error; None where it was raised before any rule was called."""
+    at, line = error.__traceback__, None
+    while at is not None:
+        filename = at.tb_frame.f_code.co_filename
+        if not _is_machinery(filename) and not filename.endswith(_CALLERS):
+            line = f"{filename}:{at.tb_lineno}"
+        at = at.tb_next
+    return line
+
+
+def _is_machinery(filename: str) -> bool:
+    if filename.startswith(_STANDARD_LIBRARY):
+        return "site-packages" not in filename
+    return filename.startswith(("<attrs", "<frozen")) or filename.endswith(_MACHINERY)

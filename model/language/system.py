@@ -6,19 +6,273 @@ Guards, effects and properties are rules: they run on ints and on terms alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from attrs import field, frozen
 
-from kraftcheck.model.language.bound import ANY, Bound, freed, spelled, valued
-from kraftcheck.model.language.collections.listed import listed
-from kraftcheck.model.language.fairness import Fairness, several
-from kraftcheck.model.language.legend import Legend
+from kraftcheck.model.language.layout import UNBOUNDED
+from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.symmetry import Symmetry
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of
 from kraftcheck.model.nearest import nearest
+
+ANY = UNBOUNDED
+"""The value of a bound that bounds nothing, which the command line spells `any`; provers take it where it says so."""
+
+
+class AnyOf(int):
+    """The value ANY of a bound, which remembers whose it is: how many there are is one number of each bound."""
+
+    bound: str
+
+    def __new__(cls, bound: str) -> AnyOf:
+        """ANY, of a bound."""
+        value = super().__new__(cls, ANY)
+        value.bound = bound
+        return value
+
+
+def valued(bound: str, value: int) -> int:
+    """The value of a bound, which remembers whose it is where it is ANY."""
+    return AnyOf(bound) if value == ANY else value
+
+
+def bound_of(count: int) -> str:
+    """The bound whose value ANY a count is; empty where it is ANY itself."""
+    return count.bound if isinstance(count, AnyOf) else ""
+
+
+@frozen
+class Bound:
+    """One number that makes the state space finite.
+
+    Attributes:
+        name: the command-line flag without dashes.
+        lo, hi: smallest and largest value accepted.
+        help: a sentence for the user.
+        proven_to: largest value that provers accept; None: as `hi`. Proofs are not limited by packing.
+        freed_by: a bound that says, where it is not 0, or ANY if it can be, that this one bounds nothing.
+        takes_any: whether provers take ANY.
+    """
+
+    name: str
+    lo: int
+    hi: int
+    help: str
+    proven_to: int | None = None
+    freed_by: str = ""
+    takes_any: bool = False
+
+    def largest(self, proof: bool) -> int:
+        """The largest value accepted."""
+        return self.proven_to if proof and self.proven_to is not None else self.hi
+
+    def accepts(self, value: int, proof: bool) -> bool:
+        """Whether a value is one that engines take, or (`proof`) provers."""
+        return self.lo <= value <= self.largest(proof) or (proof and self.takes_any and value == ANY)
+
+    def range(self, proof: bool) -> str:
+        """What is accepted, in words."""
+        return f"{self.lo}..{self.largest(proof)}" + (" or any" if proof and self.takes_any else "")
+
+    def frees(self, value: int) -> bool:
+        """Whether this bound with a value says that others bound nothing."""
+        return value == ANY if self.takes_any else value != 0
+
+
+def spelled(value: int) -> str:
+    """A bound's value as the command line spells it."""
+    return "any" if value == ANY else str(value)
+
+
+def freed(bounds: Mapping[str, Bound], values: Mapping[str, int]) -> tuple[str, ...]:
+    """The names of the bounds that bound nothing with some values."""
+    names = (name for name, bound in bounds.items() if bound.freed_by)
+    return tuple(name for name in names if bounds[bounds[name].freed_by].frees(values.get(bounds[name].freed_by, 0)))
+
+
+PLACEHOLDER = re.compile(r"{([^{}]+)}")
+"""A name in a lane that stands for a value."""
+
+
+@frozen
+class Arrow:
+    """A request, an answer or a record on its way from one lane to another; in one lane, an event there.
+
+    Attributes:
+        source, target: lanes; `{name}` stands for an argument of the action, or else for what the state before the
+            step has under this label of the legend's strip, or at this path.
+        label: what is sent; empty for an event.
+    """
+
+    source: str
+    target: str
+    label: str = ""
+
+    def placeholders(self) -> set[str]:
+        """The names that stand for values in its lanes."""
+        return set(re.findall(PLACEHOLDER, self.source + self.target))
+
+    def ends(self, values: Mapping[str, Any]) -> tuple[str, str]:
+        """Its lanes, with the values of the names in them."""
+
+        def filled(lane: str) -> str:
+            return re.sub(PLACEHOLDER, lambda match: str(values[match[1]]), lane)
+
+        return filled(self.source), filled(self.target)
+
+
+@frozen
+class Legend:
+    """How the traces of a system are drawn.
+
+    Attributes:
+        lanes: of the bounds of a setting, from the top; each a participant, such as `controller` or `broker 0`.
+        arrows: by action, what it draws.
+        strip: above the lanes, by label, the path of a field of the state, such as `controller.isr`.
+    """
+
+    lanes: Callable[[Mapping[str, int]], tuple[str, ...]]
+    arrows: Mapping[str, tuple[Arrow, ...]]
+    strip: Mapping[str, str] = field(factory=dict)
+
+
+def event(lane: str) -> tuple[Arrow, ...]:
+    """An action that happens in one lane."""
+    return (Arrow(lane, lane),)
+
+
+def sent(source: str, target: str, label: str) -> tuple[Arrow, ...]:
+    """An action that is one request, answer or record."""
+    return (Arrow(source, target, label),)
+
+
+def numbered(name: str, count: int) -> tuple[str, ...]:
+    """Lanes of one kind.
+
+    >>> numbered("broker", 2)
+    ('broker 0', 'broker 1')
+    """
+    return tuple(f"{name} {number}" for number in range(count))
+
+
+Parameters = Mapping[str, Mapping[str, Sequence[Any]]]
+"""For each action the values of each of its parameters."""
+
+LIVENESS = ("eventually", "leads_to", "always_eventually", "eventually_always")
+"""Kinds of property that are about whole behaviours, under fairness."""
+
+
+@frozen
+class Fairness:
+    """Fairness of an action: of all its instances together, or of each value of some of its arguments.
+
+    Attributes:
+        actions: names of actions of the system, which together are the one that is fair: a step of any is a step of it.
+        strong: strong fairness instead of weak.
+        each: parameters for each of whose values the action is fair by itself; the others may take any value. Empty:
+            the action is fair as a whole, whatever its arguments.
+        having: the values that arguments must have (a tuple: one of them); those of other instances are not fair.
+        unless: `(state, **each)`, a truth; the action need not be taken while it holds.
+    """
+
+    actions: tuple[str, ...]
+    strong: bool = False
+    each: tuple[str, ...] = ()
+    having: Mapping[str, Any] = field(factory=dict)
+    unless: Callable[..., Any] | None = None
+
+    @property
+    def text(self) -> str:
+        """What is fair in words, as `WF(heartbeat(each broker))`."""
+        shown = [f"each {name}" for name in self.each]
+        shown += [f"{name}={' or '.join(map(str, several(value)))}" for name, value in self.having.items()]
+        action = " or ".join(self.actions) + (f"({', '.join(shown)})" if shown else "")
+        return f"{'SF' if self.strong else 'WF'}({action})"
+
+    def fault(self, actions: Parameters) -> str | None:
+        """What it names that the system does not have, with the nearest names; None where all exist."""
+        for action in self.actions:
+            if action not in actions:
+                return f"fairness names the action {action!r}; {nearest(action, actions)}"
+            parameters = actions[action]
+            for name in (*self.each, *self.having):
+                if name not in parameters:
+                    return f"fairness of {action} names the argument {name!r}; {nearest(name, parameters)}"
+            for name, value in self.having.items():
+                missing = [one for one in several(value) if one not in parameters[name]]
+                if missing:
+                    return f"fairness of {action} gives {name} the value {missing[0]}, which it never has"
+        return None if self.actions else "fairness names no action"
+
+
+@frozen
+class FairSteps:
+    """The steps of one fairness constraint: an action with some of its arguments given.
+
+    Attributes:
+        fairness: where it comes from.
+        given: the values of the arguments named by `each`.
+    """
+
+    fairness: Fairness
+    given: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The constraint in words, as `WF(heartbeat(broker=0))`."""
+        shown = {**self.fairness.having, **self.given}
+        arguments = ", ".join(f"{name}={' or '.join(map(str, several(value)))}" for name, value in shown.items())
+        action = " or ".join(self.fairness.actions)
+        return f"{'SF' if self.fairness.strong else 'WF'}({action}{f'({arguments})' * bool(shown)})"
+
+    def covers(self, action: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether an action instance is one of these steps, where it is not excused."""
+        return (
+            action in self.fairness.actions
+            and all(arguments[name] == value for name, value in self.given.items())
+            and all(arguments[name] in several(value) for name, value in self.fairness.having.items())
+        )
+
+    def excused(self, state: Any) -> Any:
+        """Whether none of them need be taken in a state: a truth."""
+        return False if self.fairness.unless is None else self.fairness.unless(state, **self.given)
+
+
+def several(value: Any) -> tuple[Any, ...]:
+    """The values that a restriction allows."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def constraints(declared: Iterable[Fairness], actions: Parameters) -> Iterator[FairSteps]:
+    """One constraint for each value of the arguments that fairness is for each of."""
+    for fairness in declared:
+        columns = [[value for action in fairness.actions for value in actions[action][name]] for name in fairness.each]
+        for values in itertools.product(*map(dict.fromkeys, columns)):
+            given = dict(zip(fairness.each, values, strict=True))
+            if all(value in several(fairness.having.get(name, value)) for name, value in given.items()):
+                yield FairSteps(fairness, given)
+
+
+def listed(name: str, given: Any) -> Callable[[Any], Any]:
+    """A function of the setting; a plain list answers the same at every setting.
+
+    Raises:
+        TypeError: naming the part, where it is neither.
+    """
+    if not callable(given) and not isinstance(given, Iterable):
+        raise TypeError(f"{name} is {described(given)}; make it a list: [...]")
+    answer: Callable[[Any], Any] = given if callable(given) else _same(tuple(given))
+    return answer
+
+
+def _same(answer: Any) -> Callable[[Any], Any]:
+    return lambda setting: answer
+
 
 Part = TypeVar("Part")
 
@@ -142,7 +396,7 @@ class Property:
         refuted_by: variants that must break it; empty only for goals.
         when: for `recovers`, the states that it is about; None: all of them. For `leads_to`, the premise.
         by: for `recovers`, the actions of the way out, each with argument values (a tuple: one of them); empty: all.
-        rules: ids of the rules that the claim checks; see `kraftcheck.model.language.rule`.
+        rules: ids of the rules that the claim checks; see `kraftcheck.model.language.words`.
         fairness: for liveness, what is fair besides what the system declares.
         case, options: the goal without whose witness it is vacuous; the options of the command line that add it.
         initially: for `step`, what is claimed of initial states besides.

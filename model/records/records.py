@@ -10,13 +10,21 @@ from __future__ import annotations
 
 from typing import Protocol, TypeAlias
 
-from attrs import field, frozen
+from attrs import evolve, field, fields_dict, frozen
 
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
-from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.directories import MIGRATING, DirectoryList, DirectoryMismatch
-from kraftcheck.model.partition.registration import Partition, PartitionChange
+from kraftcheck.model.language.words import NO_LEADER, any_of, rule
+from kraftcheck.model.partition.registration import (
+    MIGRATING,
+    DirectoryList,
+    DirectoryMismatch,
+    Partition,
+    PartitionChange,
+)
+from kraftcheck.model.rules.groups import PartitionRules
+from kraftcheck.model.rules.ruleset import RIGHT
+from kraftcheck.model.triggers.leadership import replica_online
 
 Ids: TypeAlias = tuple[int, ...]
 
@@ -259,3 +267,195 @@ def loses_directories(p: Partition) -> bool:
 
 def _directory_ids(p: Partition) -> Ids:
     return tuple(int(p.directories.of(b)) for b in ids(p.replicas))
+
+
+RegistrationChange = BrokerRegistrationChangeRecord | FenceBrokerRecord | UnfenceBrokerRecord
+
+
+class StaleEpochError(ValueError):
+    """A record that names another epoch than the broker's."""
+
+
+class UnknownFlagError(ValueError):
+    """A change record whose flag has no meaning."""
+
+
+def directory_order(directory: int) -> tuple[int, int]:
+    """The sort key of directory ids: two 64-bit halves, each read as a signed number.
+
+    Source: `Uuid.compareTo`.
+    """
+    return _signed(directory >> 64), _signed(directory & (1 << 64) - 1)
+
+
+def _signed(half: int) -> int:
+    return half - (1 << 64) if half >= 1 << 63 else half
+
+
+def in_order(directories: Ids) -> Ids:
+    """The directories as registrations keep them."""
+    return tuple(sorted(directories, key=directory_order))
+
+
+@frozen
+class Node:
+    """A broker as clients see it through one listener."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None
+
+
+@frozen
+class Registration:
+    """What the controller knows of one broker.
+
+    Attributes:
+        id: broker id.
+        epoch: offset of the record of the current incarnation's registration.
+        incarnation: identity of the broker process.
+        listeners, features: in the order of their names.
+        rack: None when the broker names none.
+        fenced: whether it must not lead or be in an ISR.
+        in_controlled_shutdown: whether it is leaving; only a new incarnation clears it.
+        is_migrating_zk_broker: whether it still runs in ZooKeeper mode.
+        dirs: ids of its online directories, in `directory_order`; none where the metadata version knows none.
+        no_dir_left: whether there is none because the last one failed.
+        cordoned: ids of its directories that take no new replica, in the order given; None until it has said which.
+    """
+
+    id: int
+    epoch: int
+    incarnation: str
+    listeners: tuple[Listener, ...] = field(default=(), converter=by_name)
+    features: tuple[Feature, ...] = field(default=(), converter=by_name)
+    rack: str | None = None
+    fenced: bool = False
+    in_controlled_shutdown: bool = False
+    is_migrating_zk_broker: bool = False
+    dirs: Ids = field(default=(), converter=in_order)
+    no_dir_left: bool = False
+    cordoned: Ids | None = None
+
+    def is_active(self) -> bool:
+        """Whether the broker may lead: neither fenced nor leaving."""
+        return not self.fenced and not self.in_controlled_shutdown
+
+    def knows_no_dirs(self) -> bool:
+        """Whether its directories are unknown, so that each counts as online."""
+        return not self.dirs and not self.no_dir_left
+
+    def has_online_dir(self, directory: int, rules: PartitionRules = RIGHT.partition) -> bool:
+        """Whether a replica in this directory is online."""
+        listed = directory in self.dirs
+        return bool(replica_online(directory, True, len(self.dirs), self.knows_no_dirs(), listed, rules))
+
+    @rule("cordoning.of-each-directory-cordons-the-broker", source="KIP-1066; BrokerRegistration.hasUncordonedDirs",
+          says="A broker takes no new replica once each of its directories is cordoned; one that has named none, "
+               "or whose directories are unknown, takes them.")  # fmt: skip
+    def takes_replicas(self) -> bool:
+        """Whether new replicas may be placed on the broker, as far as its directories go."""
+        cordoned = self.cordoned or ()
+        return bool(any_of(not self.dirs, self.cordoned is None, bool(self.directory_difference(cordoned))))
+
+    def directory_intersection(self, directories: Ids) -> Ids:
+        """Those of the registered directories that are among some."""
+        return tuple(directory for directory in self.dirs if directory in directories)
+
+    def directory_difference(self, directories: Ids) -> Ids:
+        """Those of the registered directories that are not among some."""
+        return tuple(directory for directory in self.dirs if directory not in directories)
+
+    def node_for_listener(self, listener: str) -> Node | None:
+        """The broker's address through a listener; None when it has no such listener."""
+        found = next((known for known in self.listeners if known.name == listener), None)
+        return None if found is None else Node(self.id, found.host, found.port, self.rack)
+
+
+@rule("registration.overwrites-everything", source="semantics 1.2; BrokerRegistration",
+      says="A registration replaces all that was registered of the broker.")  # fmt: skip
+def registration_of(record: RegisterBrokerRecord) -> Registration:
+    """The registration that a record describes."""
+    return Registration(
+        id=record.broker_id,
+        epoch=record.broker_epoch,
+        dirs=record.log_dirs,
+        **{name: getattr(record, name) for name in _SHARED},
+    )
+
+
+_SHARED = tuple(name for name in fields_dict(Registration) if name in fields_dict(RegisterBrokerRecord))
+
+
+def register_record(
+    registration: Registration,
+    *,
+    controlled_shutdown: bool = True,
+    migration: bool = True,
+    directories: bool = True,
+    cordoning: bool = True,
+) -> RegisterBrokerRecord:
+    """The record that describes a registration.
+
+    That the last directory failed has no form in it: read back, the directories are unknown.
+
+    Args:
+        registration: what to describe.
+        controlled_shutdown, migration, directories, cordoning: whether the metadata
+            version knows these fields; what it does not know is lost.
+
+    Source: `BrokerRegistration.toRecord`.
+    """
+    return RegisterBrokerRecord(
+        broker_id=registration.id,
+        broker_epoch=registration.epoch,
+        incarnation=registration.incarnation,
+        listeners=registration.listeners,
+        features=registration.features,
+        rack=registration.rack,
+        fenced=registration.fenced,
+        in_controlled_shutdown=registration.in_controlled_shutdown and controlled_shutdown,
+        is_migrating_zk_broker=registration.is_migrating_zk_broker and migration,
+        log_dirs=registration.dirs if directories else (),
+        cordoned=registration.cordoned if cordoning else None,
+    )
+
+
+@rule("registration.empty-directory-list-is-none-left",
+      source="X6; KAFKA-16162; BrokerRegistration.cloneWith; semantics 6.3",
+      switches=("empty-directory-list-means-no-change",),
+      says="A registration change with an empty list of directories says that none is left.")  # fmt: skip
+def changed(
+    registration: Registration, record: RegistrationChange, rules: PartitionRules = RIGHT.partition
+) -> Registration:
+    """The registration after a change record.
+
+    An empty list of directories says that none is left, an absent one nothing;
+    the code takes both for the latter (defect X6).
+
+    Raises:
+        StaleEpochError: when the record names another epoch.
+        UnknownFlagError: when a flag has no meaning.
+
+    Source: `ClusterControlManager.replayRegistrationChange`, `BrokerRegistration.cloneWith`.
+    """
+    if record.broker_epoch != registration.epoch:
+        raise StaleEpochError(f"epoch {record.broker_epoch} but broker {registration.id} has {registration.epoch}")
+    if isinstance(record, FenceBrokerRecord | UnfenceBrokerRecord):
+        return evolve(registration, fenced=isinstance(record, FenceBrokerRecord))
+    if record.fenced not in (-1, 0, 1):
+        raise UnknownFlagError(f"fenced is {record.fenced}, not -1, 0 or 1")
+    if record.in_controlled_shutdown not in (0, 1):
+        raise UnknownFlagError(f"in_controlled_shutdown is {record.in_controlled_shutdown}, not 0 or 1")
+    dirs, none_left = registration.dirs, registration.no_dir_left
+    if record.log_dirs is not None and (record.log_dirs or not rules.empty_directory_list_means_no_change):
+        dirs, none_left = record.log_dirs, not record.log_dirs
+    return evolve(
+        registration,
+        fenced=registration.fenced if record.fenced == 0 else record.fenced == 1,
+        in_controlled_shutdown=registration.in_controlled_shutdown or record.in_controlled_shutdown == 1,
+        dirs=dirs,
+        no_dir_left=none_left,
+        cordoned=registration.cordoned if record.cordoned is None else record.cordoned,
+    )

@@ -7,37 +7,77 @@ configurations and the active controller's soft state are not part of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.model.partition.directories import DirectoryMismatch
-from kraftcheck.model.partition.registration import Partition, merge
-from kraftcheck.model.records.brokers import (
-    Registration,
-    RegistrationChange,
-    StaleEpochError,
-    UnknownFlagError,
-    changed,
-    registration_of,
-)
+from kraftcheck.model.partition.registration import DirectoryMismatch, Partition, merge
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
+    Ids,
     PartitionChangeRecord,
     PartitionRecord,
     Record,
     RegisterBrokerRecord,
+    Registration,
+    RegistrationChange,
     RemoveTopicRecord,
+    StaleEpochError,
     TopicRecord,
     UnfenceBrokerRecord,
+    UnknownFlagError,
     UnregisterBrokerRecord,
+    changed,
+    ids,
     partition_of,
+    registration_of,
 )
-from kraftcheck.model.records.timelinemap import FEWEST_SLOTS, first_key, keys_in_order, slots_after_put, slots_of
 from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT
+
+FEWEST_SLOTS = 2
+
+_FACTOR = 0x9E3779B97F4A7C15
+_WORD = 64
+
+
+def slots_after_put(slots: int, keys: int) -> int:
+    """How many slots a map has after a put.
+
+    Args:
+        slots: how many before.
+        keys: how many keys before, the one that is put among them where it is replaced.
+    """
+    return 2 * slots if 3 * (keys + 1) > 4 * slots else slots
+
+
+def slots_of(keys: int) -> int:
+    """How many slots a map has into which this many keys were put, each once."""
+    return functools.reduce(slots_after_put, range(keys), FEWEST_SLOTS)
+
+
+def keys_in_order(keys: Collection[int], slots: int) -> tuple[int, ...]:
+    """The keys as a map lists them; see `first_key`."""
+    last_first = tuple(keys)[::-1]
+    return tuple(sorted(last_first, key=lambda key: _slot(key, slots)))
+
+
+def first_key(keys: Collection[int], slots: int) -> int:
+    """The key that a map lists first.
+
+    Args:
+        keys: its keys in the order in which they were put first.
+        slots: how many it has.
+    """
+    return min(reversed(tuple(keys)), key=lambda key: _slot(key, slots))
+
+
+def _slot(key: int, slots: int) -> int:
+    return (key * _FACTOR & (1 << _WORD) - 1) >> _WORD + 1 - slots.bit_length()
+
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -237,3 +277,88 @@ _RULES: Mapping[type, Callable[[ClusterImage, Any, PartitionRules], ClusterImage
     FenceBrokerRecord: _change_registration,
     UnfenceBrokerRecord: _change_registration,
 }
+
+
+Topics = Mapping[str, Topic]
+
+
+@frozen
+class ElrIndex:
+    """The lists of the index that differ from the ELRs.
+
+    Attributes:
+        differing: by broker and topic id the partitions listed, some twice, some without the broker in their ELR.
+    """
+
+    differing: Mapping[tuple[int, str], Ids] = field(factory=dict)
+
+    def topics_of(self, broker: int) -> tuple[str, ...]:
+        """The topics for which a broker's list differs from the ELRs."""
+        return tuple(topic_id for listed, topic_id in self.differing if listed == broker)
+
+    def partitions(self, broker: int, topic_id: str, topic: Topic | None) -> Ids:
+        """The partitions of one topic that are listed for a broker; `topic` is None where it is deleted."""
+        return self.differing.get((broker, topic_id), in_elrs(broker, topic))
+
+    def without(self, broker: int) -> ElrIndex:
+        """The index in which a broker's lists are those of the ELRs, as after a snapshot is loaded."""
+        return evolve(self, differing={key: listed for key, listed in self.differing.items() if key[0] != broker})
+
+    def cleared(self, topic_id: str, topic: Topic) -> ElrIndex:
+        """The index once the topic's ELRs are emptied: its lists stay.
+
+        Args:
+            topic_id: of the topic.
+            topic: as it was before.
+        """
+        members = {broker for p in topic.partitions.values() for broker in ids(p.elr)}
+        kept = {(broker, topic_id): self.partitions(broker, topic_id, topic) for broker in members}
+        return evolve(self, differing={**self.differing, **kept}) if kept else self
+
+    def after(self, record: Record, before: Topics, after: Topics) -> ElrIndex:
+        """The index after one more record, with the topics before and after it."""
+        if not self.differing:
+            return self
+        if isinstance(record, RemoveTopicRecord):
+            return self._without(record.topic_id, before[record.topic_id])
+        if isinstance(record, PartitionRecord | PartitionChangeRecord):
+            return self._changed(record.topic_id, record.partition_id, before, after)
+        return self
+
+    def _without(self, topic_id: str, topic: Topic) -> ElrIndex:
+        """The index after a deletion: only brokers that are in an ELR of the topic then lose their list."""
+        members = {broker for p in topic.partitions.values() for broker in ids(p.elr)}
+        left = {key: listed for key, listed in self.differing.items() if key[1] != topic_id or key[0] not in members}
+        return evolve(self, differing=left)
+
+    def _changed(self, topic_id: str, partition: int, before: Topics, after: Topics) -> ElrIndex:
+        old, topic = before[topic_id].partitions.get(partition), after[topic_id]
+        left, entered = (() if old is None else ids(old.elr)), ids(topic.partitions[partition].elr)
+        differing = dict(self.differing)
+        for broker in {*left, *entered}:
+            listed = differing.pop((broker, topic_id), None)
+            if listed is None:
+                continue
+            if broker not in entered:
+                listed = _removed(listed, partition)
+            elif broker not in left:
+                listed = tuple(sorted((*listed, partition)))
+            if listed != in_elrs(broker, topic):
+                differing[broker, topic_id] = listed
+        return evolve(self, differing=differing)
+
+
+def in_elrs(broker: int, topic: Topic | None) -> Ids:
+    """The partitions of a topic whose ELR a broker is in, in order: what the index ought to list."""
+    partitions = () if topic is None else topic.partitions.items()
+    return tuple(sorted(index for index, p in partitions if p.elr.has(broker)))
+
+
+def _removed(listed: Ids, partition: int) -> Ids:
+    """A list without a partition.
+
+    Kafka copies the other entries into an array that is one shorter. Where the partition is listed more than once,
+    what is left of that array stays zero, which reads as partition 0.
+    """
+    kept = tuple(other for other in listed if other != partition)
+    return tuple(sorted((*kept, *((0,) * (len(listed) - 1 - len(kept))))))

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 from attrs import evolve, fields
 
 from kraftcheck.model.language.layout import truth
-from kraftcheck.model.language.legend import Legend, event
-from kraftcheck.model.language.system import Action, Conjuncts, Setting, System
+from kraftcheck.model.language.system import Action, Conjuncts, Legend, Setting, System, event
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import any_of, negate
 

@@ -3,8 +3,8 @@
 A trigger gives one `Pass`: whether it concerns the partition, what it wants,
 and who may lead. Explored systems run it on sets, the controller in full on
 lists; only how they find brokers, and what follows a pass, is their own.
-AlterPartition is in `kraftcheck.model.triggers.alter_partition`, the assignment of directories in
-`kraftcheck.model.triggers.directory_assignment`, reassignments are in `kraftcheck.model.triggers.reassignment`.
+AlterPartition is in `kraftcheck.model.triggers.leadership`, the assignment of directories in
+`kraftcheck.model.triggers.table`, reassignments are in `kraftcheck.model.triggers.table`.
 
 Source: `ReplicationControlManager`, `handleBroker...`, `handleDirectoriesOffline`,
 `electLeaders`; semantics 3.
@@ -12,18 +12,19 @@ Source: `ReplicationControlManager`, `handleBroker...`, `handleDirectoriesOfflin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.brokersets import Brokers
-from kraftcheck.model.language.rule import rule
+from kraftcheck.model.language.brokersets import Brokers, Replicas
+from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
-from kraftcheck.model.partition.change import Target
-from kraftcheck.model.partition.context import BuildContext
-from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.language.words import NO_LEADER, Maybe, all_of, any_of, choose, negate, rule
+from kraftcheck.model.partition.change import Target, in_progress, plan_for, revert
+from kraftcheck.model.partition.election import BuildContext, clear_elr
+from kraftcheck.model.partition.registration import MIGRATING, UNASSIGNED, Partition, PartitionChange
 from kraftcheck.model.rules.groups import PartitionRules, UncleanRecoveryRules
+from kraftcheck.model.rules.ruleset import RuleSet
 
 
 @frozen
@@ -262,3 +263,215 @@ def is_as_it_answered(answered_in: Word, registered_in: Word, rules: UncleanReco
 
 def _elect(p: Partition, trigger: Trigger) -> Pass:
     return Pass(True, Target.of(p), trigger)
+
+
+@rule("topic.creation.active-replicas-in-sync", switches=("created-isr-holds-fenced",),
+      source="KAFKA-13083; catalogue 65; semantics 8; ReplicationControlManager.buildPartitionRegistration",
+      says="The active replicas of a new partition are its ISR, and the first of them leads.")  # fmt: skip
+def first_isr(replicas: Brokers, active: Brokers, rules: PartitionRules) -> Brokers:
+    """The ISR of a new partition, in the order of its replicas; none where no replica is active."""
+    return replicas if rules.created_isr_holds_fenced else replicas.keep(active)
+
+
+@rule("min-isr.at-most-replication", source="semantics 1; ReplicationControlManager.getTopicEffectiveMinIsr")
+def effective_min_isr(configured: Word, factor: Word) -> Word:
+    """The smaller of the configured minimum and the replication factor."""
+    return choose(factor < configured, factor, configured)
+
+
+@rule("min-isr.change-clears-elr", source="B3; KAFKA-16540", switches=("min-isr-change-keeps-elr",),
+      says="A change of min.insync.replicas empties the ELR where the ISR reaches the new value.")  # fmt: skip
+@rule("min-isr.change-clears-elr-while-off", source="KIP-966", switches=("switched-off-elr-is-neglected",),
+      says="A change of min.insync.replicas empties ELRs that ELR has left, also once it is off.")  # fmt: skip
+@rule("min-isr.change-keeps-clean-replicas", source="KIP-966; KAFKA-16540; invariant 36",
+      switches=("min-isr-change-clears-every-elr",),
+      says="A change of min.insync.replicas leaves the ELR as it is while the ISR is below the new value, as nothing "
+           "is committed there.")  # fmt: skip
+@rule("min-isr.raise-bumps-partition-epoch", source="B3; catalogue 9", switches=("min-isr-raise-is-silent",),
+      says="A raised min ISR raises the partition epoch, so that the leader learns of it before its "
+           "next commit.")  # fmt: skip
+def announced(p: Partition, differs: Truth, minimum: Word, before: Word, elr: Truth, rules: RuleSet) -> PartitionChange:
+    """The record that a change of min.insync.replicas writes: an ELR is dropped where the ISR can commit without it.
+
+    While the ISR is below the minimum, nothing is committed, and whoever is in the
+    ELR still holds all that was. As released, every ELR is dropped; a partition
+    that is offline then has nobody left to elect.
+
+    Raised, the partition epoch rises too. An answer to AlterPartition overtakes the
+    configuration; without a new partition epoch the leader would commit by the old
+    value without members that the controller makes eligible by the new one.
+
+    Args:
+        p: the partition.
+        differs: whether the topic's configured value differs.
+        minimum: the effective min ISR from now on.
+        before: the effective min ISR up to now.
+        elr: whether ELR is on.
+        rules: the rule set; as found nothing is written.
+    """
+    drops = any_of(rules.partition.min_isr_change_clears_every_elr, p.isr.size() >= minimum)
+    cleared = all_of(differs, not rules.partition.min_isr_change_keeps_elr, drops)
+    if rules.partition.switched_off_elr_is_neglected:
+        cleared = all_of(cleared, elr)
+    change = clear_elr(p, cleared)
+    if rules.data_plane.min_isr_raise_is_silent:
+        return change
+    same = change.elr.or_else(p.elr)
+    return evolve(change, elr=change.elr.set_when(all_of(elr, minimum > before), same))
+
+
+@rule("directory.default-for-new-replica", source="semantics 8; ClusterControlManager.defaultDir; KIP-858",
+      switches=("default-directory-unassigned", "default-directory-migrating"),
+      says="A new replica gets the broker's directory where there is only one, and is UNASSIGNED "
+           "where there are several.")  # fmt: skip
+def default_directory(registered: Truth, count: Word, only: Word, supported: bool, rules: PartitionRules) -> Word:
+    """The directory of a replica that is new on a broker; KIP-858 says UNASSIGNED always.
+
+    Args:
+        registered: whether the broker is registered.
+        count: how many directories its registration lists.
+        only: the directory where it lists one.
+        supported: whether the metadata version has directories.
+        rules: the rule set.
+    """
+    if not supported or rules.default_directory_migrating:
+        return MIGRATING
+    if rules.default_directory_unassigned:
+        return UNASSIGNED
+    single = choose(count == 1, only, UNASSIGNED)
+    return choose(registered, choose(count == 0, MIGRATING, single), UNASSIGNED)
+
+
+@rule("assignment.keeps-elr", source="B2; PR 20716; ReplicationControlManager.handleAssignReplicasToDirs",
+      switches=("assignment-clears-elr",), says="An assignment of a directory leaves the ELR as it is.")  # fmt: skip
+@rule("assignment.one-pass", source="B8; X2; semantics 6.2", switches=("passes-share-one-base",),
+      says="An assignment to an offline directory takes the broker out of ISR and leadership in the "
+           "same decision.")  # fmt: skip
+def assign(
+    p: Partition, permits: Permits, broker: Word, directory: Word, offline: Truth, rules: PartitionRules
+) -> tuple[Pass, ...]:
+    """A replica is in this directory; where that is offline, the broker leaves ISR and leadership.
+
+    As found these are two passes, both on the partition as it is, and the first is
+    built with ELR off (defects B8 and B2). Mended it is one, judged on the directory
+    that the replica will have.
+
+    Args:
+        p: the partition, of which the broker has a replica.
+        permits: of topic and cluster.
+        broker: who assigns.
+        directory: where its replica is.
+        offline: whether the directory is offline.
+        rules: the rule set.
+    """
+    elr: Truth = False if rules.assignment_clears_elr else permits.elr
+    placed = evolve(Target.of(p), directory=lambda b: Maybe(b == broker, directory))
+    if rules.passes_share_one_base:
+        first = Pass(True, placed, evolve(ordinary(p, permits), unclean=False, elr=elr))
+        return first, leave(p, permits, broker, offline)
+    goal = evolve(placed, isr=choose(offline, without(p, broker).isr, p.isr))
+    barred = choose(offline, p.isr.just(broker), p.isr.none())
+    unclean = all_of(offline, permits.unclean)
+    trigger = evolve(ordinary(p, permits), barred=barred, unclean=unclean, elr=elr)
+    return (Pass(True, goal, trigger, (broker, directory)),)
+
+
+IN_PROGRESS = "a reassignment is in progress"
+ORIGINAL_LEFT = "an original replica is left"
+ORIGINAL_IN_ISR = "the ISR keeps an original replica, or unclean election is allowed"
+ORIGINAL_LEADS = "an original replica can lead where the ISR keeps none"
+
+CANCEL_ERRORS: Mapping[str, tuple[str, str]] = {
+    IN_PROGRESS: ("NO_REASSIGNMENT_IN_PROGRESS", ""),
+    ORIGINAL_LEFT: ("INVALID_REPLICA_ASSIGNMENT", "no_original_replica"),
+    ORIGINAL_IN_ISR: ("INVALID_REPLICA_ASSIGNMENT", "unclean_election_needed"),
+    ORIGINAL_LEADS: ("INVALID_REPLICA_ASSIGNMENT", "no_original_replica_can_lead"),
+}
+"""What is answered where a check of a cancellation fails, in the order in which they are asked."""
+
+
+@rule("reassignment.retarget-keeps-added-replicas", source="KAFKA-14808; catalogue 63",
+      switches=("retarget-drops-added-replicas",),
+      says="What an earlier target was adding is removed at the end of the new reassignment, not at its "
+           "start.")  # fmt: skip
+@rule("reassignment.retarget-replaces-both-sets", source="B10; ReplicationControlManager.changePartitionReassignment",
+      switches=("retarget-keeps-old-reassignment",),
+      says="A new target replaces the removing and the adding set, also by an empty one.")  # fmt: skip
+@rule("reassignment.no-replica-twice", source="KIP-455; invariant 1", switches=("reassignment-repeats-replicas",),
+      says="A reassignment lists no replica twice.")  # fmt: skip
+@rule("reassignment.never-unclean", source="semantics 3; ReplicationControlManager.changePartitionReassignment",
+      says="Starting a reassignment elects no leader uncleanly.")  # fmt: skip
+def reassign(p: Partition, permits: Permits, target: Brokers, rules: PartitionRules) -> Pass:
+    """A reassignment starts, or gets another target; it never elects uncleanly.
+
+    As found, an empty removing (adding) set does not replace an old one (defect B10).
+    """
+    plan = plan_for(p, target)
+    replicas = repeated(target, p.replicas) if rules.reassignment_repeats_replicas else plan.replicas
+    removing, adding, isr = plan.removing, plan.adding, p.isr
+    if rules.retarget_drops_added_replicas:
+        dropped = p.adding.minus(target)
+        replicas, removing, isr = replicas.minus(dropped), removing.minus(dropped), isr.minus(dropped)
+    if rules.retarget_keeps_old_reassignment:
+        removing = choose(removing.is_empty(), p.removing, removing)
+        adding = choose(adding.is_empty(), p.adding, adding)
+    goal = evolve(Target.of(p), replicas=replicas, isr=isr, removing=removing, adding=adding)
+    return Pass(True, goal, evolve(ordinary(p, permits), unclean=False))
+
+
+def targets_registered(target: Brokers, registered: Brokers) -> Truth:
+    """Whether a list given by hand, as of a reassignment, names registered brokers only."""
+    return target.within(registered)
+
+
+@rule("reassignment.cancel.original-left",
+      source="semantics 3; KAFKA-14424; catalogue 64; PR 20003; ReplicationControlManager.cancelPartitionReassignment",
+      switches=("cancel-ignores-permission",),
+      says="Cancelling is refused where no original replica is left, or where it takes an unclean "
+           "election that the topic forbids.")  # fmt: skip
+def may_cancel(p: Partition, eligible: Brokers, unclean: Truth, rules: PartitionRules) -> dict[str, Truth]:
+    """The checks of a cancellation.
+
+    As found, a cancellation seats the first original replica silently where the ISR
+    keeps none (defect B11); mended, one that can lead is elected uncleanly.
+
+    Args:
+        p: the partition.
+        eligible: brokers that may lead it.
+        unclean: whether the topic allows unclean elections.
+        rules: the rule set.
+    """
+    back = revert(p)
+    able = eligible.keep(back.replicas)
+    return {
+        IN_PROGRESS: in_progress(p.removing, p.adding),
+        ORIGINAL_LEFT: back.possible,
+        ORIGINAL_IN_ISR: any_of(negate(back.unclean), unclean, rules.cancel_ignores_permission),
+        ORIGINAL_LEADS: any_of(negate(back.unclean), rules.unclean_cancel_is_silent, negate(able.is_empty())),
+    }
+
+
+@rule("reassignment.cancel.loss-is-marked", source="B11; X3; KIP-704", switches=("unclean-cancel-is-silent",),
+      says="A cancellation that leaves no ISR member holds an unclean election, which marks the "
+           "partition RECOVERING.")  # fmt: skip
+def cancel(p: Partition, permits: Permits, rules: PartitionRules) -> Pass:
+    """Back to the original replicas."""
+    back = revert(p)
+    isr = back.isr if rules.unclean_cancel_is_silent else choose(back.unclean, p.isr.none(), back.isr)
+    goal = evolve(Target.of(p), replicas=back.replicas, isr=isr, removing=p.removing.none(), adding=p.adding.none())
+    return Pass(True, goal, ordinary(p, permits))
+
+
+def repeated(target: Brokers, current: Brokers) -> Brokers:
+    """The seeded defect: every current replica is appended, also those the target lists.
+
+    Slots that are full take no more, so sets of slots are too short where lists repeat.
+    """
+    if isinstance(target, IdList) and isinstance(current, IdList):
+        return IdList((*target.ids, *current.ids))
+    if not isinstance(target, Replicas) or not isinstance(current, Replicas):
+        raise TypeError(f"a list that repeats replicas needs slots, not {type(target).__name__}: name a number")
+    slots = list(target.slots)
+    for position, slot in enumerate(current.slots):
+        slots[-1 - position] = choose(slots[-1 - position] == NO_LEADER, slot, slots[-1 - position])
+    return Replicas(tuple(slots))

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.fairness import Fairness
-from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.system import Fairness, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, negate, word
 from kraftcheck.model.systems.broker_ids.state import NONE, BrokerIds, Machine

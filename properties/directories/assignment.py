@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.anynumber.brokers import Claim
-from kraftcheck.model.language.anynumber.maps import each_broker, each_record
+from kraftcheck.model.language.anynumber import Claim, each_broker, each_record
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
-from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
+from kraftcheck.model.partition.registration import MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.directories.host import NOTHING, SERVING, Host
 from kraftcheck.model.systems.directories.state import Placement
 from kraftcheck.properties.directories.loss import forgiven

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.fairness import Fairness
-from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.system import Fairness, Property, Setting
 from kraftcheck.model.language.words import all_of, negate
 from kraftcheck.model.systems.directories.system import DIRECTORIES, actions
 from kraftcheck.properties.directories import healing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kraftcheck.model.language.system import Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, negate
-from kraftcheck.model.partition.directories import LOST
+from kraftcheck.model.partition.registration import LOST
 from kraftcheck.model.systems.directories.state import Placement
 from kraftcheck.properties.kinds import happens, sometimes
 

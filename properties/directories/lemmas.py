@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.brokersets import Replicas
-from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.system import ANY, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
-from kraftcheck.model.partition.directories import LOST, UNASSIGNED
+from kraftcheck.model.partition.registration import LOST, UNASSIGNED
 from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, OFFLINE, SERVING, UNOPENED, Host
 from kraftcheck.model.systems.directories.state import Placement
 from kraftcheck.properties.directories.lemmas_failures import assignments, claim, of_failures, of_records, wanted

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kraftcheck.model.language.anynumber.maps import each_record
+from kraftcheck.model.language.anynumber import each_record
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of, same_truth
-from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING
+from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING
 from kraftcheck.model.systems.directories.host import ABSENT, NOTHING, OFFLINE, UNOPENED, Host
 from kraftcheck.model.systems.directories.state import RUNNING, Placement
 from kraftcheck.properties.kinds import always

@@ -8,12 +8,11 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
-from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.layout import subset_of
-from kraftcheck.model.language.system import Action, Outcome, Property, Setting
+from kraftcheck.model.language.system import Action, Fairness, Outcome, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
-from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.partition.registration import FIRST_LOCAL
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from kraftcheck.model.systems.ending_faults import Healing, with_ending_faults

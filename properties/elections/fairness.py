@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.fairness import Fairness
-from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.system import Fairness, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, negate
-from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.partition.registration import FIRST_LOCAL
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from kraftcheck.properties.elections.healing import replicas, targets

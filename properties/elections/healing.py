@@ -16,7 +16,7 @@ from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, negate
-from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.partition.registration import FIRST_LOCAL
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.elections.stated import able_to_lead, working
 from kraftcheck.properties.kinds import recovers

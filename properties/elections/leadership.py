@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kraftcheck.model.language.anynumber.maps import each_broker
+from kraftcheck.model.language.anynumber import each_broker
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
-from kraftcheck.model.partition.directories import FIRST_LOCAL, MIGRATING, UNASSIGNED
+from kraftcheck.model.partition.registration import FIRST_LOCAL, MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.elections.stated import may_be_online, working
 from kraftcheck.properties.kinds import always, step

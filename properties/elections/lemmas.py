@@ -6,12 +6,11 @@ import functools
 import itertools
 from typing import Any
 
-from kraftcheck.model.language.anynumber.maps import each_broker
-from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.language.system import Conjuncts, Property, Setting
+from kraftcheck.model.language.anynumber import each_broker
+from kraftcheck.model.language.system import ANY, Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, any_of, implies, negate
-from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST
+from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.elections import elr as eligibility
 from kraftcheck.properties.elections import leadership

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from kraftcheck.model.language.anynumber.brokers import AnyReplicas
-from kraftcheck.model.language.anynumber.maps import each_broker
+from kraftcheck.model.language.anynumber import AnyReplicas, each_broker
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate, none_of, same_truth

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kraftcheck.model.language.anynumber.maps import brokers_where
+from kraftcheck.model.language.anynumber import brokers_where
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.elections.state import Elections
 
 

@@ -70,8 +70,8 @@ OPERATOR_JUDGEMENTS: tuple[Judgement, ...] = tuple(_judgements("operators.toml",
 """Of operator mutants; one without a judgement is open."""
 
 LEFT: Mapping[str, str] = {
-    "kraftcheck.model.language.anynumber.maps:with_record": "how records are kept by broker",
-    "kraftcheck.model.partition.directories:DirectoryMap": "how directories are kept by broker",
+    "kraftcheck.model.language.anynumber:with_record": "how records are kept by broker",
+    "kraftcheck.model.partition.registration:DirectoryMap": "how directories are kept by broker",
     "kraftcheck.model.triggers.leadership:lookup_failed": "what an event reports",
     "kraftcheck.model.systems.elections.passes:_note": "what an event reports",
     "kraftcheck.model.systems.elections.passes:_stale": "what an event reports",

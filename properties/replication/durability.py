@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from kraftcheck.model.language.anynumber.brokers import Claim
-from kraftcheck.model.language.anynumber.maps import each_pair, each_record, some_records
+from kraftcheck.model.language.anynumber import Claim, each_pair, each_record, some_records
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.fairness import Fairness
-from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.system import Fairness, Property, Setting
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
 from kraftcheck.model.systems.replication.log import Log

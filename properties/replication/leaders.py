@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kraftcheck.model.language.anynumber.brokers import PerBroker
-from kraftcheck.model.language.anynumber.maps import each_record, record_of
+from kraftcheck.model.language.anynumber import PerBroker, each_record, record_of
 from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.system import Conjuncts
 from kraftcheck.model.language.terms import Truth, Word

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kraftcheck.model.language.anynumber.maps import each_record
-from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.language.system import Conjuncts, Property, Setting
+from kraftcheck.model.language.anynumber import each_record
+from kraftcheck.model.language.system import ANY, Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.replication.endless import unbounded

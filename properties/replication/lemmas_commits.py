@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 
-from kraftcheck.model.language.anynumber.brokers import PerBroker
-from kraftcheck.model.language.anynumber.maps import each_record, some_records
+from kraftcheck.model.language.anynumber import PerBroker, each_record, some_records
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from kraftcheck.model.language.anynumber.brokers import PerBroker
-from kraftcheck.model.language.anynumber.maps import all_records, brokers_where, each_pair, each_record
+from kraftcheck.model.language.anynumber import PerBroker, all_records, brokers_where, each_pair, each_record
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.anynumber.maps import each_record
+from kraftcheck.model.language.anynumber import each_record
 from kraftcheck.model.language.system import Conjuncts, Property, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, implies, negate

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from kraftcheck.model.language.anynumber.maps import each_record, some_records
+from kraftcheck.model.language.anynumber import each_record, some_records
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate

@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.fairness import Fairness
-from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.system import Fairness, Property, Setting
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.systems.ending_faults import Healing, with_ending_faults

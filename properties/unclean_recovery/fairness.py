@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.fairness import Fairness
-from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.system import Fairness, Property, Setting
 from kraftcheck.model.systems.unclean_recovery.state import IDLE
 from kraftcheck.model.systems.unclean_recovery.system import UNCLEAN_RECOVERY
 from kraftcheck.properties.kinds import fair_system, leads_to, weak_fairness

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.fairness import Fairness
-from kraftcheck.model.language.system import Conjuncts, Property, Setting
+from kraftcheck.model.language.system import Conjuncts, Fairness, Property, Setting
 from kraftcheck.model.language.words import all_of, negate
 from kraftcheck.model.systems.zk_controller.state import ZkController
 from kraftcheck.model.systems.zk_controller.system import ZK_CONTROLLER, actions

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.fairness import Fairness
-from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.system import Fairness, Property, Setting
 from kraftcheck.model.language.words import all_of, negate
 from kraftcheck.model.systems.zk_jbod.system import ZK_JBOD, actions
 from kraftcheck.properties.kinds import fair_system, fair_to_each, leads_to, weak_fairness

@@ -14,9 +14,8 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kraftcheck.model.language.anynumber.family import Family
-from kraftcheck.model.language.layout import Counter, Endless, leaves
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.anynumber import Family
+from kraftcheck.model.language.layout import Counter, Endless, Layout, leaves
 from kraftcheck.model.language.system import UNNAMED, Property, Step
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.program.evaluation import evaluated

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from attrs import frozen
 from llvmlite import ir
 
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Words
 from kraftcheck.solvers.machine_code.irtools import (
     BYTE,

@@ -8,8 +8,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from kraftcheck.model.language.layout import DomainError
-from kraftcheck.model.language.legend import Arrow, Legend, event
-from kraftcheck.model.language.system import Action
+from kraftcheck.model.language.system import Action, Arrow, Legend, event
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.starts import initial_states
 from kraftcheck.solvers.program.verdict import Trace, TraceStep

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from attrs import define, field
 
-from kraftcheck.model.language.legend import Arrow, event, sent
+from kraftcheck.model.language.system import Arrow, event, sent
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, ids
 from kraftcheck.model.systems.elections.legend import BROKER, CONTROLLER, CONTROLLER_ARROWS, OPERATOR

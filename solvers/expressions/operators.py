@@ -6,9 +6,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.terms import MASK_BITS, Truth
 from kraftcheck.model.language.words import negate
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.expressions.checking import (

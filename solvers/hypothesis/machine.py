@@ -27,7 +27,7 @@ from hypothesis import Phase, core, note, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.hypothesis.tally import Tally
 from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Transition, permutation, shrink, trace_of

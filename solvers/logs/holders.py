@@ -25,10 +25,8 @@ from attrs import evolve, field, frozen
 from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.directories import is_reserved
-from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.records.brokers import Registration
-from kraftcheck.model.records.records import ids
+from kraftcheck.model.partition.registration import Partition, is_reserved
+from kraftcheck.model.records.records import Registration, ids
 from kraftcheck.model.rules.ruleset import RIGHT
 
 PartitionKey: TypeAlias = tuple[str, int]

@@ -20,11 +20,10 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.controller.brokers import Records, directories_failed, fenced, restarted, unfenced
 from kraftcheck.model.controller.commits import replay_record
-from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs
 from kraftcheck.model.controller.errors import Resignation
-from kraftcheck.model.controller.lifecycle import Records, directories_failed, fenced, restarted, unfenced
-from kraftcheck.model.controller.state import Controller, Place
+from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Configs, Controller, Place
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import RegisterBrokerRecord, ids

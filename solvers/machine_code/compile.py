@@ -17,7 +17,7 @@ import numpy.typing as npt
 from attrs import define, evolve, field, frozen
 from llvmlite import ir
 
-from kraftcheck.model.language import algebra, layout, terms
+from kraftcheck.model.language import layout, terms
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.machine_code import (
     backward_sweep,
@@ -40,7 +40,7 @@ from kraftcheck.solvers.program.program import Program
 S = TypeVar("S")
 
 _SOURCES = (
-    algebra, terms, layout, irtools, lower, objectcode, transition, transition, program, search_kernel, backward_sweep,
+    terms, terms, layout, irtools, lower, objectcode, transition, transition, program, search_kernel, backward_sweep,
     backward_sweep, edge_kernel, visited_table, search_kernel, search_kernel, objectcache,
 )  # fmt: skip
 """The modules that decide what is compiled and how it is kept: a change of their text makes old code useless."""

@@ -11,9 +11,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from kraftcheck.model.language.algebra import MASK_BITS
-from kraftcheck.model.language.packing import Layout
-from kraftcheck.model.language.terms import Term
+from kraftcheck.model.language.layout import Layout
+from kraftcheck.model.language.terms import MASK_BITS, Term
 from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, begin, count_up, load, store, word
 from kraftcheck.solvers.program.evaluation import closure
 

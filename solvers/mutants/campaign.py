@@ -15,9 +15,9 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from kraftcheck.model.language.layout import LayoutError
+from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System
 from kraftcheck.model.language.terms import Graph
-from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.solvers.machine_code.compile import Kernel, load_kernel
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.machine_code.threads import ThreadPool

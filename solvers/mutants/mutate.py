@@ -23,10 +23,8 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
-from kraftcheck.model.language.fairness import Fairness
-from kraftcheck.model.language.initially import Described
-from kraftcheck.model.language.layout import ints, leaves
-from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Property, Setting, Step, System
+from kraftcheck.model.language.layout import Described, ints, leaves
+from kraftcheck.model.language.system import Action, Conjuncts, Fairness, Outcome, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import BRANCH, CONJUNCT, any_of, negate
 from kraftcheck.solvers.mutants.source.names import SourceMutant, applied

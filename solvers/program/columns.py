@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.layout import DOMAINS, Domain, Range
-from kraftcheck.model.language.packing import Layout, Slot
+from kraftcheck.model.language.layout import DOMAINS, Domain, Layout, Range, Slot
 from kraftcheck.model.language.symbolic import record_fields
 
 LOOKUP = 1 << 16
@@ -32,7 +31,7 @@ def set_slots(layout: Layout) -> frozenset[str]:
 
 
 def _sets(value: Any, path: str) -> Iterator[str]:
-    """The paths of sets, named as `kraftcheck.model.language.packing.leaves` names their masks."""
+    """The paths of sets, named as `kraftcheck.model.language.layout.leaves` names their masks."""
     if isinstance(value, BrokerSet):
         yield path
     elif isinstance(value, tuple):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
-from kraftcheck.model.language.algebra import evaluate
-from kraftcheck.model.language.terms import Term
+from kraftcheck.model.language.terms import Term, evaluate
 
 Values = Mapping[int, int]
 """Value of each term by its index."""

@@ -16,14 +16,20 @@ from attrs import field, frozen
 from attrs.exceptions import FrozenInstanceError
 
 from kraftcheck.model.language import sequences
-from kraftcheck.model.language.anynumber.family import Family
-from kraftcheck.model.language.collections.names import clash, class_of, variable
-from kraftcheck.model.language.initially import Anything, Filled
-from kraftcheck.model.language.layout import DOMAINS, LayoutError, leaves, rebuild
-from kraftcheck.model.language.symbolic import Symbolic, described, record_fields
+from kraftcheck.model.language.anynumber import Family
+from kraftcheck.model.language.layout import DOMAINS, Anything, Filled, LayoutError, leaves, rebuild
+from kraftcheck.model.language.symbolic import (
+    Symbolic,
+    UntraceableRule,
+    clash,
+    class_of,
+    described,
+    place_of,
+    record_fields,
+    variable,
+)
 from kraftcheck.model.language.system import Action
 from kraftcheck.model.language.terms import Graph, Term, Truth
-from kraftcheck.model.language.untraceable import UntraceableRule, place_of
 from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.symbols import symbol
@@ -167,7 +173,7 @@ _OF_TYPE_ERRORS = {
 }
 
 
-_GIVES_LISTS = "kraftcheck/model/language/collections/listed.py"
+_GIVES_LISTS = "kraftcheck/model/language/system.py"
 """Where the function is that answers with a list which a system was given; it has no line of its own."""
 
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from kraftcheck.model.language.fairness import LIVENESS, FairSteps, several
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.language.symmetry import SymmetryFields
-from kraftcheck.model.language.system import Action, Property, Setting, System
+from kraftcheck.model.language.system import LIVENESS, Action, FairSteps, Property, Setting, System, several
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.nearest import nearest
 

@@ -10,12 +10,18 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from kraftcheck.model.language.algebra import MASK_BITS
-from kraftcheck.model.language.initially import Anything, Described, Filled, anything
-from kraftcheck.model.language.layout import DomainError, Flag, LayoutError
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import (
+    Anything,
+    Described,
+    DomainError,
+    Filled,
+    Flag,
+    Layout,
+    LayoutError,
+    anything,
+)
 from kraftcheck.model.language.system import Setting, System
-from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.model.language.terms import MASK_BITS, Graph, Term
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.parts import SystemFault, ask, check_refusals, line_of, same_classes
 from kraftcheck.solvers.program.symbols import state_symbols

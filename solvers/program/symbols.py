@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kraftcheck.model.language.collections.names import enum_of, variable
-from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, below, cap_of, rebuild
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, Layout, below, cap_of, rebuild
 from kraftcheck.model.language.sequences import Sequence, every, number_of, symbol_of
+from kraftcheck.model.language.symbolic import enum_of, variable
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of
 

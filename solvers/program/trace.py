@@ -8,14 +8,24 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kraftcheck.model.language import sequences
-from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.language.collections.doubts import undoubted
-from kraftcheck.model.language.collections.names import clash, class_of, enum_of, named
-from kraftcheck.model.language.fairness import LIVENESS, Fairness, FairSteps, constraints
-from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag, LayoutError, leaves, rebuild
-from kraftcheck.model.language.packing import Layout
-from kraftcheck.model.language.symbolic import described
-from kraftcheck.model.language.system import UNNAMED, Action, Outcome, Property, Setting, Step, System, conjuncts
+from kraftcheck.model.language.collections import undoubted
+from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag, Layout, LayoutError, leaves, rebuild
+from kraftcheck.model.language.symbolic import clash, class_of, described, enum_of, named
+from kraftcheck.model.language.system import (
+    ANY,
+    LIVENESS,
+    UNNAMED,
+    Action,
+    Fairness,
+    FairSteps,
+    Outcome,
+    Property,
+    Setting,
+    Step,
+    System,
+    conjuncts,
+    constraints,
+)
 from kraftcheck.model.language.terms import Graph, Term, Truth, lower
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.solvers.program.parts import (

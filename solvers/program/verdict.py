@@ -11,9 +11,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from attrs import frozen
 
-from kraftcheck.model.language.fairness import LIVENESS
 from kraftcheck.model.language.symbolic import described
-from kraftcheck.model.language.system import UNNAMED, Action, Property, conjuncts
+from kraftcheck.model.language.system import LIVENESS, UNNAMED, Action, Property, conjuncts
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.solvers.program.parts import SystemFault, ask, ask_twice, line_of

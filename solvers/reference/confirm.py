@@ -10,9 +10,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kraftcheck.model.language.fairness import LIVENESS, FairSteps, constraints
 from kraftcheck.model.language.layout import DomainError
-from kraftcheck.model.language.system import Action, Property, Step
+from kraftcheck.model.language.system import LIVENESS, Action, FairSteps, Property, Step, constraints
 from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.program import Program, recovery_actions
 from kraftcheck.solvers.program.verdict import DEADLOCK, Closure, FairnessShown, Loop, Trace, TraceStep, start_parts

@@ -14,11 +14,10 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from kraftcheck.model.language.layout import Domain, Flag, Range, cap_of, leaves, rebuild
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Domain, Flag, Layout, Range, cap_of, leaves, rebuild
+from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import Action, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph
-from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.program.parts import check_distinct
 from kraftcheck.solvers.program.starts import initial_states

@@ -8,7 +8,7 @@ from typing import Any
 import z3
 from attrs import field, frozen
 
-from kraftcheck.model.language.initially import Anything, Filled
+from kraftcheck.model.language.layout import Anything, Filled
 from kraftcheck.model.language.sequences import every, word_at
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import choose

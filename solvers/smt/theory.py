@@ -12,11 +12,8 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.language.fairness import LIVENESS
-from kraftcheck.model.language.layout import Endless
-from kraftcheck.model.language.packing import Layout
-from kraftcheck.model.language.system import Property, Setting, Step, System
+from kraftcheck.model.language.layout import Endless, Layout
+from kraftcheck.model.language.system import ANY, LIVENESS, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.kinds import STAYS

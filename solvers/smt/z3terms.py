@@ -2,7 +2,7 @@
 
 A word's bit-vector is as wide as its interval needs: unsigned where it is
 never negative, else two's complement. A word that depends on an unbounded
-field (`kraftcheck.model.language.layout.UNBOUNDED`) is an Int. `kraftcheck.model.language.algebra.evaluate` defines
+field (`kraftcheck.model.language.layout.UNBOUNDED`) is an Int. `kraftcheck.model.language.terms.evaluate` defines
 every operator; tests compare this reader with it and with machine code.
 """
 
@@ -14,9 +14,8 @@ from typing import Any
 import z3
 from attrs import define, field
 
-from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.layout import UNBOUNDED
-from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.model.language.terms import MASK_BITS, Graph, Term
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.evaluation import closure
 

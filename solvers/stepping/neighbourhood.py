@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.audit.comparison import EngineReport, StateEngine
 from kraftcheck.solvers.machine_code.transition import FramePlan

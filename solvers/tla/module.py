@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from kraftcheck.model.language.algebra import MASK_BITS
-from kraftcheck.model.language.layout import Flag
-from kraftcheck.model.language.packing import Slot
+from kraftcheck.model.language.layout import Flag, Slot
 from kraftcheck.model.language.system import Property
-from kraftcheck.model.language.terms import Term
+from kraftcheck.model.language.terms import MASK_BITS, Term
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.premises.cases import without_premises
 from kraftcheck.solvers.program.program import Kind, Program

@@ -15,8 +15,8 @@ from typing import Any
 from attrs import field, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
-from kraftcheck.model.language.collections.enumeration import Enum
 from kraftcheck.model.language.idlists import AtMostOne
+from kraftcheck.model.language.layout import Enum
 from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.expressions.expression import FIND, INVARIANT, WHEN, typed_id

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kraftcheck.model.language.collections.numbering import has_text
+from kraftcheck.model.language.collections import has_text
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.model.language.system import UNNAMED, Action, Property

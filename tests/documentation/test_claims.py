@@ -26,9 +26,9 @@ from kraftcheck.ci.terminal.console import PLAIN_WIDTH
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, MAX_NESTING
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED
 from kraftcheck.ci.verdicts.run_table import MOST_BYTES as MOST_TOML
-from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS
 from kraftcheck.model.language.symmetry import MOST_MEMBERS
+from kraftcheck.model.language.terms import MASK_BITS
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.long_runs import BEYOND

@@ -38,16 +38,16 @@ def outside(position: int) -> Killer:
 
 ANY_NUMBER = (
     Mutant("outside-of-any", "A map of any number has a value at every place.",
-           "model.language.collections.places:_get_of_any_number",
+           "model.language.places:_get_of_any_number",
            "choose(all_of(place >= 0, is_one_of(place, items.number)), found, otherwise)", "found",
            Killer(test_any_places.test_the_value_for_places_outside_counts_for_any_number, (7,))),
     Mutant("beyond-any", "A number that was added to is a number that something has.",
-           "model.language.collections.places:_is_a_number", "return False", "return True", outside(1)),
+           "model.language.places:_is_a_number", "return False", "return True", outside(1)),
     Mutant("every-number-has-a-value", "A map of any number has a value for every number.",
-           "model.language.anynumber.members:keys", "is_one_of(at, values.number)", "True",
+           "model.language.anynumber:keys", "is_one_of(at, values.number)", "True",
            Killer(test_any_systems.test_any_number_has_a_last_one)),
     Mutant("members-of-no-number", "A member of a set of any number may be none of them.",
-           "model.language.anynumber.brokers:_Members.has", "is_one_of(broker, self.members.number)", "True",
+           "model.language.anynumber:_Members.has", "is_one_of(broker, self.members.number)", "True",
            of_domains(1)),
     Mutant("words-of-no-number", "A word below any number may be none of them.",
            "solvers.program.symbols:symbol", "graph.notes.below[symbol_of(found).index] = number", "pass",
@@ -56,7 +56,7 @@ ANY_NUMBER = (
            "solvers.program.symbols:may_reach_number", "number is not None and", "False and",
            Killer(test_any_places.test_a_word_below_any_number_stays_there)),
     Mutant("below-any", "A place below all numbers needs no value.",
-           "model.language.collections.places:_get_of_any_number", "lo >= 0 and _is_a_number", "_is_a_number",
+           "model.language.places:_get_of_any_number", "lo >= 0 and _is_a_number", "_is_a_number",
            outside(0), dies=(SystemFault,)),
 )  # fmt: skip
 

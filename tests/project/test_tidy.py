@@ -29,7 +29,7 @@ PURE = frozenset({
 })  # fmt: skip
 """What `model` and `properties` may import besides each other: nothing that has effects."""
 
-BESIDES = {"model/language/untraceable.py": {"sys"}, "properties/catalogue.py": {"importlib"},
+BESIDES = {"model/language/symbolic.py": {"sys"}, "properties/catalogue.py": {"importlib"},
            "model/register.py": {"pkgutil", "tomllib"}}  # fmt: skip
 """The error of a rule names its line, from the call stack; the catalogue imports a system when it is asked for; the
 register is TOML beside its modules."""

@@ -12,7 +12,7 @@ from kraftcheck.ci.prove import broken as bugs_z3
 from kraftcheck.ci.prove.broken import BrokenProofRow, Place, answer_there, attempt_any, every_row, places
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.properties.register.proofs import ANY_PLACES, NOT_FOR_ANY, PROOF_SCOPES
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, ObligationAnswer
 from kraftcheck.solvers.smt.theory import Theory

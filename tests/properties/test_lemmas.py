@@ -7,9 +7,8 @@ import time
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.language.anynumber.family import Family
-from kraftcheck.model.language.layout import leaves, rebuild
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.anynumber import Family
+from kraftcheck.model.language.layout import Layout, leaves, rebuild
 from kraftcheck.model.language.system import ScopeError, Setting, System
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.system import replica_lists

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import STAYS

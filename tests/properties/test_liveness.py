@@ -9,8 +9,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.systems.report import word_of
-from kraftcheck.model.language.fairness import LIVENESS, Fairness
-from kraftcheck.model.language.system import Property
+from kraftcheck.model.language.system import LIVENESS, Fairness, Property
 from kraftcheck.model.language.words import negate
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS

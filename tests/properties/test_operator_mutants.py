@@ -123,8 +123,8 @@ def test_the_lot_depends_on_the_rules_alone() -> None:
 
 def test_a_new_survivor_would_be_seen() -> None:
     """A mutant that lives and is not in the document is a change that the sample names."""
-    row = Alive("partition.elr:populate:negate:1", "a", "b")
+    row = Alive("partition.election:populate:negate:1", "a", "b")
     known = SystemScore("gate", "gate", 5, 0, 0, 0, 0, {}, {}, ())
     assert changes(SystemScore("gate", "gate", 5, 0, 0, 0, 0, {}, {}, (row,))) - changes(known) == {
-        ("kraftcheck.model.partition.elr:populate", "a", "b")
+        ("kraftcheck.model.partition.election:populate", "a", "b")
     }

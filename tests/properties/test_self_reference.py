@@ -13,9 +13,8 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.systems.rule_index import functions
-from kraftcheck.model.language.fairness import Fairness
-from kraftcheck.model.language.rule import rules_of
-from kraftcheck.model.language.system import Property, Setting, System
+from kraftcheck.model.language.system import Fairness, Property, Setting, System
+from kraftcheck.model.language.words import rules_of
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from kraftcheck.properties.kinds import always, eventually, step, weak_fairness
@@ -149,7 +148,7 @@ def of_toy(predicate: Callable[..., Any], **parts: Any) -> System:
 
 def test_a_rule_is_found_however_it_is_asked() -> None:
     """The check can fail: for a property and a lemma that call a method of the state, which asks the rule."""
-    rule = {"triggers.min_isr:effective_min_isr"}
+    rule = {"triggers.table:effective_min_isr"}
     found = asked_by(of_toy(lambda s: s.isr.size() < s.effective_min_isr()))
     assert rules_asked(found) == {"of-steps": rule, "of-states": rule}
     assert found["of-states"] == {*rule, "systems.elections.state:Elections.effective_min_isr"}

@@ -12,8 +12,8 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.language.symbolic import UntraceableRule
+from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted

@@ -8,13 +8,12 @@ from typing import Any
 
 import attrs
 
-from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
-from kraftcheck.model.language.collections.places import put
 from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.layout import Flag, Range, subset_of
+from kraftcheck.model.language.places import put
 from kraftcheck.model.language.symmetry import Symmetry
-from kraftcheck.model.language.system import Action, Outcome, Property, Setting, Step, System
+from kraftcheck.model.language.system import Action, Bound, Outcome, Property, Setting, Step, System
 from kraftcheck.model.language.words import choose
 from tests.random_systems.machines import Assignment, Claim, Field, Machine, Move, State
 from tests.random_systems.nodes import Node, in_rules

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kraftcheck.model.language.collections.arithmetic import maximum, minimum
-from kraftcheck.model.language.collections.places import get
+from kraftcheck.model.language.collections import maximum, minimum
+from kraftcheck.model.language.places import get
 from kraftcheck.model.language.words import (
     Maybe,
     absent,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kraftcheck.model.language.algebra import TRUTH_OPERATORS, WORD_OPERATORS
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout
+from kraftcheck.model.language.terms import TRUTH_OPERATORS, WORD_OPERATORS
 from kraftcheck.solvers.program.trace import trace
 from tests.random_systems.building import build
 from tests.random_systems.describing import described

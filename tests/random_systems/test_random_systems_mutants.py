@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from llvmlite import ir
 
-from kraftcheck.model.language import algebra
+from kraftcheck.model.language import terms
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.solvers.machine_code import lower
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
@@ -120,13 +120,13 @@ def test_a_witness_that_is_not_the_shortest_is_caught(monkeypatch: pytest.Monkey
 
 def test_an_interval_that_is_too_narrow_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the interval of a sum leaves out its largest value, a domain no longer cuts, or a comparison is folded."""
-    right = algebra.interval
+    right = terms.interval
 
     def narrow(op: str, *operands: Any) -> Any:
         lo, hi = right(op, *operands)
         return (lo, hi - 1) if op == "add" and hi > lo else (lo, hi)
 
-    monkeypatch.setattr(algebra, "interval", narrow)
+    monkeypatch.setattr(terms, "interval", narrow)
     assert first_caught(native) is not None
 
 
@@ -161,7 +161,7 @@ def test_a_proof_that_reads_a_comparison_wrongly_is_caught(monkeypatch: pytest.M
 
 def test_ints_that_are_wrong_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """An operator that is wrong on ints alone disagrees, in the engine on ints and in what walks replay."""
-    right = algebra.evaluate
+    right = terms.evaluate
     wrong = {"member": lambda a, b: not right("member", [a, b]), "count": lambda a: a.bit_count() + 1}
     for op, meaning in wrong.items():
         with monkeypatch.context() as patch:

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Action, Setting
-from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.partition.registration import FIRST_LOCAL
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.directories.host import Host
 from kraftcheck.model.systems.directories.state import Placement

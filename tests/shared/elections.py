@@ -10,7 +10,7 @@ from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.directories import FIRST_LOCAL, DirectoryMap
+from kraftcheck.model.partition.registration import FIRST_LOCAL, DirectoryMap
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import ELECTIONS

@@ -7,8 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.model.language.algebra import evaluate
-from kraftcheck.model.language.terms import Term
+from kraftcheck.model.language.terms import Term, evaluate
 
 
 @frozen

@@ -12,9 +12,8 @@ from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne, IdList
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, Maybe
 from kraftcheck.model.partition.change import Target
-from kraftcheck.model.partition.context import BuildContext
-from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryList, DirectoryMap
-from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.partition.election import BuildContext
+from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED, DirectoryList, DirectoryMap, Partition
 
 BROKERS = 3
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kraftcheck.model.language.algebra import evaluate
 from kraftcheck.model.language.layout import Flag, leaves, rebuild
-from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.model.language.terms import Graph, Term, evaluate
 
 
 def int_reader(term: Term, values: Sequence[int]) -> int:

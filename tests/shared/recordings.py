@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import NO_LEADER, Maybe, absent, present
-from kraftcheck.model.partition.directories import MIGRATING, DirectoryList
-from kraftcheck.model.partition.registration import Partition, PartitionChange
+from kraftcheck.model.partition.registration import MIGRATING, DirectoryList, Partition, PartitionChange
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     Feature,

@@ -22,11 +22,18 @@ from kraftcheck.ci.terminal.files import check_writable
 from kraftcheck.ci.terminal.progress import stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.commits import commit
-from kraftcheck.model.controller.elect_leaders import DESIGNATED, PREFERRED, UNCLEAN, elect_leaders
+from kraftcheck.model.controller.elections import DESIGNATED, PREFERRED, UNCLEAN, elect_leaders
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.model.unclean_recovery.electing import ATTEMPTS, TRANSIENT, Result, Retries, designate_all, succeeded
-from kraftcheck.model.unclean_recovery.loginfo import TopicPartition
+from kraftcheck.model.unclean_recovery.tool import (
+    ATTEMPTS,
+    TRANSIENT,
+    Result,
+    Retries,
+    TopicPartition,
+    designate_all,
+    succeeded,
+)
 
 TYPES = {"PREFERRED": PREFERRED, "UNCLEAN": UNCLEAN, "DESIGNATED": DESIGNATED}
 

@@ -9,7 +9,7 @@ from typing import Any
 from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.fields import Fields, FormError, each, integer, text
-from kraftcheck.model.unclean_recovery.loginfo import TopicPartition
+from kraftcheck.model.unclean_recovery.tool import TopicPartition
 
 
 def read_targets(path: Path) -> tuple[TopicPartition, ...]:

@@ -16,7 +16,7 @@ from kraftcheck.model.controller.errors import RequestError, Resignation
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.model.unclean_recovery.electing import NOT_NEEDED, Result
+from kraftcheck.model.unclean_recovery.tool import NOT_NEEDED, Result
 
 RULES = "fixed+designated-elections"
 """The rule set of both tools unless they are given another."""

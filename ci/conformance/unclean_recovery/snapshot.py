@@ -18,17 +18,14 @@ from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.commits import replay_all
 from kraftcheck.model.controller.errors import CODES
-from kraftcheck.model.controller.records import TOPIC, ConfigRecord, LogRecord
-from kraftcheck.model.controller.state import Controller, Features, Settings
+from kraftcheck.model.controller.state import TOPIC, ConfigRecord, Controller, Features, LogRecord, Settings
 from kraftcheck.model.language.idlists import IdList
-from kraftcheck.model.partition.directories import MIGRATING, DirectoryList
-from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.partition.registration import MIGRATING, DirectoryList, Partition
 from kraftcheck.model.records.fields import INT32, Fields, FormError, each, flag, integer, long, text
 from kraftcheck.model.records.records import RegisterBrokerRecord, TopicRecord, ids, partition_record
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.model.unclean_recovery.inquiry import RemoteBroker
-from kraftcheck.model.unclean_recovery.loginfo import NO_ERROR, ReplicaLog, Rights, TopicPartition
+from kraftcheck.model.unclean_recovery.tool import NO_ERROR, RemoteBroker, ReplicaLog, Rights, TopicPartition
 
 VERSION = 1
 """Version of the form."""

@@ -28,9 +28,20 @@ from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.unclean_recovery.choice import NOBODY
-from kraftcheck.model.unclean_recovery.electing import ATTEMPTS, NOT_NEEDED, Result, Retries, designate_all, succeeded
-from kraftcheck.model.unclean_recovery.inquiry import DURATION_MS, Finding, find_leaders
-from kraftcheck.model.unclean_recovery.loginfo import NO_ERROR, LogInfo, TopicPartition
+from kraftcheck.model.unclean_recovery.tool import (
+    ATTEMPTS,
+    DURATION_MS,
+    NO_ERROR,
+    NOT_NEEDED,
+    Finding,
+    LogInfo,
+    Result,
+    Retries,
+    TopicPartition,
+    designate_all,
+    find_leaders,
+    succeeded,
+)
 
 NO_ANSWER = "NO_REPLICA_ANSWERED"
 """In place of an error: nobody can be designated."""

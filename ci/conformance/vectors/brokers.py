@@ -14,9 +14,9 @@ from kraftcheck.ci.conformance.vectors.reassignments import (
     read_registration,
     write_registration,
 )
-from kraftcheck.model.partition.directories import DirectoryMismatch, assignment_map, is_online, is_reserved
-from kraftcheck.model.records.brokers import Registration, in_order, register_record, registration_of
+from kraftcheck.model.partition.registration import DirectoryMismatch, assignment_map, is_online, is_reserved
 from kraftcheck.model.records.fields import flag, integers, text
+from kraftcheck.model.records.records import Registration, in_order, register_record, registration_of
 from kraftcheck.model.rules.ruleset import RuleSet
 
 

@@ -30,10 +30,15 @@ from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.terms import Word
 from kraftcheck.model.language.words import Maybe, absent, all_of, present
 from kraftcheck.model.partition.change import Target, build_change, bump_on_removal, bump_on_shrink, candidates
-from kraftcheck.model.partition.context import BuildContext
-from kraftcheck.model.partition.directories import DirectoryList, DirectoryMismatch
-from kraftcheck.model.partition.election import elect
-from kraftcheck.model.partition.registration import Partition, PartitionChange, merge, no_change
+from kraftcheck.model.partition.election import BuildContext, elect
+from kraftcheck.model.partition.registration import (
+    DirectoryList,
+    DirectoryMismatch,
+    Partition,
+    PartitionChange,
+    merge,
+    no_change,
+)
 from kraftcheck.model.records.fields import Fields, FormError, choice, each, flag, integer
 from kraftcheck.model.rules.ruleset import RuleSet
 

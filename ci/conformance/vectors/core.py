@@ -9,8 +9,7 @@ from typing import Any
 from attrs import field, frozen
 
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, parse_json, read_bytes
-from kraftcheck.model.records.directory_ids import CODE, DirectoryTextError
-from kraftcheck.model.records.fields import Fields, FormError, items, text
+from kraftcheck.model.records.fields import CODE, DirectoryTextError, Fields, FormError, items, text
 from kraftcheck.model.rules.ruleset import RuleSet
 
 PASSED, FAILED, UNSUPPORTED = "passed", "failed", "unsupported"

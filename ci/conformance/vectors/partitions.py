@@ -25,8 +25,7 @@ from kraftcheck.ci.conformance.vectors.reassignments import (
     read_partition,
     write_partition,
 )
-from kraftcheck.model.partition.directories import DirectoryMismatch
-from kraftcheck.model.partition.registration import Partition, election_was_clean, merge
+from kraftcheck.model.partition.registration import DirectoryMismatch, Partition, election_was_clean, merge
 from kraftcheck.model.records.fields import Fields, choice, each, flag, integer, integers, text
 from kraftcheck.model.records.records import PartitionRecord, loses_directories, partition_of, partition_record
 from kraftcheck.model.rules.ruleset import RuleSet

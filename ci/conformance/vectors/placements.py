@@ -18,8 +18,7 @@ from kraftcheck.ci.conformance.vectors.core import (
     whole_value,
 )
 from kraftcheck.model.controller.errors import RequestError
-from kraftcheck.model.controller.topics.placement import RackList, Ring, UsableBroker, place, rack_list
-from kraftcheck.model.controller.topics.streams import RandomStream
+from kraftcheck.model.controller.placement import RackList, RandomStream, Ring, UsableBroker, place, rack_list
 from kraftcheck.model.records.fields import Fields, each, flag, integer, integers, text
 from kraftcheck.model.rules.ruleset import RuleSet
 

@@ -10,13 +10,23 @@ from kraftcheck.ci.conformance.vectors.core import Function, KafkaError, Vector,
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import present
-from kraftcheck.model.partition.directories import DirectoryList
-from kraftcheck.model.partition.reassignment import Plan, complete, in_progress, original_replicas, plan, revert
-from kraftcheck.model.partition.registration import Partition, PartitionChange, no_change
-from kraftcheck.model.records.brokers import Registration
-from kraftcheck.model.records.directory_ids import CODE, DirectoryTextError
-from kraftcheck.model.records.fields import Fields, FormError, choice, each, flag, integer, integers, items, long, text
-from kraftcheck.model.records.records import Feature, Ids, Listener, ids
+from kraftcheck.model.partition.change import Plan, complete, in_progress, original_replicas, plan, revert
+from kraftcheck.model.partition.registration import DirectoryList, Partition, PartitionChange, no_change
+from kraftcheck.model.records.fields import (
+    CODE,
+    DirectoryTextError,
+    Fields,
+    FormError,
+    choice,
+    each,
+    flag,
+    integer,
+    integers,
+    items,
+    long,
+    text,
+)
+from kraftcheck.model.records.records import Feature, Ids, Listener, Registration, ids
 from kraftcheck.model.rules.ruleset import RuleSet
 
 RECOVERY = ("RECOVERED", "RECOVERING")

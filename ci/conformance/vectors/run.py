@@ -16,7 +16,7 @@ from kraftcheck.ci.conformance.vectors.core import (
 )
 from kraftcheck.ci.conformance.vectors.reassignments import read_partition, write_partition
 from kraftcheck.ci.conformance.vectors.scenarios import run as scenarios
-from kraftcheck.model.partition.directories import DirectoryMismatch
+from kraftcheck.model.partition.registration import DirectoryMismatch
 from kraftcheck.model.rules.ruleset import RuleSet
 
 FUNCTIONS: Mapping[str, Function] = {

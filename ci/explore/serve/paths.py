@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from attrs import define, evolve, field
 
 from kraftcheck.ci.explore.serve.finished import QuestionRefused
-from kraftcheck.model.language.legend import Legend
+from kraftcheck.model.language.system import Legend
 from kraftcheck.solvers.drawings.drawing import Column, columns, legend_of, nearest_initial
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import TraceStep

@@ -14,9 +14,9 @@ from kraftcheck.ci.mutants.witnesses.witness import Link, Witness
 from kraftcheck.ci.systems.rule_index import names_in
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.layout import LayoutError
-from kraftcheck.model.language.rule import Rule
+from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import Setting, System
-from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.language.words import Rule
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BESIDE, BUGS, Bug, with_variant

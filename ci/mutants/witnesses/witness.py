@@ -10,7 +10,7 @@ from attrs import asdict, frozen
 
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.ci.terminal.files import read_json
-from kraftcheck.model.language.rule import Rule
+from kraftcheck.model.language.words import Rule
 
 VERSION = 1
 

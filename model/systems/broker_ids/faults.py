@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, choose, negate, none_of, pick
+from kraftcheck.model.language.words import all_of, choose, negate, none_of, pick, rule
 from kraftcheck.model.rules.groups import BrokerIdRules
 from kraftcheck.model.systems.broker_ids.startup import BrokerIdsEvent, registered
 from kraftcheck.model.systems.broker_ids.state import DOWN, FAILED, NONE, BrokerIds, replaced

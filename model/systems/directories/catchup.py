@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of
-from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of, rule
+from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from kraftcheck.model.rules.groups import DirectoryRules
 from kraftcheck.model.systems.directories.host import (
     ABSENT,

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.anynumber.maps import all_records, rewritten_records
+from kraftcheck.model.language.anynumber import all_records, rewritten_records
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Conjuncts, Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, rule, word
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.host import Host, Slots, failing
 from kraftcheck.model.systems.directories.state import Placement, decided

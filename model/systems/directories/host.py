@@ -10,10 +10,9 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of, pick
-from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of, pick, rule
+from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST
 from kraftcheck.model.rules.groups import DirectoryRules
 
 ABSENT = 0

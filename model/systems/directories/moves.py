@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Conjuncts, Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate, word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule, word
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.host import ABSENT, ACCEPTED, IDLE, NOTHING, QUEUED, Slots
 from kraftcheck.model.systems.directories.state import Placement, decided

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.anynumber.maps import (
+from kraftcheck.model.language.anynumber import (
     each_record,
     for_any_number,
     record_of,
@@ -17,15 +17,13 @@ from kraftcheck.model.language.anynumber.maps import (
     same_leaves,
     with_record,
 )
-from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
-from kraftcheck.model.language.initially import all_where
-from kraftcheck.model.language.layout import ints, subset_of, truth
-from kraftcheck.model.language.system import Conjuncts, Outcome, ScopeError, Setting
+from kraftcheck.model.language.layout import all_where, ints, subset_of, truth
+from kraftcheck.model.language.system import ANY, Conjuncts, Outcome, ScopeError, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, none_of
-from kraftcheck.model.partition.directories import FIRST_LOCAL, MIGRATING, UNASSIGNED, DirectoryMap
+from kraftcheck.model.partition.registration import FIRST_LOCAL, MIGRATING, UNASSIGNED, DirectoryMap
 from kraftcheck.model.rules.groups import DirectoryRules, PartitionRules
 from kraftcheck.model.systems.directories.host import (
     ABSENT,
@@ -41,7 +39,7 @@ from kraftcheck.model.systems.directories.host import (
 from kraftcheck.model.systems.elections import state as elections
 from kraftcheck.model.systems.elections.any_number import new_topic
 from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent, directory_online, outsider_leads
-from kraftcheck.model.triggers.directory_assignment import default_directory
+from kraftcheck.model.triggers.table import default_directory
 
 RUNNING, MIGRATION, UPGRADE = 0, 1, 2
 """How a scope starts: a new partition; brokers stopped to leave ZooKeeper mode; brokers without directories on file."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kraftcheck.model.language.anynumber.family import numbers
-from kraftcheck.model.language.anynumber.maps import all_records
-from kraftcheck.model.language.bound import ANY, Bound
-from kraftcheck.model.language.system import Action, Setting, System
+from kraftcheck.model.language.anynumber import all_records, numbers
+from kraftcheck.model.language.system import ANY, Action, Bound, Setting, System
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, negate
-from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.partition.registration import FIRST_LOCAL
 from kraftcheck.model.rules.groups import DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.directories.legend import LEGEND

@@ -7,9 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.model.language.anynumber.brokers import AnyReplicas, AnySet, PerBroker
-from kraftcheck.model.language.anynumber.family import Family, unlisted
-from kraftcheck.model.language.anynumber.maps import each_broker
+from kraftcheck.model.language.anynumber import AnyReplicas, AnySet, Family, PerBroker, each_broker, unlisted
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet
 from kraftcheck.model.language.layout import counter, endless
 from kraftcheck.model.language.sequences import Sequence, every
@@ -17,7 +15,7 @@ from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import Conjuncts
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, implies, negate, same_truth
-from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, Directories
+from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED, Directories
 
 
 @frozen

@@ -15,13 +15,11 @@ from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import Maybe, all_of, any_of, choose, negate, word
 from kraftcheck.model.partition.change import Build, build
-from kraftcheck.model.partition.directories import FIRST_LOCAL
-from kraftcheck.model.partition.registration import Partition, PartitionChange, merge
+from kraftcheck.model.partition.registration import FIRST_LOCAL, Partition, PartitionChange, merge
 from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent, replicas_offline
-from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import lookup_failed, may_lead
-from kraftcheck.model.triggers.table import Pass, Permits, Trigger, context, ordinary
+from kraftcheck.model.triggers.table import Pass, Permits, Trigger, context, default_directory, ordinary
 
 
 def permits(state: Elections) -> Permits:

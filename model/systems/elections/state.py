@@ -11,22 +11,18 @@ from typing import cast
 
 from attrs import evolve, fields, frozen
 
-from kraftcheck.model.language.anynumber.maps import brokers_where, record_of, with_record
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.anynumber import brokers_where, record_of, with_record
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
-from kraftcheck.model.language.initially import all_where
-from kraftcheck.model.language.layout import counter, ints, subset_of, truth
-from kraftcheck.model.language.system import Setting
+from kraftcheck.model.language.layout import all_where, counter, ints, subset_of, truth
+from kraftcheck.model.language.system import ANY, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, negate
-from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
-from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED, DirectoryMap, Partition
 from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.systems.elections import any_number
-from kraftcheck.model.triggers.directory_assignment import default_directory
 from kraftcheck.model.triggers.leadership import active, replica_online
-from kraftcheck.model.triggers.min_isr import effective_min_isr
+from kraftcheck.model.triggers.table import default_directory, effective_min_isr
 
 
 @frozen

@@ -6,17 +6,15 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from kraftcheck.model.language.anynumber.family import Family, numbers
-from kraftcheck.model.language.bound import ANY, Bound
+from kraftcheck.model.language.anynumber import Family, numbers
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.layout import ints
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.symmetry import Symmetry
-from kraftcheck.model.language.system import Action, Conjuncts, Setting, System
+from kraftcheck.model.language.system import ANY, Action, Bound, Conjuncts, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate
-from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate, rule
 from kraftcheck.model.partition.election import LEADERLESS, may_designate
+from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from kraftcheck.model.rules.groups import DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections import any_number
@@ -24,8 +22,8 @@ from kraftcheck.model.systems.elections.legend import LEGEND
 from kraftcheck.model.systems.elections.passes import eligible
 from kraftcheck.model.systems.elections.state import Elections, initial, layout, replicas_offline
 from kraftcheck.model.systems.elections.triggers import Triggers
-from kraftcheck.model.triggers import alter_partition
-from kraftcheck.model.triggers import reassignment as reassigning
+from kraftcheck.model.triggers import leadership
+from kraftcheck.model.triggers import table as reassigning
 from kraftcheck.model.triggers.heartbeat import directory_known
 from kraftcheck.model.triggers.table import needs_leader, needs_preferred
 
@@ -104,12 +102,12 @@ def may_assign(state: Elections, broker: Word, directory: Word) -> Conjuncts:
 
 def may_alter(state: Elections, isr: BrokerSet, recovering: Truth, rules: RuleSet) -> Conjuncts:
     """Checks of AlterPartition that do not concern epochs; section 4, rows 5 and 7-11."""
-    refused = alter_partition.kept_out(replicas_offline(state, rules.partition), rules.directories)
-    members = alter_partition.member_checks(isr, state, False, refused, rules.data_plane)
+    refused = leadership.kept_out(replicas_offline(state, rules.partition), rules.directories)
+    members = leadership.member_checks(isr, state, False, refused, rules.data_plane)
     return {
-        **alter_partition.sender_check(state.leader, state.leader, state),
-        **alter_partition.isr_checks(state.partition(), isr, recovering, rules.partition),
-        alter_partition.ELIGIBLE: members[alter_partition.ELIGIBLE],
+        **leadership.sender_check(state.leader, state.leader, state),
+        **leadership.isr_checks(state.partition(), isr, recovering, rules.partition),
+        leadership.ELIGIBLE: members[leadership.ELIGIBLE],
     }
 
 

@@ -9,22 +9,18 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, choose, negate, word
-from kraftcheck.model.partition.directories import FIRST_LOCAL
-from kraftcheck.model.partition.registration import Partition, merge
+from kraftcheck.model.language.words import all_of, choose, negate, rule, word
+from kraftcheck.model.partition.registration import FIRST_LOCAL, Partition, merge
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections.passes import Progress, permits, run, start
 from kraftcheck.model.systems.elections.state import Elections, directory_online
-from kraftcheck.model.triggers import reassignment as reassigning
+from kraftcheck.model.triggers import table as reassigning
 from kraftcheck.model.triggers import table as triggers
-from kraftcheck.model.triggers.alter_partition import proposed
-from kraftcheck.model.triggers.directory_assignment import assign
 from kraftcheck.model.triggers.heartbeat import STATE, passes_in_order, second_sees_first
-from kraftcheck.model.triggers.min_isr import announced
-from kraftcheck.model.triggers.table import Pass
+from kraftcheck.model.triggers.leadership import proposed
+from kraftcheck.model.triggers.table import Pass, announced, assign
 
 
 def finish(before: Elections, after: Elections, done: Progress) -> Outcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.legend import Legend, event, sent
+from kraftcheck.model.language.system import Legend, event, sent
 from kraftcheck.model.systems.elections.legend import CONTROLLER, CONTROLLER_ARROWS, OPERATOR, STRIP, lanes
 
 _ABSENT = ("reassign", "cancel", "directories_offline", "heartbeat")

@@ -6,12 +6,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.rule import rule
-from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System
+from kraftcheck.model.language.system import Action, Bound, Conjuncts, Outcome, Setting, System
 from kraftcheck.model.language.terms import Truth
-from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
 from kraftcheck.model.rules.groups import ControllerRules, DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections import system as elections
@@ -20,8 +18,7 @@ from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.state import initial as new_topics
 from kraftcheck.model.systems.elr_index.legend import LEGEND
 from kraftcheck.model.systems.elr_index.state import ElrIndexed, initial, layout
-from kraftcheck.model.triggers.creation import first_isr
-from kraftcheck.model.triggers.table import visits_elr
+from kraftcheck.model.triggers.table import first_isr, visits_elr
 
 BOUNDS = (
     Bound("brokers", 2, 3, "number of brokers"),

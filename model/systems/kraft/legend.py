@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.legend import Legend, sent
+from kraftcheck.model.language.system import Legend, sent
 from kraftcheck.model.systems.directories.legend import DIRECTORY_ARROWS
 from kraftcheck.model.systems.elections.legend import BROKER, CONTROLLER, OPERATOR, STRIP, lanes
 from kraftcheck.model.systems.replication.legend import REPLICATION_ARROWS

@@ -11,11 +11,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
+from kraftcheck.model.partition.registration import FIRST_LOCAL
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.directories.host import ABSENT, NOTHING, Host

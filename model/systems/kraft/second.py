@@ -14,13 +14,13 @@ from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, choose
-from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
+from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED, DirectoryMap
 from kraftcheck.model.rules.groups import ControllerRules
 from kraftcheck.model.systems.directories import state as directories
 from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, Host, Slots
 from kraftcheck.model.systems.directories.state import Placement
 from kraftcheck.model.systems.elections.state import Elections
-from kraftcheck.model.triggers.min_isr import effective_min_isr
+from kraftcheck.model.triggers.table import effective_min_isr
 
 OF_PARTITION = ("replicas", "directories", "isr", "elr", "last_known_elr", "leader", "recovering")
 """What the controller keeps of a partition; brokers, ELR and the topic's configuration are the cluster's."""

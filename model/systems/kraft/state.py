@@ -12,7 +12,7 @@ from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.system import Outcome, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate, word
-from kraftcheck.model.partition.directories import FIRST_LOCAL, DirectoryMap
+from kraftcheck.model.partition.registration import FIRST_LOCAL, DirectoryMap
 from kraftcheck.model.rules.groups import DirectoryRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories import state as directories
@@ -26,7 +26,7 @@ from kraftcheck.model.systems.replication import shape as replication
 from kraftcheck.model.systems.replication import state as data_plane
 from kraftcheck.model.systems.replication.log import smaller
 from kraftcheck.model.systems.replication.state import STOPPED_UNCLEAN, Broker, Replication
-from kraftcheck.model.triggers.min_isr import effective_min_isr
+from kraftcheck.model.triggers.table import effective_min_isr
 
 
 @frozen

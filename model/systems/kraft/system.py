@@ -7,8 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.bound import Bound
-from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System, conjuncts
+from kraftcheck.model.language.system import Action, Bound, Conjuncts, Outcome, Setting, System, conjuncts
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.model.rules.groups import ControllerRules, DataPlaneRules, DirectoryRules, PartitionRules
@@ -27,7 +26,7 @@ from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.state import Replication, Request
 from kraftcheck.model.systems.replication.system import BOUNDS as DATA_BOUNDS
 from kraftcheck.model.systems.replication.system import unsettled_actions
-from kraftcheck.model.triggers.alter_partition import kept_out
+from kraftcheck.model.triggers.leadership import kept_out
 
 DATA = {
     "produce": ("broker",), "produce_acks_1": ("broker",), "fetch": ("follower", "leader"), "apply_metadata": (),

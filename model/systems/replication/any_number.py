@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import evolve
 
-from kraftcheck.model.language.anynumber.maps import all_records, each_record, for_any_number, same_leaves
+from kraftcheck.model.language.anynumber import all_records, each_record, for_any_number, same_leaves
 from kraftcheck.model.language.layout import UNBOUNDED, Flag, counter, endless, ints, truth
 from kraftcheck.model.language.system import Conjuncts, ScopeError, Setting
 from kraftcheck.model.language.terms import Truth, Word

@@ -24,7 +24,7 @@ from kraftcheck.model.systems.replication.state import (
     Replication,
     decided,
 )
-from kraftcheck.model.triggers.alter_partition import ELIGIBLE, MEMBER_EPOCHS, isr_checks, member_checks, sender_check
+from kraftcheck.model.triggers.leadership import ELIGIBLE, MEMBER_EPOCHS, isr_checks, member_checks, sender_check
 
 
 @frozen

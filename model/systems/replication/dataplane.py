@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.anynumber.maps import rewritten_records, smallest
+from kraftcheck.model.language.anynumber import rewritten_records, smallest
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.replication.divergence import diverging, shortened
 from kraftcheck.model.systems.replication.history import newest_of

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose
+from kraftcheck.model.language.words import all_of, any_of, choose, rule
 from kraftcheck.model.rules.groups import DataPlaneRules
 from kraftcheck.model.systems.replication.log import VACANT, smaller
 from kraftcheck.model.systems.replication.state import Broker

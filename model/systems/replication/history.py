@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kraftcheck.model.language.anynumber.brokers import PerBroker
+from kraftcheck.model.language.anynumber import PerBroker
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.sequences import Sequence as Endless
 from kraftcheck.model.language.sequences import every, last_place

@@ -10,10 +10,9 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Action
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
 from kraftcheck.model.systems.replication.dataplane import DataPlane
 from kraftcheck.model.systems.replication.divergence import diverging, shortened
 from kraftcheck.model.systems.replication.log import smaller

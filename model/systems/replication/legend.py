@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kraftcheck.model.language.legend import Arrow, Legend, event, sent
+from kraftcheck.model.language.system import Arrow, Legend, event, sent
 from kraftcheck.model.systems.elections.legend import BROKER, CONTROLLER, CONTROLLER_ARROWS, STRIP, lanes
 
 REPLICATION_ARROWS: Mapping[str, tuple[Arrow, ...]] = {

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.anynumber.maps import brokers_where, rewritten_records
+from kraftcheck.model.language.anynumber import brokers_where, rewritten_records
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
 from kraftcheck.model.systems.replication.dataplane import DataPlane
 from kraftcheck.model.systems.replication.log import smaller
 from kraftcheck.model.systems.replication.state import UNKNOWN, Broker, Replication

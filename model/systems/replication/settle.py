@@ -20,16 +20,15 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from kraftcheck.model.language.anynumber.maps import rewritten_records, some_records
-from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.language.system import Setting
+from kraftcheck.model.language.anynumber import rewritten_records, some_records
+from kraftcheck.model.language.system import ANY, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, none_of
 from kraftcheck.model.systems.replication.endless import unbounded
 from kraftcheck.model.systems.replication.history import isrs_rewritten, kept_at, rewritten
 from kraftcheck.model.systems.replication.log import larger
 from kraftcheck.model.systems.replication.state import NONE, Broker, Replication, Reply, no_reply
-from kraftcheck.model.triggers.min_isr import effective_min_isr
+from kraftcheck.model.triggers.table import effective_min_isr
 
 
 def settling(effect: Callable[..., Replication], setting: Setting) -> Callable[..., Replication]:

@@ -6,13 +6,22 @@ from typing import Any
 
 from attrs import evolve
 
-from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
-from kraftcheck.model.language.initially import all_where, anything, filled
-from kraftcheck.model.language.layout import UNBOUNDED, Flag, counter, endless, ints, subset_of, truth
-from kraftcheck.model.language.system import ScopeError, Setting
+from kraftcheck.model.language.layout import (
+    UNBOUNDED,
+    Flag,
+    all_where,
+    anything,
+    counter,
+    endless,
+    filled,
+    ints,
+    subset_of,
+    truth,
+)
+from kraftcheck.model.language.system import ANY, ScopeError, Setting
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.directories import DirectoryMap
+from kraftcheck.model.partition.registration import DirectoryMap
 from kraftcheck.model.systems.elections import state as elections
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.replication import any_number

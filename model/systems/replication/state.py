@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.model.language.anynumber.maps import brokers_where, record_of, rewritten_records, with_record
+from kraftcheck.model.language.anynumber import brokers_where, record_of, rewritten_records, with_record
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
@@ -34,7 +34,7 @@ from kraftcheck.model.rules.groups import DataPlaneRules
 from kraftcheck.model.systems.elections.state import Elections, outsider_leads
 from kraftcheck.model.systems.replication.history import first_kept, isr_kept_at, isrs_rewritten, kept_at, rewritten
 from kraftcheck.model.systems.replication.log import VACANT, Log
-from kraftcheck.model.triggers.alter_partition import current_checks
+from kraftcheck.model.triggers.leadership import current_checks
 
 RUNNING = 0
 """The process runs; registered anew since its last stop."""

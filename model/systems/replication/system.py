@@ -7,13 +7,10 @@ from typing import Any
 
 from attrs import evolve
 
-from kraftcheck.model.language.anynumber.family import numbers
-from kraftcheck.model.language.anynumber.maps import each_record
-from kraftcheck.model.language.bound import ANY, Bound
-from kraftcheck.model.language.rule import rule
-from kraftcheck.model.language.system import Action, Setting, System
+from kraftcheck.model.language.anynumber import each_record, numbers
+from kraftcheck.model.language.system import ANY, Action, Bound, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, negate
+from kraftcheck.model.language.words import all_of, any_of, negate, rule
 from kraftcheck.model.rules.groups import DataPlaneRules, PartitionRules
 from kraftcheck.model.systems.elections.system import replica_lists
 from kraftcheck.model.systems.replication.control import Control

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.rule import rule
-from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System
+from kraftcheck.model.language.system import Action, Bound, Conjuncts, Outcome, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of, rule
 from kraftcheck.model.rules.groups import ControllerRules
 from kraftcheck.model.systems.sessions.legend import LEGEND
 from kraftcheck.model.systems.sessions.state import (
@@ -21,12 +19,7 @@ from kraftcheck.model.systems.sessions.state import (
     initial,
     layout,
 )
-from kraftcheck.model.triggers.sessions import (
-    heard_at_takeover,
-    registered_epoch,
-    shutdown_offset,
-    unfencing_offset,
-)
+from kraftcheck.model.triggers.heartbeat import heard_at_takeover, registered_epoch, shutdown_offset, unfencing_offset
 
 BOUNDS = (
     Bound("brokers", 1, 3, "number of brokers"),

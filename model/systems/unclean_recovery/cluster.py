@@ -9,14 +9,12 @@ from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, pick
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, pick, rule
 from kraftcheck.model.partition.change import Target, build_change
-from kraftcheck.model.partition.directories import UNASSIGNED, DirectoryMap
 from kraftcheck.model.partition.election import may_designate
-from kraftcheck.model.partition.registration import Partition, merge
+from kraftcheck.model.partition.registration import UNASSIGNED, DirectoryMap, Partition, merge
 from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.unclean_recovery.state import (

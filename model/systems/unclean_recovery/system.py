@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.bound import Bound
-from kraftcheck.model.language.system import Action, Setting, System
+from kraftcheck.model.language.system import Action, Bound, Setting, System
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.rules.groups import PartitionRules, UncleanRecoveryRules
 from kraftcheck.model.systems.unclean_recovery.cluster import STATUSES, Cluster, designation

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick, word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick, rule, word
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.unclean_recovery.state import (
     ASKING,
@@ -26,8 +25,15 @@ from kraftcheck.model.systems.unclean_recovery.state import (
     Recovery,
     replaced,
 )
-from kraftcheck.model.unclean_recovery.choice import NOBODY, SILENT, Answer, best, is_candidate
-from kraftcheck.model.unclean_recovery.status import exits_zero, is_recovered
+from kraftcheck.model.unclean_recovery.choice import (
+    NOBODY,
+    SILENT,
+    Answer,
+    best,
+    exits_zero,
+    is_candidate,
+    is_recovered,
+)
 
 SERVED = 0
 """The request is served, and answered."""

@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, none_of, pick
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate, none_of, pick, rule
 from kraftcheck.model.rules.groups import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.state import (
     AWAKE,

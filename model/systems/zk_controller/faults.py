@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, choose, negate
+from kraftcheck.model.language.words import all_of, choose, negate, rule
 from kraftcheck.model.rules.groups import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.control import ZkControllerEvent
 from kraftcheck.model.systems.zk_controller.state import (

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.bound import Bound
-from kraftcheck.model.language.rule import rule
-from kraftcheck.model.language.system import Action, Setting, System
+from kraftcheck.model.language.system import Action, Bound, Setting, System
+from kraftcheck.model.language.words import rule
 from kraftcheck.model.rules.groups import ZkControllerRules
 from kraftcheck.model.systems.zk_controller.control import Control
 from kraftcheck.model.systems.zk_controller.deposed import Deposed

@@ -8,10 +8,9 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, rule
 from kraftcheck.model.rules.groups import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.errors import NONE
 from kraftcheck.model.systems.zk_jbod.handler import ZkJbodEvent

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, choose, negate
+from kraftcheck.model.language.words import all_of, choose, negate, rule
 from kraftcheck.model.rules.groups import ZkJbodRules
 
 APPEND = 0

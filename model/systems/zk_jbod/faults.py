@@ -5,10 +5,9 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import all_of, choose, negate
+from kraftcheck.model.language.words import all_of, choose, negate, rule
 from kraftcheck.model.rules.groups import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.errors import NONE
 from kraftcheck.model.systems.zk_jbod.handler import ZkJbodEvent, partitions_of, stopped, with_host

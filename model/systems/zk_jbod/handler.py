@@ -8,10 +8,9 @@ from __future__ import annotations
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.rule import rule
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Term, Truth, Word
-from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
 from kraftcheck.model.rules.groups import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.errors import DIRECTORY, HALT, NONE, NOTHING, WATERMARK, decision, raised
 from kraftcheck.model.systems.zk_jbod.state import (

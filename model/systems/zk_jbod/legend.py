@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kraftcheck.model.language.legend import Legend, event, numbered, sent
+from kraftcheck.model.language.system import Legend, event, numbered, sent
 
 OPERATOR, ZOOKEEPER, CONTROLLER, BROKER = "operator", "ZooKeeper", "controller", "broker {broker}"
 

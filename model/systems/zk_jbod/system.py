@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kraftcheck.model.language.bound import Bound
-from kraftcheck.model.language.system import Action, Setting, System
+from kraftcheck.model.language.system import Action, Bound, Setting, System
 from kraftcheck.model.rules.groups import ZkJbodRules
 from kraftcheck.model.systems.zk_jbod.control import Control
 from kraftcheck.model.systems.zk_jbod.errors import KINDS

@@ -14,14 +14,12 @@ from collections.abc import Callable, Iterable, Mapping
 from attrs import frozen
 
 from kraftcheck.model.controller.state import Controller, Place
-from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
+from kraftcheck.model.language.terms import MASK_BITS
 from kraftcheck.model.language.words import EMPTY, NO_LEADER
-from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap, is_reserved
-from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.records.brokers import directory_order
-from kraftcheck.model.records.records import ids
+from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED, DirectoryMap, Partition, is_reserved
+from kraftcheck.model.records.records import directory_order, ids
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections.state import Elections
 

@@ -7,18 +7,21 @@ from functools import partial
 
 from attrs import evolve
 
-from kraftcheck.model.controller.heartbeat import Wish
-from kraftcheck.model.controller.heartbeat_event import HeartbeatRequest, heartbeat
-from kraftcheck.model.controller.lifecycle import (
+from kraftcheck.model.controller.brokers import (
+    HeartbeatRequest,
+    RegistrationContext,
+    RegistrationRequest,
     directories_cordoned,
     directories_failed,
     fenced,
+    heartbeat,
     leaving,
+    register_broker,
     unfenced,
     unregister,
 )
-from kraftcheck.model.controller.records import LogRecord
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
+from kraftcheck.model.controller.heartbeat import Wish
+from kraftcheck.model.controller.state import LogRecord
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,

@@ -7,9 +7,7 @@ from functools import partial
 from itertools import takewhile
 
 from kraftcheck.model.controller.alter_configs import alter_config, elr_safety
-from kraftcheck.model.controller.configs import MIN_ISR
-from kraftcheck.model.controller.records import CLUSTER, ConfigRecord, LogRecord
-from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.controller.state import CLUSTER, MIN_ISR, ConfigRecord, Controller, LogRecord
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.guess import Candidate
 from kraftcheck.solvers.logs.explain.state import ELR_FEATURE, FeatureRecord, ModelRecord

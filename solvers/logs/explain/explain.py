@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from kraftcheck.model.controller.errors import RequestError, Resignation
-from kraftcheck.model.partition.directories import DirectoryMismatch
+from kraftcheck.model.partition.registration import DirectoryMismatch
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.entries import Batch

@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 from attrs import evolve, field, frozen
 
 from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
-from kraftcheck.model.controller.records import LogRecord
-from kraftcheck.model.controller.state import Controller, Outcome
+from kraftcheck.model.controller.state import Controller, LogRecord, Outcome
 from kraftcheck.model.records.records import Ids
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.state import ModelRecord

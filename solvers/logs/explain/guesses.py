@@ -10,15 +10,21 @@ from collections.abc import Iterator, Sequence
 
 from attrs import evolve
 
-from kraftcheck.model.controller.records import (
+from kraftcheck.model.controller.state import (
     ClearElrRecord,
     ConfigRecord,
     LogRecord,
     RegisterControllerRecord,
     UnregisterControllerRecord,
 )
-from kraftcheck.model.controller.topics.growth import Growth, create_partitions
-from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
+from kraftcheck.model.controller.topics import (
+    CreateTopicsRequest,
+    Growth,
+    NewTopic,
+    create_partitions,
+    create_topics,
+    delete_topics,
+)
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.broker_guesses import (

@@ -13,15 +13,13 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.model.controller.configs import MIN_ISR
 from kraftcheck.model.controller.errors import Resignation
-from kraftcheck.model.controller.records import TOPIC, ClearElrRecord, ConfigRecord
-from kraftcheck.model.controller.state import Controller, Place
+from kraftcheck.model.controller.state import MIN_ISR, TOPIC, ClearElrRecord, ConfigRecord, Controller, Place
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.system import Step as Transition
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.elr import clears
+from kraftcheck.model.partition.election import clears
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
 from kraftcheck.model.rules.ruleset import RuleSet

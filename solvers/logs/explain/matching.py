@@ -13,8 +13,7 @@ from typing import Any
 from attrs import asdict, fields, frozen
 
 from kraftcheck.model.language.idlists import IdList
-from kraftcheck.model.partition.directories import DirectoryList
-from kraftcheck.model.partition.registration import PartitionChange
+from kraftcheck.model.partition.registration import DirectoryList, PartitionChange
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, PartitionChangeRecord, PartitionRecord
 from kraftcheck.solvers.logs.explain.state import ModelRecord
 

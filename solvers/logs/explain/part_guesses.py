@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kraftcheck.model.controller.lifecycle import fenced, leaving, restarted
-from kraftcheck.model.controller.records import LogRecord
-from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.controller.brokers import fenced, leaving, restarted
+from kraftcheck.model.controller.state import Controller, LogRecord
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, PartitionChangeRecord, ids
 from kraftcheck.solvers.logs.explain.guess import BatchTail, Candidate, RecordsOf
 from kraftcheck.solvers.logs.explain.state import ModelRecord

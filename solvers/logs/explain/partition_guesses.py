@@ -6,17 +6,22 @@ from collections.abc import Callable, Iterable, Iterator
 
 from attrs import frozen
 
-from kraftcheck.model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
-from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
-from kraftcheck.model.controller.elect_leaders import PREFERRED, UNCLEAN, elect_leaders
+from kraftcheck.model.controller.elections import PREFERRED, UNCLEAN, elect_leaders
 from kraftcheck.model.controller.errors import RequestError
-from kraftcheck.model.controller.reassign import Reassignment, reassign
-from kraftcheck.model.controller.records import LogRecord
-from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.controller.partitions import (
+    UNCHECKED,
+    AlterPartitionRequest,
+    Assignment,
+    Proposal,
+    Reassignment,
+    alter_partition,
+    assign_replicas_to_dirs,
+    reassign,
+)
+from kraftcheck.model.controller.state import Controller, LogRecord
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.words import Maybe
-from kraftcheck.model.partition.directories import LOST, DirectoryList
-from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.partition.registration import LOST, DirectoryList, Partition
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, ids
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.guess import Candidate, granted_records

@@ -8,20 +8,22 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
+from kraftcheck.model.controller.brokers import taken_over
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.heartbeat import Sessions
-from kraftcheck.model.controller.records import (
+from kraftcheck.model.controller.state import (
     CLUSTER,
     NODE,
     TOPIC,
     ClearElrRecord,
     ConfigRecord,
+    Controller,
+    Features,
     LogRecord,
     RegisterControllerRecord,
+    Soft,
     UnregisterControllerRecord,
 )
-from kraftcheck.model.controller.sessions import taken_over
-from kraftcheck.model.controller.state import Controller, Features, Soft
 from kraftcheck.model.records.codecs import decode
 from kraftcheck.model.records.fields import Fields, FormError, brokers, each, integer, text
 from kraftcheck.model.records.records import PartitionRecord, RegisterBrokerRecord

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from attrs import evolve, field, frozen
 
+from kraftcheck.model.controller.brokers import leaving
 from kraftcheck.model.controller.errors import RequestError, Resignation
-from kraftcheck.model.controller.lifecycle import leaving
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.records.brokers import Registration
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
     PartitionChangeRecord,
     RegisterBrokerRecord,
+    Registration,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from kraftcheck.model.language.collections.hashorder import FULL_SLOT, SMALLEST_TABLE, slot_of
+from kraftcheck.model.language.idlists import FULL_SLOT, SMALLEST_TABLE, slot_of
 from kraftcheck.model.records.records import Ids
 
 

@@ -25,14 +25,14 @@ from attrs import evolve, field, frozen
 
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import NO_LEADER, present
-from kraftcheck.model.partition.directories import Directories, DirectoryList, is_reserved
-from kraftcheck.model.partition.registration import Partition, PartitionChange
-from kraftcheck.model.records.brokers import Registration, directory_order
+from kraftcheck.model.partition.registration import Directories, DirectoryList, Partition, PartitionChange, is_reserved
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     Ids,
     PartitionChangeRecord,
     RegisterBrokerRecord,
+    Registration,
+    directory_order,
     ids,
 )
 from kraftcheck.solvers.logs.explain.broker_guesses import BrokerRecord

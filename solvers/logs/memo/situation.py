@@ -17,15 +17,12 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs
 from kraftcheck.model.controller.heartbeat import Sessions
-from kraftcheck.model.controller.state import Controller, Soft
+from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Configs, Controller, Soft
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.records.brokers import Registration
-from kraftcheck.model.records.elr_index import ElrIndex
-from kraftcheck.model.records.records import Ids, PartitionChangeRecord, ids
-from kraftcheck.model.records.replay import ClusterImage, Topic
+from kraftcheck.model.records.records import Ids, PartitionChangeRecord, Registration, ids
+from kraftcheck.model.records.replay import ClusterImage, ElrIndex, Topic
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.entries import Batch
 from kraftcheck.solvers.logs.explain.state import ModelRecord, State

@@ -19,7 +19,7 @@ from types import CodeType
 from attrs import frozen
 
 from kraftcheck import model
-from kraftcheck.model.language.rule import rules_of
+from kraftcheck.model.language.words import rules_of
 from kraftcheck.solvers.mutants.source.operators import OPERATORS, described
 from kraftcheck.solvers.mutants.source.trees import (
     Place,

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from kraftcheck.model.language.layout import Endless
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Endless, Layout
 from kraftcheck.model.language.system import Action, Property, Step
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.program.evaluation import closure

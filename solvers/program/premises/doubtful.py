@@ -12,11 +12,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kraftcheck.model.language.algebra import MASK_BITS, TRUTH_OPERATORS, WORD_OPERATORS
-from kraftcheck.model.language.collections.doubts import has_bit
+from kraftcheck.model.language.collections import has_bit
 from kraftcheck.model.language.layout import Domain
-from kraftcheck.model.language.terms import Graph, Term, Truth, lower
-from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.language.symbolic import UntraceableRule
+from kraftcheck.model.language.terms import MASK_BITS, TRUTH_OPERATORS, WORD_OPERATORS, Graph, Term, Truth, lower
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.starts import Pair, Values, bounds_of

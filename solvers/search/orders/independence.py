@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
-from kraftcheck.model.language.algebra import MASK_BITS
-from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.model.language.terms import MASK_BITS, Graph, Term
 from kraftcheck.solvers.machine_code.transition import live_kinds
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.orders import Orders

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import define
 
-from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.program.stop import stop_reason
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace, Unknown, Verdict
 from kraftcheck.solvers.smt.queries import Effort

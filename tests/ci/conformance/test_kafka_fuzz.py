@@ -24,7 +24,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.run import (
     shortened,
 )
 from kraftcheck.ci.conformance.kafka.fuzz.topic_requests import create
-from kraftcheck.model.controller.reassign import Reassignment, reassign
+from kraftcheck.model.controller.partitions import Reassignment, reassign
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.rules.ruleset import RELEASES, RuleSet, parse
 from tests.shared.commands import kraftcheck

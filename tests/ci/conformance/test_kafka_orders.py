@@ -12,8 +12,8 @@ from kraftcheck.ci.conformance.kafka.columns import HASH_SET_OUTPUTS, TIMELINE_M
 from kraftcheck.ci.conformance.kafka.differences import compare
 from kraftcheck.ci.conformance.kafka.jars import Driver
 from kraftcheck.model.language import idlists
-from kraftcheck.model.language.collections.hashorder import hash_order
-from kraftcheck.model.records.timelinemap import FEWEST_SLOTS, first_key, slots_after_put
+from kraftcheck.model.language.idlists import hash_order
+from kraftcheck.model.records.replay import FEWEST_SLOTS, first_key, slots_after_put
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 
 pytestmark = pytest.mark.xdist_group("kafka")

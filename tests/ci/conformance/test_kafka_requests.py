@@ -12,12 +12,11 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka.jars import PACKAGE, SHORT_RUN, compiled, program
 from kraftcheck.model.controller.commits import replay_record
-from kraftcheck.model.controller.contacts import Contacts, contact
 from kraftcheck.model.controller.errors import RequestError, Resignation
-from kraftcheck.model.controller.reassign import Reassignment, reassign
+from kraftcheck.model.controller.heartbeat import Contacts, contact
+from kraftcheck.model.controller.partitions import Reassignment, reassign
 from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.controller.topics.growth import Growth, create_partitions
-from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics
+from kraftcheck.model.controller.topics import CreateTopicsRequest, Growth, NewTopic, create_partitions, create_topics
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from tests.model.controller.controllers import cluster, directory, with_topic

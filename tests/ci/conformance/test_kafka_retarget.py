@@ -11,8 +11,8 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka.jars import TOUR, JavaProcess
 from kraftcheck.ci.conformance.kafka.tour.model import answer_columns, step_columns
-from kraftcheck.model.controller.reassign import Reassignment, reassign
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.controller.partitions import Reassignment, reassign
+from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.system import ELECTIONS

@@ -10,7 +10,7 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka.tour.model import TourGraph, answer_columns, shortest_paths, tour
 from kraftcheck.ci.conformance.kafka.tour.run import TourSpace, compare_answers, managers, plan
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from tests.shared.commands import kraftcheck

@@ -12,7 +12,7 @@ from attrs import frozen
 
 import kraftcheck as kc
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout
 from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.drawings.svg import svg
 from kraftcheck.solvers.program.columns import LOOKUP, set_slots, set_texts

@@ -139,13 +139,13 @@ def test_as_large_a_share_of_conditions_is_drawn() -> None:
 
 def test_only_the_exact_change_is_judged() -> None:
     """A judgement takes a mutant out of the open ones where it names the change as a whole, and no property misses."""
-    row = Alive("partition.elr:populate:negate:1", "a == b", "a != b")
-    place = ("kraftcheck.model.partition.elr:populate", "a == b", "a != b")
+    row = Alive("partition.election:populate:negate:1", "a == b", "a != b")
+    place = ("kraftcheck.model.partition.election:populate", "a == b", "a != b")
     exact = Judgement(REDUNDANT, "", *place, "so")
     assert judgement("elections", row, [exact]) == exact
     others = [
         evolve(exact, part=""), evolve(exact, change=""), evolve(exact, change="b"),
-        evolve(exact, system="kraft"), evolve(exact, group="kraftcheck.model.partition.elr:clear_elr"),
+        evolve(exact, system="kraft"), evolve(exact, group="kraftcheck.model.partition.election:clear_elr"),
     ]  # fmt: skip
     assert [judgement("elections", row, [one]) for one in others] == [None] * len(others)
 

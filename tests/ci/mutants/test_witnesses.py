@@ -9,7 +9,7 @@ from attrs import evolve
 
 from kraftcheck.ci.mutants.witnesses.search import steps_again
 from kraftcheck.ci.mutants.witnesses.witness import Link, Witness, document, links, read_witnesses
-from kraftcheck.model.language.rule import Rule
+from kraftcheck.model.language.words import Rule
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import with_variant
@@ -75,7 +75,7 @@ def test_a_stale_witness_is_found() -> None:
     one = next(one for one in WITNESSES if not one.is_mutant and one.system == "elections" and one.base == "fixed")
     other = next(name for name in variants() if name not in LINKS[one.link].switches)
     assert faults_of(evolve(one, variant=other))[0] == f"{other} is no switch of {one.rule}"
-    assert "no mutant" in faults_of(evolve(one, variant="triggers.min_isr:effective_min_isr:negate:99"))[0]
+    assert "no mutant" in faults_of(evolve(one, variant="triggers.table:effective_min_isr:negate:99"))[0]
     placed = next(one for one in WITNESSES if (one.system, one.scope) == ("elections", "directories"))
     absent = evolve(placed, rule="isr.join.directory-online", claim="isr-directory-online", scope="tiny")
     assert faults_of(absent)[-1] == "isr-directory-online is no property of elections there"

@@ -11,7 +11,7 @@ import kraftcheck as kc
 from kraftcheck.ci.prove.question import run_proof, search_evidence
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.questions import SearchBudget, run
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.program.verdict import Refuted, Unknown
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import Effort

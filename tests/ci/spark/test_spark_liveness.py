@@ -20,7 +20,7 @@ from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.rounds import DOCUMENT
 from kraftcheck.ci.spark.liveness.search import FOLDER, SparkLiveness
-from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.exploration.explore import Exploration, conclude, explore
 from kraftcheck.solvers.liveness.judge import Liveness
 from kraftcheck.solvers.program.program import Program

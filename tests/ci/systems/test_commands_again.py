@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from kraftcheck.ci.systems.subject import parse_words, subject
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 
 
 @pytest.mark.parametrize("bounds", [{"brokers": 3}, {"brokers": ANY}, {}], ids=["three", "any", "as they are"])

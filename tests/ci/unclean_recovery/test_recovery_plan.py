@@ -23,8 +23,8 @@ from kraftcheck.ci.conformance.cluster.processes import KafkaCluster, running_cl
 from kraftcheck.ci.conformance.findings.live.scenario import layout, partition, state
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.unclean_recovery.snapshot import read_snapshot
+from kraftcheck.model.controller.brokers import expire_session
 from kraftcheck.model.controller.commits import commit
-from kraftcheck.model.controller.lifecycle import expire_session
 from kraftcheck.model.rules.ruleset import parse
 from tests.ci.unclean_recovery.snapshots import cluster, log, partition_in, written
 from tests.shared.commands import kraftcheck

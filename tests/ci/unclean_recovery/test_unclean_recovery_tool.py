@@ -9,19 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftcheck.model.controller.elect_leaders import MOST_DESIGNATED
+from kraftcheck.model.controller.elections import MOST_DESIGNATED
 from kraftcheck.model.rules.ruleset import RIGHT, parse
 from kraftcheck.model.unclean_recovery.choice import NOBODY, Answer, best
-from kraftcheck.model.unclean_recovery.electing import (
+from kraftcheck.model.unclean_recovery.tool import (
     INTERRUPTED,
+    MOST_PARTITIONS,
     NOT_SERVED,
     TRANSIENT,
+    RemoteBroker,
+    ReplicaLog,
     Retries,
+    Rights,
     designate_all,
+    inquire,
+    replica_log_info,
     succeeded,
 )
-from kraftcheck.model.unclean_recovery.inquiry import RemoteBroker, inquire
-from kraftcheck.model.unclean_recovery.loginfo import MOST_PARTITIONS, ReplicaLog, Rights, replica_log_info
 from tests.ci.unclean_recovery.snapshots import OUTAGE, cluster, log, outage, partition_in, written
 from tests.model.controller.controllers import changed, with_topic
 from tests.model.controller.controllers import cluster as controllers

@@ -11,8 +11,7 @@ from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.verdicts import proofs, row
 from kraftcheck.ci.verdicts.proofs import EXPLORED, FINITE, numbers_that_agree, of_number, proven_with
-from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.language.system import System
+from kraftcheck.model.language.system import ANY, System
 from kraftcheck.properties.register.proofs import ANY_NUMBER, NOT_PROVEN
 from kraftcheck.properties.register.verdicts import EVERY, expected
 from kraftcheck.solvers.reference.confirm import EngineDisagreement

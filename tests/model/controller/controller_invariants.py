@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from kraftcheck.model.controller import passes
+from kraftcheck.model.controller import partitions
 from kraftcheck.model.controller.state import Controller, Outcome
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.change import Build, build
@@ -235,7 +235,7 @@ def noted_bases() -> Iterator[list[Partition]]:
         return built
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passes, "build", noting)
+        patch.setattr(partitions, "build", noting)
         yield bases
 
 

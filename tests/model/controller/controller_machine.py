@@ -13,22 +13,39 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from kraftcheck.model.controller.alter_configs import alter_config
-from kraftcheck.model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
-from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
+from kraftcheck.model.controller.brokers import (
+    HeartbeatRequest,
+    RegistrationContext,
+    RegistrationRequest,
+    expire_session,
+    heartbeat,
+    register_broker,
+    taken_over,
+    unclean_shutdown,
+    unregister,
+)
 from kraftcheck.model.controller.commits import commit
-from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION
-from kraftcheck.model.controller.elect_leaders import balance_leaders, elect_leaders, elect_unclean
+from kraftcheck.model.controller.elections import balance_leaders, elect_leaders, elect_unclean
 from kraftcheck.model.controller.errors import CODES, NONE, RequestError, Resignation
 from kraftcheck.model.controller.heartbeat import Wish
-from kraftcheck.model.controller.heartbeat_event import HeartbeatRequest, heartbeat
-from kraftcheck.model.controller.lifecycle import expire_session, unclean_shutdown, unregister
-from kraftcheck.model.controller.reassign import Reassignment, reassign
-from kraftcheck.model.controller.records import TOPIC, ConfigRecord
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.sessions import taken_over
-from kraftcheck.model.controller.state import Controller, Outcome, Place
-from kraftcheck.model.controller.topics.growth import Growth, create_partitions
-from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
+from kraftcheck.model.controller.partitions import (
+    AlterPartitionRequest,
+    Assignment,
+    Proposal,
+    Reassignment,
+    alter_partition,
+    assign_replicas_to_dirs,
+    reassign,
+)
+from kraftcheck.model.controller.state import MIN_ISR, TOPIC, UNCLEAN_ELECTION, ConfigRecord, Controller, Outcome, Place
+from kraftcheck.model.controller.topics import (
+    CreateTopicsRequest,
+    Growth,
+    NewTopic,
+    create_partitions,
+    create_topics,
+    delete_topics,
+)
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.records.records import Feature
 from kraftcheck.model.rules.ruleset import RuleSet

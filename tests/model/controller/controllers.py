@@ -7,15 +7,13 @@ from typing import Any
 
 from attrs import evolve
 
+from kraftcheck.model.controller.brokers import HeartbeatRequest
 from kraftcheck.model.controller.commits import commit, replay_record
 from kraftcheck.model.controller.heartbeat import Wish
-from kraftcheck.model.controller.heartbeat_event import HeartbeatRequest
-from kraftcheck.model.controller.records import TOPIC, ConfigRecord
-from kraftcheck.model.controller.state import Controller, Features, Outcome, Settings
-from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics
+from kraftcheck.model.controller.state import TOPIC, ConfigRecord, Controller, Features, Outcome, Settings
+from kraftcheck.model.controller.topics import CreateTopicsRequest, NewTopic, create_topics
 from kraftcheck.model.language.idlists import IdList
-from kraftcheck.model.partition.directories import DirectoryList
-from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.partition.registration import DirectoryList, Partition
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     PartitionRecord,

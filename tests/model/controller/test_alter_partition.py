@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
 from kraftcheck.model.controller.errors import CODES, RequestError
-from kraftcheck.model.controller.reassign import Reassignment, reassign
+from kraftcheck.model.controller.partitions import (
+    AlterPartitionRequest,
+    Proposal,
+    Reassignment,
+    alter_partition,
+    reassign,
+)
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.rules.ruleset import parse

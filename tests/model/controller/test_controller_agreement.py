@@ -10,22 +10,42 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.model.controller.alter_configs import alter_config
-from kraftcheck.model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
-from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
+from kraftcheck.model.controller.brokers import (
+    RegistrationContext,
+    RegistrationRequest,
+    directories_offline,
+    expire_session,
+    heartbeat,
+    leaving,
+    register_broker,
+    unregister,
+)
 from kraftcheck.model.controller.commits import commit, replay_record
-from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION
-from kraftcheck.model.controller.elect_leaders import DESIGNATED as BY_NAME
-from kraftcheck.model.controller.elect_leaders import PREFERRED, UNCLEAN, balance_leaders, elect_leaders, elect_unclean
+from kraftcheck.model.controller.elections import DESIGNATED as BY_NAME
+from kraftcheck.model.controller.elections import PREFERRED, UNCLEAN, balance_leaders, elect_leaders, elect_unclean
 from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
-from kraftcheck.model.controller.heartbeat_event import heartbeat
-from kraftcheck.model.controller.lifecycle import directories_offline, expire_session, leaving, unregister
-from kraftcheck.model.controller.reassign import Reassignment, reassign
-from kraftcheck.model.controller.records import TOPIC, ConfigRecord
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.state import Controller, Features, Outcome, Settings
+from kraftcheck.model.controller.partitions import (
+    AlterPartitionRequest,
+    Assignment,
+    Proposal,
+    Reassignment,
+    alter_partition,
+    assign_replicas_to_dirs,
+    reassign,
+)
+from kraftcheck.model.controller.state import (
+    MIN_ISR,
+    TOPIC,
+    UNCLEAN_ELECTION,
+    ConfigRecord,
+    Controller,
+    Features,
+    Outcome,
+    Settings,
+)
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Action
-from kraftcheck.model.partition.directories import FIRST_LOCAL
+from kraftcheck.model.partition.registration import FIRST_LOCAL
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,

@@ -11,24 +11,43 @@ import pytest
 from attrs import evolve, frozen
 
 from kraftcheck.model.controller.alter_configs import alter_config
-from kraftcheck.model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
-from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
-from kraftcheck.model.controller.configs import MIN_ISR
-from kraftcheck.model.controller.elect_leaders import PREFERRED, UNCLEAN, elect_leaders
-from kraftcheck.model.controller.errors import CODES, NONE, RequestError, Resignation
-from kraftcheck.model.controller.heartbeat_event import heartbeat
-from kraftcheck.model.controller.lifecycle import unregister
-from kraftcheck.model.controller.reassign import Reassignment, reassign
-from kraftcheck.model.controller.records import NODE, TOPIC, ConfigRecord, RegisterControllerRecord
-from kraftcheck.model.controller.registration import (
+from kraftcheck.model.controller.brokers import (
     RegistrationContext,
     RegistrationRequest,
+    heartbeat,
     register_broker,
     register_controller,
+    unregister,
 )
-from kraftcheck.model.controller.state import Controller, Outcome, Settings
-from kraftcheck.model.controller.topics.growth import Growth, create_partitions
-from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
+from kraftcheck.model.controller.elections import PREFERRED, UNCLEAN, elect_leaders
+from kraftcheck.model.controller.errors import CODES, NONE, RequestError, Resignation
+from kraftcheck.model.controller.partitions import (
+    AlterPartitionRequest,
+    Assignment,
+    Proposal,
+    Reassignment,
+    alter_partition,
+    assign_replicas_to_dirs,
+    reassign,
+)
+from kraftcheck.model.controller.state import (
+    MIN_ISR,
+    NODE,
+    TOPIC,
+    ConfigRecord,
+    Controller,
+    Outcome,
+    RegisterControllerRecord,
+    Settings,
+)
+from kraftcheck.model.controller.topics import (
+    CreateTopicsRequest,
+    Growth,
+    NewTopic,
+    create_partitions,
+    create_topics,
+    delete_topics,
+)
 from kraftcheck.model.records.records import Feature
 from kraftcheck.model.rules.ruleset import PRESETS, preset
 from tests.model.controller.controllers import KAFKA, beat, changed, cluster, directory, partition, play, with_topic

@@ -5,27 +5,26 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.controller.commits import replay_all, replay_record
-from kraftcheck.model.controller.errors import CODES, NotTracked, RequestError, Resignation
-from kraftcheck.model.controller.heartbeat import Sessions
-from kraftcheck.model.controller.heartbeat_event import HeartbeatReply, expired_heartbeat, heartbeat
-from kraftcheck.model.controller.lifecycle import (
+from kraftcheck.model.controller.brokers import (
+    HeartbeatReply,
+    RegistrationContext,
+    RegistrationRequest,
     directories_offline,
     expire_session,
+    expired_heartbeat,
     fence_stale_broker,
+    heartbeat,
+    register_broker,
+    register_controller,
+    taken_over,
     unclean_shutdown,
     unregister,
 )
-from kraftcheck.model.controller.records import RegisterControllerRecord, UnregisterControllerRecord
-from kraftcheck.model.controller.registration import (
-    RegistrationContext,
-    RegistrationRequest,
-    register_broker,
-    register_controller,
-)
-from kraftcheck.model.controller.sessions import taken_over
-from kraftcheck.model.controller.state import Controller, Soft
-from kraftcheck.model.controller.topics.topics import delete_topics
+from kraftcheck.model.controller.commits import replay_all, replay_record
+from kraftcheck.model.controller.errors import CODES, NotTracked, RequestError, Resignation
+from kraftcheck.model.controller.heartbeat import Sessions
+from kraftcheck.model.controller.state import Controller, RegisterControllerRecord, Soft, UnregisterControllerRecord
+from kraftcheck.model.controller.topics import delete_topics
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     Feature,

@@ -8,17 +8,35 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.model.controller.alter_configs import alter_config
+from kraftcheck.model.controller.brokers import (
+    RegistrationContext,
+    RegistrationRequest,
+    expire_session,
+    register_broker,
+    unregister,
+)
 from kraftcheck.model.controller.commits import batches, commit, stages
-from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, is_valid
-from kraftcheck.model.controller.elect_leaders import DESIGNATED, MOST_DESIGNATED, elect_leaders
+from kraftcheck.model.controller.elections import DESIGNATED, MOST_DESIGNATED, elect_leaders
 from kraftcheck.model.controller.errors import ExcessiveBatch, RequestError, Resignation
-from kraftcheck.model.controller.lifecycle import expire_session, unregister
-from kraftcheck.model.controller.reassign import Reassignment, reassign
-from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.controller.topics.growth import Growth, create_partitions
-from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
+from kraftcheck.model.controller.partitions import Reassignment, reassign
+from kraftcheck.model.controller.state import (
+    CLUSTER,
+    MIN_ISR,
+    NODE,
+    TOPIC,
+    UNCLEAN_ELECTION,
+    ConfigRecord,
+    Controller,
+    is_valid,
+)
+from kraftcheck.model.controller.topics import (
+    CreateTopicsRequest,
+    Growth,
+    NewTopic,
+    create_partitions,
+    create_topics,
+    delete_topics,
+)
 from kraftcheck.model.rules.ruleset import parse
 from tests.model.controller.controllers import (
     FIXED,

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
-from kraftcheck.model.controller.elect_leaders import PREFERRED, UNCLEAN, balance_leaders, elect_leaders, elect_unclean
+from kraftcheck.model.controller.brokers import expire_session, heartbeat, unclean_shutdown
+from kraftcheck.model.controller.elections import PREFERRED, UNCLEAN, balance_leaders, elect_leaders, elect_unclean
 from kraftcheck.model.controller.errors import CODES, NoReplica, RequestError
-from kraftcheck.model.controller.heartbeat_event import heartbeat
-from kraftcheck.model.controller.lifecycle import expire_session, unclean_shutdown
-from kraftcheck.model.controller.reassign import Reassignment, ongoing, reassign
+from kraftcheck.model.controller.partitions import Assignment, Reassignment, assign_replicas_to_dirs, ongoing, reassign
 from kraftcheck.model.controller.state import Settings
-from kraftcheck.model.partition.directories import LOST
+from kraftcheck.model.partition.registration import LOST
 from kraftcheck.model.rules.ruleset import parse
 from tests.model.controller.controllers import (
     FIXED,

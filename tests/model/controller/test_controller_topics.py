@@ -8,22 +8,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.controller.alter_configs import alter_config
+from kraftcheck.model.controller.brokers import expire_session
 from kraftcheck.model.controller.commits import replay_record
-from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION, Configs
 from kraftcheck.model.controller.errors import CODES, RequestError, Resignation
-from kraftcheck.model.controller.lifecycle import expire_session
-from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord
-from kraftcheck.model.controller.state import Controller, Settings
-from kraftcheck.model.controller.topics.growth import Growth, create_partitions
-from kraftcheck.model.controller.topics.streams import RandomStream
-from kraftcheck.model.controller.topics.topics import (
+from kraftcheck.model.controller.placement import RandomStream
+from kraftcheck.model.controller.state import (
+    CLUSTER,
+    MIN_ISR,
+    NODE,
+    TOPIC,
+    UNCLEAN_ELECTION,
+    ConfigRecord,
+    Configs,
+    Controller,
+    Settings,
+)
+from kraftcheck.model.controller.topics import (
     CreateTopicsRequest,
+    Growth,
     NewTopic,
+    create_partitions,
     create_topics,
     delete_topics,
     name_fault,
 )
-from kraftcheck.model.partition.directories import MIGRATING, UNASSIGNED
+from kraftcheck.model.partition.registration import MIGRATING, UNASSIGNED
 from kraftcheck.model.records.records import PartitionChangeRecord, RemoveTopicRecord, TopicRecord
 from kraftcheck.model.rules.ruleset import preset
 from tests.model.controller.controllers import (

@@ -10,23 +10,40 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.model.controller.alter_configs import alter_config
-from kraftcheck.model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
-from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
+from kraftcheck.model.controller.brokers import (
+    HeartbeatRequest,
+    RegistrationContext,
+    RegistrationRequest,
+    expire_session,
+    heartbeat,
+    register_broker,
+    taken_over,
+    unclean_shutdown,
+    unregister,
+)
 from kraftcheck.model.controller.commits import commit
-from kraftcheck.model.controller.configs import MIN_ISR
-from kraftcheck.model.controller.elect_leaders import balance_leaders, elect_leaders, elect_unclean
+from kraftcheck.model.controller.elections import balance_leaders, elect_leaders, elect_unclean
 from kraftcheck.model.controller.errors import CODES, RequestError, Resignation
 from kraftcheck.model.controller.heartbeat import Wish
-from kraftcheck.model.controller.heartbeat_event import HeartbeatRequest, heartbeat
-from kraftcheck.model.controller.lifecycle import expire_session, unclean_shutdown, unregister
-from kraftcheck.model.controller.reassign import Reassignment, reassign
-from kraftcheck.model.controller.records import TOPIC, ConfigRecord
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.sessions import taken_over
-from kraftcheck.model.controller.state import Controller, Outcome
-from kraftcheck.model.controller.topics.growth import Growth, create_partitions
-from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
-from kraftcheck.model.partition.directories import LOST, UNASSIGNED
+from kraftcheck.model.controller.partitions import (
+    AlterPartitionRequest,
+    Assignment,
+    Proposal,
+    Reassignment,
+    alter_partition,
+    assign_replicas_to_dirs,
+    reassign,
+)
+from kraftcheck.model.controller.state import MIN_ISR, TOPIC, ConfigRecord, Controller, Outcome
+from kraftcheck.model.controller.topics import (
+    CreateTopicsRequest,
+    Growth,
+    NewTopic,
+    create_partitions,
+    create_topics,
+    delete_topics,
+)
+from kraftcheck.model.partition.registration import LOST, UNASSIGNED
 from kraftcheck.model.rules.ruleset import parse
 from tests.model.controller.controller_invariants import DEFECTS, Event, broken, noted_bases
 from tests.model.controller.controllers import FIXED, KAFKA, cluster, directory, with_topic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.controller.heartbeat_event import heartbeat
+from kraftcheck.model.controller.brokers import heartbeat
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Ids
 from tests.model.controller.controllers import KAFKA, beat, cluster, directory, play

@@ -10,17 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.controller.alter_configs import alter_config
+from kraftcheck.model.controller.brokers import (
+    RegistrationContext,
+    RegistrationRequest,
+    expire_session,
+    register_broker,
+    unregister,
+)
 from kraftcheck.model.controller.commits import replay_all, replay_record
-from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION
 from kraftcheck.model.controller.errors import Resignation
-from kraftcheck.model.controller.lifecycle import expire_session, unregister
-from kraftcheck.model.controller.passes import in_elr
-from kraftcheck.model.controller.records import TOPIC, ClearElrRecord, ConfigRecord
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.controller.topics.topics import delete_topics
-from kraftcheck.model.records.elr_index import ElrIndex
+from kraftcheck.model.controller.partitions import in_elr
+from kraftcheck.model.controller.state import MIN_ISR, TOPIC, UNCLEAN_ELECTION, ClearElrRecord, ConfigRecord, Controller
+from kraftcheck.model.controller.topics import delete_topics
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, RemoveTopicRecord
+from kraftcheck.model.records.replay import ElrIndex
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from tests.model.controller.controllers import (
     changed,

@@ -6,14 +6,12 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.model.controller.alter_configs import alter_config
+from kraftcheck.model.controller.brokers import directories_offline
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.errors import RequestError, Resignation
-from kraftcheck.model.controller.lifecycle import directories_offline
-from kraftcheck.model.controller.reassign import Reassignment, reassign
-from kraftcheck.model.controller.records import NODE, TOPIC, ConfigRecord
-from kraftcheck.model.controller.state import Controller, Outcome, Settings
-from kraftcheck.model.controller.topics.growth import Growth, create_partitions
-from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics
+from kraftcheck.model.controller.partitions import Reassignment, reassign
+from kraftcheck.model.controller.state import NODE, TOPIC, ConfigRecord, Controller, Outcome, Settings
+from kraftcheck.model.controller.topics import CreateTopicsRequest, Growth, NewTopic, create_partitions, create_topics
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,

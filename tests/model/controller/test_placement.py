@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.controller.errors import RequestError, Resignation
-from kraftcheck.model.controller.topics.placement import EXHAUSTED, Ring, UsableBroker, place, rack_list
-from kraftcheck.model.controller.topics.streams import RandomStream
+from kraftcheck.model.controller.placement import EXHAUSTED, RandomStream, Ring, UsableBroker, place, rack_list
 
 STREAMS = st.builds(RandomStream, st.integers(0, 2**64 - 1))
 CLUSTERS = st.lists(

@@ -5,13 +5,22 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
+from kraftcheck.model.controller.brokers import (
+    RegistrationContext,
+    RegistrationRequest,
+    expire_session,
+    expired_heartbeat,
+    fence_stale_broker,
+    heard,
+    heartbeat,
+    in_session,
+    register_broker,
+    taken_over,
+    unregister,
+)
 from kraftcheck.model.controller.commits import replay_record
-from kraftcheck.model.controller.contacts import Contacts, contact
 from kraftcheck.model.controller.errors import RequestError
-from kraftcheck.model.controller.heartbeat_event import expired_heartbeat, heartbeat
-from kraftcheck.model.controller.lifecycle import expire_session, fence_stale_broker, unregister
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.sessions import heard, in_session, taken_over
+from kraftcheck.model.controller.heartbeat import Contacts, contact
 from kraftcheck.model.controller.state import SESSION_TIMEOUT, Controller, Outcome
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Feature, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import parse

@@ -9,8 +9,10 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftcheck.model.language.anynumber.brokers import AnyReplicas, AnySet, PerBroker
-from kraftcheck.model.language.anynumber.maps import (
+from kraftcheck.model.language.anynumber import (
+    AnyReplicas,
+    AnySet,
+    PerBroker,
     all_records,
     brokers_where,
     each_broker,
@@ -28,8 +30,8 @@ from kraftcheck.model.language.anynumber.maps import (
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
 from kraftcheck.model.language.layout import Endless, ints, truth
 from kraftcheck.model.language.sequences import Sequence
+from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.terms import Graph
-from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies
 from tests.shared.interpretation import Places
 

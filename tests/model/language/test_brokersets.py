@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne, IdList
 from kraftcheck.model.language.layout import Range
-from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.symbolic import UntraceableRule, described
 from kraftcheck.model.language.terms import Graph
-from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.language.words import EMPTY, NO_LEADER
-from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED, DirectoryMap
+from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED, DirectoryMap
 from tests.shared.readers import numbers, read, symbolic, values_of
 
 SIZE = 4

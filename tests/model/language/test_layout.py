@@ -14,13 +14,13 @@ from kraftcheck.model.language.layout import (
     WORD_BITS,
     DomainError,
     Flag,
+    Layout,
     LayoutError,
     Range,
     leaves,
     rebuild,
     subset_of,
 )
-from kraftcheck.model.language.packing import Layout
 
 ranges = st.tuples(st.integers(-(1 << 40), 1 << 40), st.integers(0, 62)).flatmap(
     lambda at: st.integers(0, (1 << at[1]) - 1).map(lambda width: Range(at[0], at[0] + width))

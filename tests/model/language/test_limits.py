@@ -10,8 +10,7 @@ import pytest
 from attrs import frozen
 
 import kraftcheck as kc
-from kraftcheck.model.language.layout import LayoutError
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout, LayoutError
 from kraftcheck.model.language.symmetry import MOST_MEMBERS
 from kraftcheck.solvers.program.program import MAX_INSTANCES
 from tests.shared.places import DOCS

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from kraftcheck.model.language.rule import Rule, RuleError, first_sentence, rule, rules_of
+from kraftcheck.model.language.words import Rule, RuleError, first_sentence, rule, rules_of
 
 
 def test_the_function_itself_is_returned() -> None:

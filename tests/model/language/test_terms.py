@@ -9,10 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.model.language.algebra import MASK_BITS, evaluate, interval
-from kraftcheck.model.language.symbolic import described
-from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.language.symbolic import UntraceableRule, described
+from kraftcheck.model.language.terms import MASK_BITS, Graph, Term, evaluate, interval
 from kraftcheck.model.language.words import all_of, any_of, apply, choose, negate
 from tests.shared.readers import values_of
 

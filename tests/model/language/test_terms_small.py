@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.algebra import MASK_BITS, evaluate, interval
 from kraftcheck.model.language.layout import Flag
+from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import Action, Property, System
-from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.language.terms import MASK_BITS, Graph, Term, evaluate, interval
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.program.trace import trace
 from tests.shared.readers import values_of

@@ -9,8 +9,8 @@ import pytest
 from attrs import frozen
 
 from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.language.words import (
     Maybe,
     absent,
@@ -25,7 +25,7 @@ from kraftcheck.model.language.words import (
     present,
     word,
 )
-from kraftcheck.model.partition.directories import DirectoryList
+from kraftcheck.model.partition.registration import DirectoryList
 from tests.shared.readers import read, values_of
 
 

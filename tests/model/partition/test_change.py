@@ -15,10 +15,8 @@ from kraftcheck.model.language.layout import ints, subset_of, truth
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.words import EMPTY, NO_LEADER, Maybe, absent, present
 from kraftcheck.model.partition.change import Target, build, build_change
-from kraftcheck.model.partition.context import BuildContext
-from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED, DirectoryMap
-from kraftcheck.model.partition.elr import by_leadership
-from kraftcheck.model.partition.registration import Partition, merge, no_change
+from kraftcheck.model.partition.election import BuildContext, by_leadership
+from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED, DirectoryMap, Partition, merge, no_change
 from kraftcheck.model.rules.ruleset import PRESETS, parse
 from tests.shared.partitions import BROKERS, Case, as_lists, as_masks, cases, plainly
 from tests.shared.readers import numbers, read, symbolic, values_of

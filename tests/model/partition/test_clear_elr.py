@@ -6,9 +6,15 @@ import pytest
 
 from kraftcheck.model.controller.alter_configs import alter_config
 from kraftcheck.model.controller.commits import replay_record
-from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION
-from kraftcheck.model.controller.records import CLUSTER, TOPIC, ClearElrRecord, ConfigRecord
-from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.controller.state import (
+    CLUSTER,
+    MIN_ISR,
+    TOPIC,
+    UNCLEAN_ELECTION,
+    ClearElrRecord,
+    ConfigRecord,
+    Controller,
+)
 from kraftcheck.model.records.replay import ReplayError
 from tests.model.controller.controllers import FIXED, KAFKA, changed, cluster, lists, partition, play, with_topic
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftcheck.model.partition.directories import (
+from kraftcheck.model.partition.registration import (
     LOST,
     MIGRATING,
     UNASSIGNED,
@@ -14,7 +14,7 @@ from kraftcheck.model.partition.directories import (
     is_online,
     is_reserved,
 )
-from kraftcheck.model.records.directory_ids import CODE, DRAFT, KIP, DirectoryTextError
+from kraftcheck.model.records.fields import CODE, DRAFT, KIP, DirectoryTextError
 from kraftcheck.model.rules.ruleset import PRESETS, RIGHT
 from kraftcheck.model.triggers.leadership import replica_online
 

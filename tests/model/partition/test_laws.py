@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from kraftcheck.model.controller.commits import replay_all
 from kraftcheck.model.controller.errors import RequestError
+from kraftcheck.model.controller.placement import RandomStream, Ring, UsableBroker, place
 from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.controller.topics.placement import Ring, UsableBroker, place
-from kraftcheck.model.controller.topics.streams import RandomStream
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.words import EMPTY, NO_LEADER

@@ -9,9 +9,8 @@ from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne, IdList
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.directories import DirectoryMap
-from kraftcheck.model.partition.reassignment import complete, in_progress, original_replicas, plan, plan_for, revert
-from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.partition.change import complete, in_progress, original_replicas, plan, plan_for, revert
+from kraftcheck.model.partition.registration import DirectoryMap, Partition
 from tests.shared.recordings import partition
 
 BROKERS = range(4)

@@ -2,11 +2,17 @@
 
 import pytest
 
-from kraftcheck.model.partition.directories import LOST, MIGRATING, UNASSIGNED
-from kraftcheck.model.records.brokers import (
+from kraftcheck.model.partition.registration import LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.records.records import (
+    BrokerRegistrationChangeRecord,
+    Feature,
+    FenceBrokerRecord,
+    Listener,
     Node,
+    RegisterBrokerRecord,
     Registration,
     StaleEpochError,
+    UnfenceBrokerRecord,
     UnknownFlagError,
     changed,
     directory_order,
@@ -14,16 +20,8 @@ from kraftcheck.model.records.brokers import (
     register_record,
     registration_of,
 )
-from kraftcheck.model.records.records import (
-    BrokerRegistrationChangeRecord,
-    Feature,
-    FenceBrokerRecord,
-    Listener,
-    RegisterBrokerRecord,
-    UnfenceBrokerRecord,
-)
 from kraftcheck.model.rules.ruleset import preset
-from kraftcheck.model.triggers.directory_assignment import default_directory
+from kraftcheck.model.triggers.table import default_directory
 from tests.shared.recordings import DIR_A, DIR_B, DIR_C
 
 FULL = Registration(

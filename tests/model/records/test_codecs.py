@@ -6,11 +6,9 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 
-from kraftcheck.model.partition.directories import LOST, MIGRATING, UNASSIGNED
-from kraftcheck.model.records.codecs import CODE_FORM, DRAFT_FORM, KIP_FORM, decode, encode
-from kraftcheck.model.records.directory_ids import CODE
-from kraftcheck.model.records.fields import FormError
-from kraftcheck.model.records.partition_codecs import Form
+from kraftcheck.model.partition.registration import LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.records.codecs import CODE_FORM, DRAFT_FORM, KIP_FORM, Form, decode, encode
+from kraftcheck.model.records.fields import CODE, FormError
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,

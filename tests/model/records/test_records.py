@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from kraftcheck.model.language.idlists import IdList
-from kraftcheck.model.partition.directories import LOST, MIGRATING, UNASSIGNED, DirectoryMismatch
+from kraftcheck.model.partition.registration import LOST, MIGRATING, UNASSIGNED, DirectoryMismatch
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     Listener,

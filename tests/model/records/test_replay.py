@@ -7,7 +7,7 @@ from attrs import evolve
 
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.directories import MIGRATING
+from kraftcheck.model.partition.registration import MIGRATING
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,

@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.language.idlists import IdList
-from kraftcheck.model.partition.directories import DirectoryList
-from kraftcheck.model.partition.registration import Partition
-from kraftcheck.model.records.replay import Topic
-from kraftcheck.model.records.timelinemap import FEWEST_SLOTS, first_key, slots_after_put, slots_of
+from kraftcheck.model.partition.registration import DirectoryList, Partition
+from kraftcheck.model.records.replay import FEWEST_SLOTS, Topic, first_key, slots_after_put, slots_of
 
 
 def partition(replicas: int) -> Partition:

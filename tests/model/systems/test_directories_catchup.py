@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.partition.directories import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.directories.catchup import Assigned, Verdict, decide, left, swapped, taken
 from kraftcheck.model.systems.directories.host import (

@@ -11,7 +11,7 @@ import pytest
 
 from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.verdicts import defects as bugs
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.groups import DirectoryRules
 from kraftcheck.model.rules.ruleset import parse, preset, variant_name

@@ -10,9 +10,9 @@ from attrs import evolve
 
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.idlists import AtMostOne
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.directories import LOST, MIGRATING, UNASSIGNED
+from kraftcheck.model.partition.registration import LOST, MIGRATING, UNASSIGNED
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.system import ELECTIONS, SCOPES
 from tests.shared.elections import BROKERS, D0, D1, HEALTHY, LEADERLESS, after, dirs, ids, outcome, refused, replicas

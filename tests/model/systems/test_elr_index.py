@@ -9,12 +9,10 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.model.controller.alter_configs import alter_config
-from kraftcheck.model.controller.configs import MIN_ISR
+from kraftcheck.model.controller.brokers import expire_session, unregister
 from kraftcheck.model.controller.errors import Resignation
-from kraftcheck.model.controller.lifecycle import expire_session, unregister
-from kraftcheck.model.controller.records import TOPIC, ConfigRecord
-from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.controller.topics.topics import delete_topics
+from kraftcheck.model.controller.state import MIN_ISR, TOPIC, ConfigRecord, Controller
+from kraftcheck.model.controller.topics import delete_topics
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.rules.ruleset import RELEASES, parse

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.language.system import Setting
-from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED
+from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.kraft.pair import EITHER, SETTLED, SHARED
 from kraftcheck.model.systems.kraft.second import OF_PARTITION, OF_REPLICA

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.language.system import System
-from kraftcheck.model.partition.directories import FIRST_LOCAL, DirectoryMap
+from kraftcheck.model.partition.registration import FIRST_LOCAL, DirectoryMap
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.properties.catalogue import SYSTEMS

@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
+from kraftcheck.model.controller.brokers import (
+    RegistrationContext,
+    RegistrationRequest,
+    heartbeat,
+    register_broker,
+    taken_over,
+)
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.heartbeat import Wish
-from kraftcheck.model.controller.heartbeat_event import heartbeat
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.sessions import taken_over
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse

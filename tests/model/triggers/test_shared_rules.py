@@ -18,7 +18,7 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.system import ELECTIONS
 from kraftcheck.model.systems.replication.system import REPLICATION
-from kraftcheck.model.triggers.alter_partition import current_checks, epoch_checks
+from kraftcheck.model.triggers.leadership import current_checks, epoch_checks
 from tests.model.controller.test_controller_agreement import (
     PLACE,
     comparable,
@@ -42,23 +42,23 @@ CHANGED = {
     "model.triggers.leadership:may_lead": "lambda cluster, offline, barred, counted, rules: cluster.registered.none()",
     "model.triggers.leadership:replica_online": "lambda directory, registered, count, untold, listed, rules: False",
     "model.triggers.leadership:lookup_failed": "lambda election, replicas, eligible: True",
-    "model.triggers.min_isr:effective_min_isr": "lambda configured, factor: configured + 1",
-    "model.triggers.min_isr:announced": "lambda p, differs, minimum, before, elr, rules: clear_elr(p, False)",
-    "model.partition.elr:clear_elr": "lambda p, when: no_change(p)",
+    "model.triggers.table:effective_min_isr": "lambda configured, factor: configured + 1",
+    "model.triggers.table:announced": "lambda p, differs, minimum, before, elr, rules: clear_elr(p, False)",
+    "model.partition.election:clear_elr": "lambda p, when: no_change(p)",
     "model.partition.election:may_designate": "lambda p, eligible, broker, rules: {LEADERLESS: False}",
-    "model.triggers.alter_partition:sender_check": "lambda leader, sender, cluster: {SENDER: False}",
-    "model.triggers.alter_partition:isr_checks": (
+    "model.triggers.leadership:sender_check": "lambda leader, sender, cluster: {SENDER: False}",
+    "model.triggers.leadership:isr_checks": (
         "lambda p, isr, recovering, rules: dict.fromkeys((REPLICAS, LEADER, ONE_MEMBER, NOT_ANEW), False)"
     ),
-    "model.triggers.alter_partition:may_join": "lambda cluster, rules: cluster.registered.none()",
-    "model.triggers.alter_partition:kept_out": "lambda offline, rules: offline.plus(offline.just(0))",
-    "model.triggers.alter_partition:proposed": "lambda p, isr, recovering: Target.of(p)",
-    "model.triggers.directory_assignment:default_directory": "lambda registered, count, only, supported, rules: 2",
-    "model.triggers.directory_assignment:assign": f"lambda p, permits, broker, directory, offline, rules: ({NO_PASS},)",
-    "model.triggers.reassignment:reassign": f"lambda p, permits, target, rules: {NO_PASS}",
-    "model.triggers.reassignment:may_cancel": "lambda p, eligible, unclean, rules: dict.fromkeys(CANCEL_ERRORS, False)",
-    "model.triggers.reassignment:cancel": f"lambda p, permits, rules: {NO_PASS}",
-    "model.triggers.reassignment:targets_registered": "lambda target, registered: False",
+    "model.triggers.leadership:may_join": "lambda cluster, rules: cluster.registered.none()",
+    "model.triggers.leadership:kept_out": "lambda offline, rules: offline.plus(offline.just(0))",
+    "model.triggers.leadership:proposed": "lambda p, isr, recovering: Target.of(p)",
+    "model.triggers.table:default_directory": "lambda registered, count, only, supported, rules: 2",
+    "model.triggers.table:assign": f"lambda p, permits, broker, directory, offline, rules: ({NO_PASS},)",
+    "model.triggers.table:reassign": f"lambda p, permits, target, rules: {NO_PASS}",
+    "model.triggers.table:may_cancel": "lambda p, eligible, unclean, rules: dict.fromkeys(CANCEL_ERRORS, False)",
+    "model.triggers.table:cancel": f"lambda p, permits, rules: {NO_PASS}",
+    "model.triggers.table:targets_registered": "lambda target, registered: False",
     "model.triggers.table:context": (
         "lambda trigger, acceptable, min_isr, default_directory, *, directory_assignment, leader_recovery, "
         "bump_on_isr_shrink: BuildContext(acceptable.none(), min_isr, trigger.preferred, False, trigger.elr, True, "

@@ -26,7 +26,7 @@ WITNESSES = Path(model.__path__[0]).resolve().parent / "docs" / "reference" / "w
 HEAD = """# Rules
 
 Every rule of the model: one statement about Kafka's behaviour, or about that of a design document, with the function
-that states it. A rule is noted on its function, with the decorator of `model/language/rule.py`:
+that states it. A rule is noted on its function, with the decorator of `model/language/words.py`:
 
     @rule("isr.join.unfenced", source="KAFKA-13916; KIP-841", switches=("fenced-may-join-isr",),
           says="A fenced broker may not be in a proposed ISR.")

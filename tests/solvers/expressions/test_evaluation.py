@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.model.language.layout import rebuild
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout, rebuild
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.solvers.expressions.expression import IN_RANGE, Expression, expression
 from kraftcheck.solvers.program.evaluation import evaluated

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import NO_LEADER, Maybe, absent, present
-from kraftcheck.model.partition.directories import DirectoryList
-from kraftcheck.model.partition.registration import PartitionChange
+from kraftcheck.model.partition.registration import DirectoryList, PartitionChange
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.fields import INT32, INT64
 from kraftcheck.model.records.records import (

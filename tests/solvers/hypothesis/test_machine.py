@@ -14,8 +14,7 @@ from hypothesis import Phase, core, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from kraftcheck.model.language.layout import LayoutError, Range
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout, LayoutError, Range
 from kraftcheck.model.language.system import Action, ScopeError
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.long_runs import Beyond, settings_of

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from kraftcheck.model.language.fairness import LIVENESS, Fairness
 from kraftcheck.model.language.layout import Range
-from kraftcheck.model.language.system import Action, Property, System
+from kraftcheck.model.language.system import LIVENESS, Action, Fairness, Property, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose
 from tests.solvers.liveness.naive import Puzzle

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.language.fairness import LIVENESS, Fairness
-from kraftcheck.model.language.system import System
+from kraftcheck.model.language.system import LIVENESS, Fairness, System
 from kraftcheck.properties.kinds import CatalogueError, eventually, strong_fairness, validate, weak_fairness
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.exploration.explore import Exploration, conclude, explore

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.language.fairness import LIVENESS, Fairness
-from kraftcheck.model.language.system import Property, System
+from kraftcheck.model.language.system import LIVENESS, Fairness, Property, System
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.liveness import graph
 from kraftcheck.solvers.liveness.behaviours import Behaviours
 from kraftcheck.solvers.liveness.fair import LateRises, StoppedError

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from kraftcheck.model.language.fairness import Fairness
+from kraftcheck.model.language.system import Fairness
 from kraftcheck.properties.kinds import strong_fairness, weak_fairness
 from kraftcheck.solvers.program.verdict import Holds
 from tests.solvers.liveness.test_tla_examples import explored, verdicts

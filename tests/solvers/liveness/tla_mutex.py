@@ -9,10 +9,9 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.collections.places import put
-from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.layout import Flag, Range
-from kraftcheck.model.language.system import Action, Property, System
+from kraftcheck.model.language.places import put
+from kraftcheck.model.language.system import Action, Fairness, Property, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, pick
 from kraftcheck.properties.kinds import always_eventually, leads_to

@@ -10,11 +10,9 @@ import itertools
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.collections.places import get, put
-from kraftcheck.model.language.collections.queues import Queue
-from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.layout import Flag, Range
-from kraftcheck.model.language.system import Action, System
+from kraftcheck.model.language.places import Queue, get, put
+from kraftcheck.model.language.system import Action, Fairness, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.properties.kinds import always, eventually, leads_to

@@ -6,11 +6,9 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.bound import Bound
-from kraftcheck.model.language.fairness import Fairness
 from kraftcheck.model.language.layout import Flag, Range
 from kraftcheck.model.language.symmetry import Symmetry
-from kraftcheck.model.language.system import Action, Property, Setting, System
+from kraftcheck.model.language.system import Action, Bound, Fairness, Property, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.properties.kinds import (

@@ -9,14 +9,25 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
+from kraftcheck.model.controller.brokers import (
+    RegistrationContext,
+    RegistrationRequest,
+    directories_failed,
+    fenced,
+    leaving,
+    register_broker,
+    unfenced,
+)
 from kraftcheck.model.controller.commits import replay_record
-from kraftcheck.model.controller.lifecycle import directories_failed, fenced, leaving, unfenced
-from kraftcheck.model.controller.reassign import Reassignment, reassign
-from kraftcheck.model.controller.records import LogRecord
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.state import Controller, Features, Settings
-from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics
+from kraftcheck.model.controller.partitions import (
+    AlterPartitionRequest,
+    Proposal,
+    Reassignment,
+    alter_partition,
+    reassign,
+)
+from kraftcheck.model.controller.state import Controller, Features, LogRecord, Settings
+from kraftcheck.model.controller.topics import CreateTopicsRequest, NewTopic, create_topics
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse

@@ -9,18 +9,22 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.model.controller.alter_configs import alter_config
-from kraftcheck.model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
-from kraftcheck.model.controller.configs import MIN_ISR
-from kraftcheck.model.controller.elect_leaders import PREFERRED, elect_leaders
+from kraftcheck.model.controller.brokers import (
+    RegistrationContext,
+    RegistrationRequest,
+    fenced,
+    register_broker,
+    unfenced,
+    unregister,
+)
+from kraftcheck.model.controller.elections import PREFERRED, elect_leaders
 from kraftcheck.model.controller.errors import RequestError, Resignation
-from kraftcheck.model.controller.lifecycle import fenced, unfenced, unregister
-from kraftcheck.model.controller.records import TOPIC, ClearElrRecord, ConfigRecord, LogRecord
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.controller.topics.topics import delete_topics
+from kraftcheck.model.controller.partitions import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
+from kraftcheck.model.controller.state import MIN_ISR, TOPIC, ClearElrRecord, ConfigRecord, Controller, LogRecord
+from kraftcheck.model.controller.topics import delete_topics
 from kraftcheck.model.records.codecs import encode
-from kraftcheck.model.records.elr_index import ElrIndex
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Record, ids
+from kraftcheck.model.records.replay import ElrIndex
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 from kraftcheck.solvers.logs.explain.explain import Explanation, explain

@@ -10,11 +10,9 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.model.controller.alter_configs import elr_safety
+from kraftcheck.model.controller.brokers import fenced, unfenced
 from kraftcheck.model.controller.commits import replay_record
-from kraftcheck.model.controller.configs import MIN_ISR
-from kraftcheck.model.controller.lifecycle import fenced, unfenced
-from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord, LogRecord
-from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.controller.state import CLUSTER, MIN_ISR, NODE, TOPIC, ConfigRecord, Controller, LogRecord
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Feature, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry

@@ -9,13 +9,12 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kraftcheck.model.controller.brokers import fenced
 from kraftcheck.model.controller.commits import replay_record
-from kraftcheck.model.controller.lifecycle import fenced
-from kraftcheck.model.controller.reassign import Reassignment, reassign
+from kraftcheck.model.controller.partitions import Reassignment, reassign
 from kraftcheck.model.controller.state import Controller, Features, Settings
-from kraftcheck.model.controller.topics.growth import Growth, create_partitions
-from kraftcheck.model.language.collections.hashorder import FULL_SLOT, hash_order
-from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.controller.topics import Growth, create_partitions
+from kraftcheck.model.language.idlists import FULL_SLOT, IdList, hash_order
 from kraftcheck.model.language.words import present
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, RegisterBrokerRecord, ids
 from kraftcheck.model.rules.ruleset import RuleSet, parse

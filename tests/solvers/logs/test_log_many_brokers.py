@@ -5,10 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.idlists import IdList
-from kraftcheck.model.partition.directories import DirectoryList
-from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.language.terms import MASK_BITS
+from kraftcheck.model.partition.registration import DirectoryList, Partition
 from kraftcheck.solvers.logs.explain.as_elections import elections_numbering
 
 REPLICAS = (7, 180, 93)

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 import pytest
 from attrs import evolve
 
+from kraftcheck.model.controller.brokers import (
+    RegistrationContext,
+    RegistrationRequest,
+    expire_session,
+    fence_stale_broker,
+    heartbeat,
+    register_broker,
+)
 from kraftcheck.model.controller.commits import batches, replay_all
-from kraftcheck.model.controller.heartbeat_event import heartbeat
-from kraftcheck.model.controller.lifecycle import expire_session, fence_stale_broker
-from kraftcheck.model.controller.records import LogRecord
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.state import SESSION_TIMEOUT, Controller, Outcome
+from kraftcheck.model.controller.state import SESSION_TIMEOUT, Controller, LogRecord, Outcome
 from kraftcheck.model.records.records import Feature
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.logs.explain.entries import Batch

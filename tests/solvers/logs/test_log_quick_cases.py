@@ -7,17 +7,21 @@ from collections.abc import Sequence
 import pytest
 from attrs import evolve
 
+from kraftcheck.model.controller.brokers import (
+    RegistrationContext,
+    RegistrationRequest,
+    fenced,
+    heartbeat,
+    leaving,
+    register_broker,
+    unfenced,
+)
 from kraftcheck.model.controller.commits import replay_record
-from kraftcheck.model.controller.configs import UNCLEAN_ELECTION
-from kraftcheck.model.controller.elect_leaders import PREFERRED, elect_leaders
-from kraftcheck.model.controller.heartbeat_event import heartbeat
-from kraftcheck.model.controller.lifecycle import fenced, leaving, unfenced
-from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
-from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.controller.elections import PREFERRED, elect_leaders
+from kraftcheck.model.controller.state import CLUSTER, NODE, TOPIC, UNCLEAN_ELECTION, ConfigRecord, Controller
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import present
-from kraftcheck.model.partition.directories import LOST, DirectoryList
+from kraftcheck.model.partition.registration import LOST, DirectoryList
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Record, RegisterBrokerRecord
 from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry

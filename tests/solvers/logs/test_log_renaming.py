@@ -16,19 +16,40 @@ from hypothesis import strategies as st
 from kraftcheck.ci.bench.logs import SyntheticLog, SyntheticSize
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
 from kraftcheck.ci.logs.replaying import rules_of
-from kraftcheck.model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
-from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
-from kraftcheck.model.controller.elect_leaders import PREFERRED, UNCLEAN, elect_leaders
+from kraftcheck.model.controller.brokers import (
+    RegistrationContext,
+    RegistrationRequest,
+    directories_failed,
+    fenced,
+    leaving,
+    register_broker,
+    unfenced,
+    unregister,
+)
+from kraftcheck.model.controller.elections import PREFERRED, UNCLEAN, elect_leaders
 from kraftcheck.model.controller.errors import RequestError, Resignation
-from kraftcheck.model.controller.lifecycle import directories_failed, fenced, leaving, unfenced, unregister
-from kraftcheck.model.controller.registration import RegistrationContext, RegistrationRequest, register_broker
+from kraftcheck.model.controller.partitions import (
+    UNCHECKED,
+    AlterPartitionRequest,
+    Assignment,
+    Proposal,
+    alter_partition,
+    assign_replicas_to_dirs,
+)
 from kraftcheck.model.controller.state import Controller, Features
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import present
-from kraftcheck.model.partition.directories import LOST, MIGRATING, UNASSIGNED, DirectoryList, DirectoryMismatch
-from kraftcheck.model.partition.registration import Partition, PartitionChange, no_change
-from kraftcheck.model.records.brokers import Registration, directory_order
-from kraftcheck.model.records.records import Feature, PartitionChangeRecord
+from kraftcheck.model.partition.registration import (
+    LOST,
+    MIGRATING,
+    UNASSIGNED,
+    DirectoryList,
+    DirectoryMismatch,
+    Partition,
+    PartitionChange,
+    no_change,
+)
+from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Registration, directory_order
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.logs.explain.as_elections import with_broker
 from kraftcheck.solvers.logs.explain.entries import Batch

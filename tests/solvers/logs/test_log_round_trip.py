@@ -12,15 +12,19 @@ from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, RESIGNED, ModelCo
 from kraftcheck.ci.conformance.kafka.fuzz.requests import Draws, drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import REQUESTS, drawn_brokers
 from kraftcheck.ci.logs.replaying import NEWEST_LEVELS
-from kraftcheck.model.controller.alter_partition import UNCHECKED, AlterPartitionRequest, Proposal, alter_partition
-from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
+from kraftcheck.model.controller.brokers import fenced, taken_over
 from kraftcheck.model.controller.commits import replay_record
-from kraftcheck.model.controller.lifecycle import fenced
-from kraftcheck.model.controller.records import TOPIC, ClearElrRecord, ConfigRecord, LogRecord
-from kraftcheck.model.controller.sessions import taken_over
-from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.controller.partitions import (
+    UNCHECKED,
+    AlterPartitionRequest,
+    Assignment,
+    Proposal,
+    alter_partition,
+    assign_replicas_to_dirs,
+)
+from kraftcheck.model.controller.state import TOPIC, ClearElrRecord, ConfigRecord, Controller, LogRecord
 from kraftcheck.model.language.idlists import IdList
-from kraftcheck.model.partition.directories import UNASSIGNED
+from kraftcheck.model.partition.registration import UNASSIGNED
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RIGHT, parse

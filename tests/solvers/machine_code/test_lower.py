@@ -9,9 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.model.language.algebra import MASK_BITS
-from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.language.symbolic import UntraceableRule
+from kraftcheck.model.language.terms import MASK_BITS, Graph, Term
 from kraftcheck.solvers.machine_code.compile import evaluate_rows
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from tests.shared.readers import int_reader

@@ -13,8 +13,7 @@ from attrs import evolve
 from kraftcheck.ci.mutants.memory import Outcomes
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.fairness import Fairness
-from kraftcheck.model.language.system import Property, System
+from kraftcheck.model.language.system import Fairness, Property, System
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.words import any_of, negate
 from kraftcheck.properties.kinds import leads_to

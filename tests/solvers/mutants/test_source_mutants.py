@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.systems.subject import subject
-from kraftcheck.model.triggers.min_isr import effective_min_isr
+from kraftcheck.model.triggers.table import effective_min_isr
 from kraftcheck.solvers.mutants.source.names import (
     SourceMutant,
     StaleMutantError,
@@ -112,7 +112,7 @@ def test_a_method_is_changed_on_its_class() -> None:
     [
         ("partition.election:_last_known_electable", "all_of(c.isr.is_empty(), c.elr.is_empty(), "
          "c.last_known.size() == 1)", "all_of(c.isr.is_empty(), c.last_known.size() == 1)"),
-        ("triggers.min_isr:effective_min_isr", "choose(factor < configured, factor, configured)", "configured"),
+        ("triggers.table:effective_min_isr", "choose(factor < configured, factor, configured)", "configured"),
         ("triggers.table:elect_unclean", "evolve(ordinary(p, permits), unclean=allowed)", "ordinary(p, permits)"),
     ],
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace

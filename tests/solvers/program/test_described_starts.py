@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.model.language.initially import Described
+from kraftcheck.model.language.layout import Described
 from kraftcheck.solvers.audit.comparison import Comparison
 from kraftcheck.solvers.mutants.mutate import mutate
 from kraftcheck.solvers.program import starts

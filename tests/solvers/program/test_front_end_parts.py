@@ -11,12 +11,11 @@ import attrs
 import pytest
 from attrs import define, evolve, frozen
 
-from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.layout import LayoutError, ints, subset_of, truth
-from kraftcheck.model.language.system import Action, Property, ScopeError, System
+from kraftcheck.model.language.symbolic import UntraceableRule
+from kraftcheck.model.language.system import Action, Bound, Property, ScopeError, System
 from kraftcheck.model.language.terms import Graph
-from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties import catalogue
 from kraftcheck.solvers.audit.traced_sample import check_sample

@@ -19,8 +19,8 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.terms import Graph
-from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from tests.shared.shelf import CAUGHT, Shelf, claiming

@@ -10,10 +10,9 @@ import pytest
 import z3
 from attrs import evolve
 
-from kraftcheck.model.language.algebra import evaluate, interval
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Action, Property, System
-from kraftcheck.model.language.terms import Graph
+from kraftcheck.model.language.terms import Graph, evaluate, interval
 from kraftcheck.model.language.words import choose
 from kraftcheck.solvers.hypothesis.machine import machine, run
 from kraftcheck.solvers.hypothesis.tally import VacuousRun

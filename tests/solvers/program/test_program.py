@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.bound import Bound
 from kraftcheck.model.language.layout import Flag, LayoutError, Range
-from kraftcheck.model.language.system import Action, Outcome, Property, Step, System
-from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.language.symbolic import UntraceableRule
+from kraftcheck.model.language.system import Action, Bound, Outcome, Property, Step, System
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.program.parts import SystemFault

@@ -10,8 +10,7 @@ from attrs import evolve
 from llvmlite import ir
 
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.model.language.layout import LayoutError, Range, subset_of
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout, LayoutError, Range, subset_of
 from kraftcheck.model.language.system import Action, System
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.verdicts import EXPECTED

@@ -11,9 +11,8 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.systems.subject import subject
-from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.system import System, conjuncts
+from kraftcheck.model.language.system import ANY, System, conjuncts
 from kraftcheck.model.language.words import all_of
 from kraftcheck.model.systems.replication.log import Log
 from kraftcheck.model.systems.replication.state import Broker, Replication

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kraftcheck.ci.systems.subject import subject
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Obligation, Questions
 from kraftcheck.solvers.smt.theory import Theory, theory

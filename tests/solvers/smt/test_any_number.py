@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.ci.systems.subject import subject
-from kraftcheck.model.language.anynumber.brokers import AnyReplicas, AnySet
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.anynumber import AnyReplicas, AnySet
 from kraftcheck.model.language.sequences import Sequence
+from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import negate
 from kraftcheck.solvers.program.evaluation import closure

@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.queries import PROVEN, Obligation, Questions
 from kraftcheck.solvers.smt.theory import Theory, theory

@@ -9,7 +9,7 @@ import pytest
 
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems.subject import subject
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, PROVEN, Effort, ObligationAnswer, Questions
 from kraftcheck.solvers.smt.theory import Theory, theory

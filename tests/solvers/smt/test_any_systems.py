@@ -13,9 +13,9 @@ import z3
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.model.language.anynumber.brokers import AnySet
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.anynumber import AnySet
 from kraftcheck.model.language.sequences import Sequence
+from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Questions

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from kraftcheck.ci.prove.command import check_endless
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.sequences import Sequence, every, first_place, last_place
+from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.model.language.untraceable import UntraceableRule
 from kraftcheck.model.language.words import all_of
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.replication.endless import EndlessLog

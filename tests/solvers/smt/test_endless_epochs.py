@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from kraftcheck.ci.prove.broken import BrokenProofRow, rows
 from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.model.language.initially import filled
-from kraftcheck.model.language.layout import counter, endless
+from kraftcheck.model.language.layout import counter, endless, filled
 from kraftcheck.model.language.sequences import Sequence, every, word_at
 from kraftcheck.model.language.system import Action, System
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word

@@ -12,8 +12,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.model.language.fairness import LIVENESS, Fairness
-from kraftcheck.model.language.system import Property, System
+from kraftcheck.model.language.system import LIVENESS, Fairness, Property, System
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.elections.fairness import FAIR_ELECTIONS
 from kraftcheck.properties.kinds import leads_to, strong_fairness, weak_fairness

@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 import kraftcheck as kc
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt import worker as module
 from kraftcheck.solvers.smt.induction import obligations

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import kraftcheck as kc
-from kraftcheck.model.language.fairness import LIVENESS
+from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.walks.walks import Suspect, with_suspects

@@ -37,8 +37,7 @@ from kraftcheck.ci.conformance.kafka.differences import (
     shrink_cause,
 )
 from kraftcheck.ci.conformance.kafka.jars import Driver, DriverError
-from kraftcheck.model.records.brokers import Registration, changed
-from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Ids
+from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Ids, Registration, changed
 from kraftcheck.model.rules.ruleset import RuleSet
 
 DIRECTORIES = 3

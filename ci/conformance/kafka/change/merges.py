@@ -26,8 +26,15 @@ from kraftcheck.ci.conformance.kafka.columns import (
 )
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import Maybe, absent, present
-from kraftcheck.model.partition.directories import MIGRATING, Directories, DirectoryList, DirectoryMismatch
-from kraftcheck.model.partition.registration import Partition, PartitionChange, merge
+from kraftcheck.model.partition.registration import (
+    MIGRATING,
+    Directories,
+    DirectoryList,
+    DirectoryMismatch,
+    Partition,
+    PartitionChange,
+    merge,
+)
 from kraftcheck.model.rules.ruleset import RuleSet
 
 REPLICAS = 2

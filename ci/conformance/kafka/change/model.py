@@ -31,11 +31,17 @@ from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import Maybe, all_of, choose, negate, word
-from kraftcheck.model.partition.change import Target, build_change
-from kraftcheck.model.partition.context import BuildContext
-from kraftcheck.model.partition.directories import Directories
-from kraftcheck.model.partition.reassignment import complete, in_progress, original_replicas, plan, revert
-from kraftcheck.model.partition.registration import Partition, PartitionChange, merge
+from kraftcheck.model.partition.change import (
+    Target,
+    build_change,
+    complete,
+    in_progress,
+    original_replicas,
+    plan,
+    revert,
+)
+from kraftcheck.model.partition.election import BuildContext
+from kraftcheck.model.partition.registration import Directories, Partition, PartitionChange, merge
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.machine_code.compile import RowFunction
 

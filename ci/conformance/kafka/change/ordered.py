@@ -36,9 +36,8 @@ from kraftcheck.ci.conformance.kafka.columns import (
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import absent, present
 from kraftcheck.model.partition.change import Target, build_change
-from kraftcheck.model.partition.context import BuildContext
-from kraftcheck.model.partition.directories import DirectoryList
-from kraftcheck.model.partition.registration import Partition, PartitionChange
+from kraftcheck.model.partition.election import BuildContext
+from kraftcheck.model.partition.registration import DirectoryList, Partition, PartitionChange
 from kraftcheck.model.rules.ruleset import RuleSet
 
 LARGEST_ID = (1 << 31) - 1

@@ -8,14 +8,22 @@ from typing import Any
 
 from attrs import define, field, fields, frozen
 
+from kraftcheck.model.controller.brokers import taken_over
 from kraftcheck.model.controller.commits import commit
-from kraftcheck.model.controller.configs import DEFAULTS, MIN_ISR, Configs
 from kraftcheck.model.controller.errors import RequestError, Resignation
-from kraftcheck.model.controller.records import ClearElrRecord, ConfigRecord, LogRecord
-from kraftcheck.model.controller.sessions import taken_over
-from kraftcheck.model.controller.state import Controller, Features, Outcome, Settings
-from kraftcheck.model.partition.directories import DirectoryMismatch
-from kraftcheck.model.partition.registration import Partition, PartitionChange
+from kraftcheck.model.controller.state import (
+    DEFAULTS,
+    MIN_ISR,
+    ClearElrRecord,
+    ConfigRecord,
+    Configs,
+    Controller,
+    Features,
+    LogRecord,
+    Outcome,
+    Settings,
+)
+from kraftcheck.model.partition.registration import DirectoryMismatch, Partition, PartitionChange
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,

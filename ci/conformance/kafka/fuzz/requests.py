@@ -10,22 +10,30 @@ from attrs import evolve, frozen
 
 from kraftcheck.ci.conformance.kafka.fuzz.model import CLUSTER, Decided, ModelController, Request, failed_over
 from kraftcheck.model.controller.alter_configs import elr_safety
-from kraftcheck.model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
-from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
-from kraftcheck.model.controller.configs import DEFAULTS, MIN_ISR
-from kraftcheck.model.controller.elect_leaders import balance_leaders, elect_leaders, elect_unclean
-from kraftcheck.model.controller.heartbeat import Wish
-from kraftcheck.model.controller.heartbeat_event import HeartbeatReply, HeartbeatRequest, heartbeat
-from kraftcheck.model.controller.lifecycle import fence_stale_broker, unregister
-from kraftcheck.model.controller.reassign import Reassignment, reassign
-from kraftcheck.model.controller.registration import (
+from kraftcheck.model.controller.brokers import (
     METADATA_VERSION,
+    HeartbeatReply,
+    HeartbeatRequest,
     RegistrationContext,
     RegistrationRequest,
+    fence_stale_broker,
+    heard,
+    heartbeat,
     register_broker,
+    unregister,
 )
-from kraftcheck.model.controller.sessions import heard
-from kraftcheck.model.controller.state import Controller, Outcome, Place
+from kraftcheck.model.controller.elections import balance_leaders, elect_leaders, elect_unclean
+from kraftcheck.model.controller.heartbeat import Wish
+from kraftcheck.model.controller.partitions import (
+    AlterPartitionRequest,
+    Assignment,
+    Proposal,
+    Reassignment,
+    alter_partition,
+    assign_replicas_to_dirs,
+    reassign,
+)
+from kraftcheck.model.controller.state import DEFAULTS, MIN_ISR, Controller, Outcome, Place
 from kraftcheck.model.records.records import Feature, Ids, ids
 from kraftcheck.model.rules.ruleset import RuleSet
 

@@ -5,12 +5,25 @@ from __future__ import annotations
 from kraftcheck.ci.conformance.kafka.fuzz.model import Decided, ModelController, Request
 from kraftcheck.ci.conformance.kafka.fuzz.requests import Brokers, Draws
 from kraftcheck.model.controller.alter_configs import alter_config
-from kraftcheck.model.controller.configs import MIN_ISR, UNCLEAN_ELECTION
 from kraftcheck.model.controller.errors import RequestError
-from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord
-from kraftcheck.model.controller.state import Controller, Outcome
-from kraftcheck.model.controller.topics.growth import Growth, create_partitions
-from kraftcheck.model.controller.topics.topics import CreateTopicsRequest, NewTopic, create_topics, delete_topics
+from kraftcheck.model.controller.state import (
+    CLUSTER,
+    MIN_ISR,
+    NODE,
+    TOPIC,
+    UNCLEAN_ELECTION,
+    ConfigRecord,
+    Controller,
+    Outcome,
+)
+from kraftcheck.model.controller.topics import (
+    CreateTopicsRequest,
+    Growth,
+    NewTopic,
+    create_partitions,
+    create_topics,
+    delete_topics,
+)
 from kraftcheck.model.records.records import Ids
 from kraftcheck.model.rules.ruleset import RuleSet
 

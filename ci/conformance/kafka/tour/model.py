@@ -12,13 +12,11 @@ from attrs import frozen
 from kraftcheck.ci.conformance.kafka.columns import KEEP_LEADER, KEEP_RECOVERY, NO_LAST_KNOWN, VACANT, Columns, Rows
 from kraftcheck.ci.conformance.kafka.tour.requests import ManagerRequest, TourError, managed_part, request_of
 from kraftcheck.ci.terminal.machine import cache_folder
-from kraftcheck.model.language.layout import Flag, leaves, rebuild
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Flag, Layout, leaves, rebuild
 from kraftcheck.model.language.system import Action, Outcome
 from kraftcheck.model.language.terms import Graph, Truth, Word
 from kraftcheck.model.language.words import choose, negate, word
-from kraftcheck.model.partition.directories import FIRST_LOCAL, UNASSIGNED
-from kraftcheck.model.partition.registration import PartitionChange
+from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED, PartitionChange
 from kraftcheck.model.systems.directories.state import Told
 from kraftcheck.model.systems.elections.state import ElectionsEvent
 from kraftcheck.solvers.machine_code.compile import RowFunction

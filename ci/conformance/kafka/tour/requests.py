@@ -18,7 +18,7 @@ from kraftcheck.model.systems.directories.state import Told
 from kraftcheck.model.systems.elections.passes import start
 from kraftcheck.model.systems.elections.triggers import Triggers
 from kraftcheck.model.systems.kraft.system import request_in_flight
-from kraftcheck.model.triggers.alter_partition import member_checks
+from kraftcheck.model.triggers.leadership import member_checks
 
 ARGUMENTS = {
     "broker": ("broker",), "failed": ("first",), "directory": ("first",), "clean": ("first",), "recovering": ("first",),

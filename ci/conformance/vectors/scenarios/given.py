@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from kraftcheck.ci.conformance.vectors.core import Unsupported
 from kraftcheck.ci.conformance.vectors.reassignments import directories, read_levels, read_listeners, read_partition
 from kraftcheck.model.controller.commits import replay_all
-from kraftcheck.model.controller.records import TOPIC, ConfigRecord, LogRecord
-from kraftcheck.model.controller.state import Controller, Features, Settings
+from kraftcheck.model.controller.state import TOPIC, ConfigRecord, Controller, Features, LogRecord, Settings
 from kraftcheck.model.records.fields import Fields, FormError, each, flag, integer, long, text
 from kraftcheck.model.records.records import RegisterBrokerRecord, TopicRecord, partition_record
 from kraftcheck.model.rules.ruleset import RuleSet

@@ -11,10 +11,16 @@ from kraftcheck.ci.conformance.vectors.core import Unsupported, VectorDifference
 from kraftcheck.ci.conformance.vectors.placements import write_usable
 from kraftcheck.ci.conformance.vectors.reassignments import directory, directory_text
 from kraftcheck.ci.conformance.vectors.sessions import repr_of
-from kraftcheck.model.controller.passes import directory_of_new_replica, imbalanced, in_elr, in_isr, leaderless, led_by
-from kraftcheck.model.controller.reassign import ongoing
-from kraftcheck.model.controller.records import TOPIC
-from kraftcheck.model.controller.state import Controller, Place
+from kraftcheck.model.controller.partitions import (
+    directory_of_new_replica,
+    imbalanced,
+    in_elr,
+    in_isr,
+    leaderless,
+    led_by,
+    ongoing,
+)
+from kraftcheck.model.controller.state import TOPIC, Controller, Place
 from kraftcheck.model.records.fields import Fields, integer, integers, text
 from kraftcheck.model.rules.ruleset import RuleSet
 

@@ -27,9 +27,7 @@ from kraftcheck.ci.conformance.vectors.scenarios.given import start
 from kraftcheck.ci.conformance.vectors.scenarios.queries import ScenarioEnd, answer, compare_answer
 from kraftcheck.ci.conformance.vectors.scenarios.steps import StepResult, run_step
 from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
-from kraftcheck.model.controller.records import LogRecord
-from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.records.brokers import register_record, registration_of
+from kraftcheck.model.controller.state import Controller, LogRecord
 from kraftcheck.model.records.fields import Fields, each
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
@@ -37,6 +35,8 @@ from kraftcheck.model.records.records import (
     PartitionChangeRecord,
     TopicRecord,
     UnfenceBrokerRecord,
+    register_record,
+    registration_of,
 )
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet

@@ -17,11 +17,21 @@ from kraftcheck.ci.conformance.vectors.reassignments import (
 )
 from kraftcheck.ci.conformance.vectors.scenarios.given import config_value, configuration, registration
 from kraftcheck.model.controller.alter_configs import alter_config
-from kraftcheck.model.controller.alter_partition import Altered, AlterPartitionRequest, Proposal, alter_partition
-from kraftcheck.model.controller.assign_dirs import Assignment, assign_replicas_to_dirs
-from kraftcheck.model.controller.assignments import check_assignment
+from kraftcheck.model.controller.brokers import (
+    HeartbeatRequest,
+    RegistrationContext,
+    RegistrationRequest,
+    directories_offline,
+    expire_session,
+    expired_heartbeat,
+    heartbeat,
+    register_broker,
+    register_controller,
+    unclean_shutdown,
+    unregister,
+)
 from kraftcheck.model.controller.commits import commit, replay_record
-from kraftcheck.model.controller.elect_leaders import (
+from kraftcheck.model.controller.elections import (
     PREFERRED,
     UNCLEAN,
     Elected,
@@ -31,23 +41,36 @@ from kraftcheck.model.controller.elect_leaders import (
 )
 from kraftcheck.model.controller.errors import NONE
 from kraftcheck.model.controller.heartbeat import Wish
-from kraftcheck.model.controller.heartbeat_event import HeartbeatRequest, expired_heartbeat, heartbeat
-from kraftcheck.model.controller.lifecycle import directories_offline, expire_session, unclean_shutdown, unregister
-from kraftcheck.model.controller.reassign import Reassigned, Reassignment, reassign
-from kraftcheck.model.controller.records import CLUSTER, NODE, TOPIC, ConfigRecord, LogRecord, RegisterControllerRecord
-from kraftcheck.model.controller.registration import (
-    RegistrationContext,
-    RegistrationRequest,
-    register_broker,
-    register_controller,
+from kraftcheck.model.controller.partitions import (
+    Altered,
+    AlterPartitionRequest,
+    Assignment,
+    Proposal,
+    Reassigned,
+    Reassignment,
+    alter_partition,
+    assign_replicas_to_dirs,
+    check_assignment,
+    reassign,
 )
-from kraftcheck.model.controller.state import Controller, Outcome
-from kraftcheck.model.controller.topics.growth import Grown, Growth, create_partitions
-from kraftcheck.model.controller.topics.topics import (
+from kraftcheck.model.controller.state import (
+    CLUSTER,
+    NODE,
+    TOPIC,
+    ConfigRecord,
+    Controller,
+    LogRecord,
+    Outcome,
+    RegisterControllerRecord,
+)
+from kraftcheck.model.controller.topics import (
     UNSET,
     Created,
     CreateTopicsRequest,
+    Grown,
+    Growth,
     NewTopic,
+    create_partitions,
     create_topics,
     delete_topics,
     name_fault,

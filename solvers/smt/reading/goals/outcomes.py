@@ -11,8 +11,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from kraftcheck.model.language.layout import leaves, rebuild
-from kraftcheck.model.language.packing import Layout, Slot
+from kraftcheck.model.language.layout import Layout, Slot, leaves, rebuild
 from kraftcheck.model.language.sequences import Sequence as Endless
 from kraftcheck.model.language.sequences import symbol_of
 from kraftcheck.model.language.system import Property, Step

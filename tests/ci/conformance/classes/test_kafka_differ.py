@@ -24,11 +24,9 @@ from kraftcheck.ci.conformance.kafka.differences import KafkaComparison, compare
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import absent, present
-from kraftcheck.model.partition.change import Target, build_change
-from kraftcheck.model.partition.context import BuildContext
-from kraftcheck.model.partition.directories import DirectoryList
-from kraftcheck.model.partition.reassignment import complete
-from kraftcheck.model.partition.registration import Partition, merge
+from kraftcheck.model.partition.change import Target, build_change, complete
+from kraftcheck.model.partition.election import BuildContext
+from kraftcheck.model.partition.registration import DirectoryList, Partition, merge
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from tests.shared.samples import one_in
 

@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kraftcheck as kc
-from kraftcheck.model.language.layout import DomainError, LayoutError
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import DomainError, Layout, LayoutError
+from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.model.language.untraceable import UntraceableRule
 from tests.shared.readers import values_of
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
-from kraftcheck.model.language.collections.hashorder import FULL_SLOT, hash_order
-from kraftcheck.model.language.idlists import AtMostOne, IdList, hash_union
+from kraftcheck.model.language.idlists import FULL_SLOT, AtMostOne, IdList, hash_order, hash_union
 
 BROKER_IDS = st.integers(0, 70) | st.integers(0, (1 << 31) - 1) | st.integers(0, 40).map(lambda k: 64 * k)
 id_lists = st.lists(BROKER_IDS, unique=True, max_size=40)

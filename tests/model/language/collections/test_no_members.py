@@ -9,7 +9,7 @@ import pytest
 
 import kraftcheck as kc
 from kraftcheck.model.language.layout import LayoutError
-from kraftcheck.model.language.untraceable import UntraceableRule
+from kraftcheck.model.language.symbolic import UntraceableRule
 from tests.model.language.collections.test_collections import symbolic
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 import kraftcheck as kc
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout
 from tests.model.language.words.kinds import COUNTER, Count
 
 ALL = "all"

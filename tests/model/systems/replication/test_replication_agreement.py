@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kraftcheck.model.language.packing import Layout
+from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.exploration.explore import explore

@@ -10,9 +10,9 @@ from functools import cache
 import pytest
 from attrs import evolve, frozen
 
+from kraftcheck.model.controller.brokers import HeartbeatRequest, heartbeat
 from kraftcheck.model.controller.commits import commit
 from kraftcheck.model.controller.heartbeat import UNKNOWN, BrokerState, Session, Sessions, Wish
-from kraftcheck.model.controller.heartbeat_event import HeartbeatRequest, heartbeat
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import Action
 from kraftcheck.model.rules.ruleset import parse

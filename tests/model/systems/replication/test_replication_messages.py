@@ -7,7 +7,7 @@ import itertools
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.controller.alter_partition import AlterPartitionRequest, Proposal, alter_partition
+from kraftcheck.model.controller.partitions import AlterPartitionRequest, Proposal, alter_partition
 from kraftcheck.model.language.system import Conjuncts
 from kraftcheck.model.language.words import all_of, implies, negate
 from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, Replication

@@ -7,8 +7,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.model.language.bound import Bound
-from kraftcheck.model.language.system import Setting, System
+from kraftcheck.model.language.system import Bound, Setting, System
 
 PROCESSES = (Bound("processes", 1, 12, "Processes."),)
 PREPARED = 3

@@ -7,10 +7,9 @@ from typing import Any
 
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.idlists import AtMostOne
-from kraftcheck.model.language.layout import Endless
-from kraftcheck.model.language.packing import Slot
+from kraftcheck.model.language.layout import Endless, Slot
 from kraftcheck.model.language.terms import Term
-from kraftcheck.model.partition.directories import DirectoryMap
+from kraftcheck.model.partition.registration import DirectoryMap
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.theory import Theory
 from tests.shared.interpretation import Places

@@ -12,10 +12,9 @@ import pytest
 from attrs import evolve, frozen
 
 from kraftcheck.ci.systems.subject import Subject, subject
-from kraftcheck.model.language.anynumber.maps import each_record
-from kraftcheck.model.language.bound import ANY
-from kraftcheck.model.language.packing import Slot
-from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.language.anynumber import each_record
+from kraftcheck.model.language.layout import Slot
+from kraftcheck.model.language.system import ANY, Property, Setting
 from kraftcheck.model.language.words import negate
 from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.state import Replication

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.ci.systems.subject import subject
-from kraftcheck.model.language.anynumber.brokers import AnyReplicas, AnySet
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.anynumber import AnyReplicas, AnySet
 from kraftcheck.model.language.sequences import Sequence as Words
 from kraftcheck.model.language.sequences import cardinality, every, first_place, last_place, word_at
+from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Premises, Questions

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from kraftcheck.model.language.anynumber.brokers import AnySet
+from kraftcheck.model.language.anynumber import AnySet
 from kraftcheck.model.language.sequences import Sequence as Words
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.solvers.smt.instances import Instances

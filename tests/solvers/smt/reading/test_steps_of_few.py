@@ -13,7 +13,7 @@ import pytest
 from attrs import frozen
 
 from kraftcheck.ci.systems.subject import Subject, subject
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.theory import Theory, theory
 from tests.solvers.smt.reading.few import meaning_of_few, other_fields

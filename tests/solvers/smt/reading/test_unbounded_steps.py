@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Effort, Obligation
 from kraftcheck.solvers.smt.theory import Theory
 from kraftcheck.solvers.smt.worker import proof_worker

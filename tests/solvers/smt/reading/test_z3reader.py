@@ -13,10 +13,9 @@ import z3
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.model.language.algebra import MASK_BITS
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.system import System
-from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.model.language.terms import MASK_BITS, Graph, Term
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.exploration.explore import explore

@@ -12,7 +12,7 @@ from kraftcheck.model.language.sequences import every, word_at
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of, choose, same_truth
-from kraftcheck.model.partition.directories import DirectoryMap
+from kraftcheck.model.partition.registration import DirectoryMap
 from kraftcheck.model.systems.replication.log import Log
 from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.solvers.smt.theory import Theory

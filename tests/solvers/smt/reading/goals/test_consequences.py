@@ -10,7 +10,7 @@ from attrs import evolve
 
 import kraftcheck as kc
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.model.language.bound import ANY
+from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import checked, prove
 from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, ObligationAnswer, Questions

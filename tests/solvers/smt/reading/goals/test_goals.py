@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kraftcheck as kc
-from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.sequences import every
+from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions

@@ -11,8 +11,8 @@ import pytest
 from attrs import evolve
 
 import kraftcheck as kc
-from kraftcheck.model.language.bound import ANY
 from kraftcheck.model.language.sequences import Sequence, every, symbol_of
+from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose
 from kraftcheck.solvers.program.evaluation import closure

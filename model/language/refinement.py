@@ -13,9 +13,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.collections.arithmetic import equal
-from kraftcheck.model.language.initially import Described
-from kraftcheck.model.language.layout import leaves
+from kraftcheck.model.language.collections import equal
+from kraftcheck.model.language.layout import Described, leaves
 from kraftcheck.model.language.system import Action, Conjuncts, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of

@@ -9,9 +9,9 @@ from __future__ import annotations
 from attrs import frozen
 
 from kraftcheck.model.controller.errors import NONE, RequestError, TooManyRecords
-from kraftcheck.model.controller.passes import decide, eligible, imbalanced, leaderless, permits
+from kraftcheck.model.controller.partitions import decide, eligible, imbalanced, leaderless, permits
 from kraftcheck.model.controller.state import Controller, Outcome, Place
-from kraftcheck.model.language.rule import rule
+from kraftcheck.model.language.words import rule
 from kraftcheck.model.partition.election import LEADERLESS, may_designate
 from kraftcheck.model.records.records import PartitionChangeRecord
 from kraftcheck.model.rules.groups import PartitionRules

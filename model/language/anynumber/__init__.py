@@ -1,1 +1,0 @@
-"""Brokers of any number: collections, and records by broker, whose members are places of endless sequences."""

@@ -1,0 +1,345 @@
+"""The tool: brokers tell of their logs until a deadline, and elections are requested; concrete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from attrs import evolve, field, frozen
+
+from kraftcheck.model.controller.commits import commit
+from kraftcheck.model.controller.elections import DESIGNATED, MOST_DESIGNATED, elect_leaders
+from kraftcheck.model.controller.errors import NONE
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.language.words import rule
+from kraftcheck.model.rules.groups import UncleanRecoveryRules
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.unclean_recovery.choice import NOBODY, SILENT, Answer, best, exits_zero, is_recovered
+
+MOST_PARTITIONS = 1000
+"""Partitions of one request; further ones are not answered."""
+
+TopicPartition: TypeAlias = tuple[str, int]
+"""A topic by its name, and the index of a partition."""
+
+NO_ERROR = "NONE"
+
+
+@frozen
+class ReplicaLog:
+    """A replica on a broker's disk.
+
+    Attributes:
+        current: the leader epoch that the broker knows of (PartitionLeaderEpoch).
+        written: the epoch of the last record, -1 in an empty log (KIP-966: LastWrittenLeaderEpoch).
+        length: the log end offset.
+        error: why the log cannot be read, or NO_ERROR.
+    """
+
+    current: int
+    written: int
+    length: int
+    error: str = NO_ERROR
+
+
+@frozen
+class Rights:
+    """What the caller may do.
+
+    Attributes:
+        cluster_action: CLUSTER_ACTION.
+        describe: topics with DESCRIBE; None: all of them.
+    """
+
+    cluster_action: bool = True
+    describe: frozenset[str] | None = None
+
+    def describes(self, topic: str) -> bool:
+        """Whether a topic may be described."""
+        return self.describe is None or topic in self.describe
+
+
+@frozen
+class LogInfo:
+    """One row of a response; `log` is None where there is an error.
+
+    Attributes:
+        broker_epoch: that of the whole response.
+    """
+
+    place: TopicPartition
+    error: str
+    log: ReplicaLog | None
+    broker_epoch: int
+
+
+@frozen
+class LogInfoResponse:
+    """A response.
+
+    Attributes:
+        broker_epoch: of the broker that answers.
+        has_more_data: whether partitions were asked for that are not answered.
+        rows: the first partitions, in the order asked for.
+    """
+
+    broker_epoch: int
+    has_more_data: bool
+    rows: tuple[LogInfo, ...]
+
+
+def replica_log_info(
+    broker_epoch: int,
+    logs: Mapping[TopicPartition, ReplicaLog],
+    asked: Sequence[TopicPartition] | None,
+    rights: Rights,
+    limit: int = MOST_PARTITIONS,
+) -> LogInfoResponse:
+    """A broker's response to a request for these partitions.
+
+    Args:
+        broker_epoch: of this broker.
+        logs: the replicas that it has.
+        asked: in the order of the request; None: all that the broker has, as a request without a list asks.
+        rights: of the caller.
+        limit: partitions that one request is answered for.
+
+    Source: unclean-recovery KIP, "GetReplicaLogInfo RPC".
+    """
+    places = tuple(sorted(logs)) if asked is None else asked
+    rows = tuple(LogInfo(place, *_told(logs.get(place), place, rights), broker_epoch) for place in places[:limit])
+    return LogInfoResponse(broker_epoch, len(places) > limit, rows)
+
+
+def _told(log: ReplicaLog | None, place: TopicPartition, rights: Rights) -> tuple[str, ReplicaLog | None]:
+    """The error of a row, and the log where there is none."""
+    if not rights.cluster_action:
+        return "CLUSTER_AUTHORIZATION_FAILED", None
+    if not rights.describes(place[0]):
+        return "TOPIC_AUTHORIZATION_FAILED", None
+    if log is None:
+        return "UNKNOWN_TOPIC_OR_PARTITION", None
+    return log.error, log if log.error == NO_ERROR else None
+
+
+ATTEMPTS = 3
+"""Default of --recovery-election-attempts: retries of one request."""
+
+NOT_NEEDED = "ELECTION_NOT_NEEDED"
+NOT_SERVED = "NOT_SERVED"
+"""In place of an error: the response does not name the partition."""
+INTERRUPTED = "INTERRUPTED"
+"""In place of an error: a signal came before the request was sent."""
+TRANSIENT = "NOT_CONTROLLER"
+"""What a request that fails transiently is answered with."""
+
+
+@frozen
+class Result:
+    """What came of one partition: NONE, NOT_NEEDED, or why there is no leader."""
+
+    place: TopicPartition
+    error: str
+
+    def recovered(self, rules: UncleanRecoveryRules) -> bool:
+        """Whether the partition counts as recovered."""
+        error = self.error
+        return bool(is_recovered(error == NONE, error == NOT_NEEDED, error == NOT_SERVED, rules))
+
+
+@frozen
+class Retries:
+    """Requests that fail transiently, and how often one may be sent again.
+
+    Attributes:
+        failing: requests that fail from now on, before one is served.
+        attempts: retries of each request.
+    """
+
+    failing: int = 0
+    attempts: int = ATTEMPTS
+
+    def sent(self) -> tuple[bool, Retries]:
+        """Whether a request is served in the end, and what is left to fail."""
+        served = self.failing <= self.attempts
+        used = self.failing if served else self.attempts + 1
+        return served, evolve(self, failing=self.failing - used)
+
+
+@rule("recovery.unserved-is-sent-again", source="unclean-recovery KIP, ElectLeaders limit",
+      switches=("recovery-ignores-request-limit",),
+      says="A partition that a response does not name is sent again.")  # fmt: skip
+def designate_all(
+    controller: Controller,
+    wanted: Sequence[tuple[TopicPartition, int]],
+    rules: RuleSet,
+    retries: Retries,
+    rights: Rights,
+    stopped: Callable[[], bool] = lambda: False,
+    answered: Mapping[TopicPartition, int] | None = None,
+) -> tuple[Controller, tuple[Result, ...]]:
+    """Designate these leaders, as many in a request as the controller serves.
+
+    Args:
+        controller: the state.
+        wanted: partitions and the leader of each.
+        rules: the rule set; it must have designated elections.
+        retries: what fails.
+        rights: of the caller, who needs CLUSTER_ACTION.
+        answered: by partition the broker epoch in which its leader answered; without one nothing is compared.
+        stopped: asked before each request whether to stop; the rest is INTERRUPTED then.
+
+    Returns:
+        The state after the elections, and one result a partition, in order.
+
+    Raises:
+        RequestError: as `elect_leaders`.
+
+    Source: unclean-recovery KIP, "Designated Leader Elections".
+    """
+    if not rights.cluster_action:
+        return controller, tuple(Result(place, "CLUSTER_AUTHORIZATION_FAILED") for place, _ in wanted)
+    size = max(1, len(wanted)) if rules.unclean_recovery.recovery_ignores_request_limit else MOST_DESIGNATED
+    results: list[Result] = []
+    for start in range(0, len(wanted), size):
+        batch = wanted[start : start + size]
+        if stopped():
+            results += [Result(place, INTERRUPTED) for place, _ in wanted[start:]]
+            break
+        served, retries = retries.sent()
+        if not served:
+            results += [Result(place, TRANSIENT) for place, _ in batch]
+            continue
+        places, leaders = tuple(place for place, _ in batch), tuple(leader for _, leader in batch)
+        epochs = None if answered is None else tuple(answered.get(place) for place in places)
+        outcome = elect_leaders(controller, DESIGNATED, places, rules, leaders, epochs)
+        controller = commit(controller, outcome, rules)
+        told = {(row.topic, row.partition): row.error for row in outcome.response}
+        results += [Result(place, told.get(place, NOT_SERVED)) for place in places]
+    return controller, tuple(results)
+
+
+def succeeded(results: Sequence[Result], rules: UncleanRecoveryRules) -> bool:
+    """Whether the exit status is zero."""
+    interrupted = any(result.error == INTERRUPTED for result in results)
+    return bool(exits_zero([result.recovered(rules) for result in results], interrupted, rules))
+
+
+DURATION_MS = 30_000
+"""Default of --recovery-duration-ms."""
+
+
+@frozen
+class RemoteBroker:
+    """A broker as the operator's machine reaches it, which need not be how the controller does.
+
+    Attributes:
+        id: of the broker.
+        epoch: the broker epoch in its responses.
+        logs: the replicas that it has.
+        answer_ms: how long a response takes, at least 1; None: none ever comes.
+        failures: requests that fail before the first is answered; each takes as long.
+    """
+
+    id: int
+    epoch: int
+    logs: Mapping[TopicPartition, ReplicaLog] = field(factory=dict)
+    answer_ms: int | None = 1
+    failures: int = 0
+
+
+@frozen
+class Finding:
+    """What the tool learnt of one partition.
+
+    Attributes:
+        place: the partition.
+        replies: for each replica, in order, its broker and the row it answered, or None.
+        chosen: the broker to be designated, or NOBODY.
+        epoch: the broker epoch in which it answered, or None.
+    """
+
+    place: TopicPartition
+    replies: tuple[tuple[int, LogInfo | None], ...]
+    chosen: int
+    epoch: int | None
+
+
+@rule("recovery.asks-until-whole", source="unclean-recovery KIP, HasMoreData",
+      switches=("recovery-ignores-more-data",), says="A broker that has more data is asked again.")  # fmt: skip
+def inquire(
+    broker: RemoteBroker, asked: Sequence[TopicPartition], rights: Rights, duration_ms: int, rules: UncleanRecoveryRules
+) -> tuple[LogInfo, ...]:
+    """What one broker answers in time: one request after another, until all is answered.
+
+    A response with HasMoreData is followed by a request for the rest.
+
+    Args:
+        broker: whom to ask.
+        asked: its partitions.
+        rights: of the tool.
+        duration_ms: how long the tool waits in all.
+        rules: the rule set.
+    """
+    if broker.answer_ms is None:
+        return ()
+    rows: list[LogInfo] = []
+    pending, spent, failures = tuple(asked), 0, broker.failures
+    while pending and spent + broker.answer_ms <= duration_ms:
+        spent += broker.answer_ms
+        if failures:
+            failures -= 1
+            continue
+        response = replica_log_info(broker.epoch, broker.logs, pending, rights, MOST_PARTITIONS)
+        rows += response.rows
+        more = response.has_more_data and not rules.recovery_ignores_more_data
+        pending = pending[len(response.rows) :] if more else ()
+    return tuple(rows)
+
+
+def find_leaders(
+    brokers: Mapping[int, RemoteBroker],
+    targets: Mapping[TopicPartition, tuple[int, ...]],
+    rights: Rights,
+    duration_ms: int,
+    rules: UncleanRecoveryRules,
+) -> tuple[Finding, ...]:
+    """Ask every replica of these partitions, all brokers at once, and choose.
+
+    Args:
+        brokers: those that the tool can name, by id.
+        targets: the replicas of each partition, in order.
+        rights: of the tool.
+        duration_ms: how long the tool waits.
+        rules: the rule set.
+
+    Source: unclean-recovery KIP, "Proposed Changes".
+    """
+    asked: dict[int, list[TopicPartition]] = {}
+    for place, replicas in targets.items():
+        for broker in replicas:
+            asked.setdefault(broker, []).append(place)
+    rows = {
+        (row.place, broker): row
+        for broker, places in asked.items()
+        if broker in brokers
+        for row in inquire(brokers[broker], places, rights, duration_ms, rules)
+    }
+    return tuple(
+        _finding(place, [(b, rows.get((place, b))) for b in listed], rules) for place, listed in targets.items()
+    )
+
+
+def _finding(
+    place: TopicPartition, replies: Sequence[tuple[int, LogInfo | None]], rules: UncleanRecoveryRules
+) -> Finding:
+    position = best([_answer(row) for _, row in replies], rules)
+    chosen, row = (NOBODY, None) if position == NOBODY else replies[int(position)]
+    return Finding(place, tuple(replies), chosen, None if row is None else row.broker_epoch)
+
+
+def _answer(row: LogInfo | None) -> Answer:
+    if row is None:
+        return SILENT
+    log = row.log or ReplicaLog(-1, -1, -1)
+    return Answer(True, row.error != NO_ERROR, log.current, log.written, log.length, row.broker_epoch)

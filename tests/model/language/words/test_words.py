@@ -12,7 +12,7 @@ from tests.model.language.words.examples import EXAMPLES
 from tests.shared.commands import kraftcheck
 
 ALL = [example for examples in EXAMPLES.values() for example in examples]
-OF_RULES = ("words", "collections.arithmetic", "collections.places", "collections.quantifiers", "anynumber.members")
+OF_RULES = ("words", "collections", "places", "anynumber")
 """The modules of the language whose public names are words of rules."""
 
 COLLECTIONS = {"IntSet": kc.IntSet, "Sequence": kc.Sequence, "SetOf": kc.SetOf, "Bag": kc.Bag, "Map": kc.Map,
@@ -21,7 +21,8 @@ COLLECTIONS = {"IntSet": kc.IntSet, "Sequence": kc.Sequence, "SetOf": kc.SetOf, 
 
 def test_every_word_has_an_example() -> None:
     """Each public function of rules, and each method of a collection, is a row of the page."""
-    functions = {name for module in OF_RULES for name in kc._PLACES[f"kraftcheck.model.language.{module}"]}
+    public = {name for module in OF_RULES for name in kc._PLACES[f"kraftcheck.model.language.{module}"]}
+    functions = {name for name in public if not isinstance(getattr(kc, name), type)}
     methods = {f"{name}.{method}" for name, one in COLLECTIONS.items() for method in engines.methods(one)}
     listed = {example.word for example in ALL} | {*WORDS}
     assert len(functions) > 15

@@ -179,10 +179,15 @@ def _rebuilt(shape: Any, words: tuple[Any, ...]) -> Any:
 
 _REFUSED = object()
 
+_LOST = -1 << 55
+"""The first word of a map that has lost a value: below every domain, so that no cap covers it."""
+
 
 @frozen
 class Map:
     """A value for each declared key: subclass it and name `keys`.
+
+    A value that is put for what is no key leaves the domain, and no later operation brings the map back.
 
     Attributes:
         values: the value of each key, in the order of `keys`.
@@ -238,17 +243,39 @@ class Map:
             check_member(self.keys, key)
         if among is not None and otherwise is _REFUSED and outside(self.keys, key) is not False:
             raise among.graph.refusal(f"get() of {described(key)}, which may be no key; give get() an `otherwise`")
-        result = self.values[0] if otherwise is _REFUSED else otherwise
+        result = self.values[0]
+        if otherwise is not _REFUSED:
+            words = self._doubted([word for _, word in leaves(otherwise)], self._has_lost())
+            result = rebuild(otherwise, iter(words).__next__)
         for at, there in places(self.keys, key):
             result = choose(there, self.values[at], result)
         return result
 
     def put(self, key: Any, value: Any) -> Self:
-        """The map with a value for a key; what is no key changes nothing, as with TLA+'s `EXCEPT`."""
-        values = list(self.values)
+        """The map with a value for a key; one for what is no key leaves the domain, for good."""
+        lost, values = any_of(self._has_lost(), outside(self.keys, key)), list(self.values)
         for at, there in places(self.keys, key):
             values[at] = choose(there, value, values[at])
-        return evolve(self, values=tuple(values))
+        words = [word for _, word in leaves(tuple(values))]
+        for number in _first_number(words):
+            words[number] = choose(lost, _LOST, words[number])
+        return evolve(self, values=rebuild(self.values, iter(self._doubted(words, lost)).__next__))
+
+    def _has_lost(self) -> Truth:
+        """Whether a value was put for what is no key; truths have no room for a mark, and their doubts say so."""
+        words = [word for _, word in leaves(self.values)]
+        first = _first_number(words)
+        return any_of(*(undoubted(words)[number] == _LOST for number in first),
+                      *(negate(right) for right in rights(words) if not first))  # fmt: skip
+
+    def _doubted(self, words: list[Any], lost: Truth) -> tuple[Any, ...]:
+        what = f"a {type(self).__name__} may have been given a value for what is no key"
+        return doubted(words, negate(lost), what, AWAY)
+
+
+def _first_number(words: list[Any]) -> list[int]:
+    """The place of the first word that is no truth, if there is one."""
+    return [number for number, word in enumerate(words) if not is_truth(word)][:1]
 
 
 AWAY = 1 << 16
@@ -284,6 +311,16 @@ def _doubted(graph: Graph, word: Term, right: Term, said: str, away: int) -> Ter
 def undoubted(words: Iterable[Any]) -> tuple[Any, ...]:
     """The words without the doubts about them, for an operation to which what may be lost makes no difference."""
     return tuple(word.args[0] if is_doubted(word) else word for word in words)
+
+
+def rights(words: Iterable[Any]) -> tuple[Truth, ...]:
+    """The conditions under which those words are right that are right under a condition only."""
+    return tuple(word.graph.notes.doubts[word.index][0] for word in words if is_doubted(word))
+
+
+def is_truth(word: Any) -> bool:
+    """Whether a word is a truth."""
+    return word.is_truth if isinstance(word, Term) else isinstance(word, bool)
 
 
 def is_doubted(word: Any) -> bool:

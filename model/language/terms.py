@@ -471,6 +471,8 @@ class Graph:
     def ite(self, condition: Term, then: Word, otherwise: Word) -> Word:
         """`then` where the condition holds, else `otherwise`; both of one sort."""
         a, b = self.lift(then), self.lift(otherwise)
+        if not condition.is_truth:
+            raise self.refusal("choose() on a word; compare it")
         if a.is_truth != b.is_truth:
             raise self.refusal("choose() between a truth and a word")
         if a is b:

@@ -260,7 +260,9 @@ def sequence() -> Kind:
 
 
 def _put(held: Any, key: Any, value: Any) -> Any:
-    return tuple(sorted((dict(held) | ({key: value} if key in Votes.keys else {})).items()))
+    if key not in Votes.keys:
+        raise LostError
+    return tuple(sorted((dict(held) | {key: value}).items()))
 
 
 def mapping() -> Kind:
@@ -269,6 +271,10 @@ def mapping() -> Kind:
         lambda: Votes.domain(kc.ints(0, 2)), Votes.of(lambda key: 0), tuple((key, 0) for key in Votes.keys),
         {
             "put": Way(lambda m, n: m.put(pair(n), 2), lambda m, n: _put(m, pair(n), 2)),
+            "put if declared": Way(
+                lambda m, n: kc.choose(n < NUMBERS - 1, m.put(pair(n), 1), m),
+                lambda m, n: _put(m, pair(n), 1) if n < NUMBERS - 1 else m,
+            ),
             "put beside": Way(
                 lambda m, n: m.put(pair(n), m.get((0, 1))), lambda m, n: _put(m, pair(n), dict(m)[0, 1])
             ),

@@ -392,8 +392,9 @@ class DriverProcess:
         Raises:
             DriverError: when it does not end well, so that no question is to blame.
         """
-        self._pipe(self._process.stdin).write(self.END)
-        self._pipe(self._process.stdin).close()
+        with contextlib.suppress(BrokenPipeError):  # it ended before it was told to
+            self._pipe(self._process.stdin).write(self.END)
+            self._pipe(self._process.stdin).close()
         if self._process.wait():
             raise self._failure()
 

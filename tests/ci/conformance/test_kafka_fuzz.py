@@ -74,6 +74,13 @@ def test_a_seed_draws_the_same_again() -> None:
     assert [exchange.model for exchange in first[1]] == [exchange.model for exchange in again[1]]
 
 
+@pytest.mark.parametrize(("version", "has"), [("3.9.2", False), ("4.0.2", False), (NEWEST, True)])
+def test_a_release_is_asked_what_its_requests_can_say(version: str, has: bool) -> None:
+    """A field that the requests of a release lack is not put to it, whatever the rule set knows."""
+    lines = [e.request.line for n in range(40) for e in played(version, parse("kafka-4.4.0"), drawn_plan(0, n, 60))[1]]
+    assert any(line.endswith(" same-factor") for line in lines) == has
+
+
 def test_zeros_draw_the_plainest() -> None:
     """Spent or zero numbers draw the first option, no rare case, and members in their order."""
     draws = Draws((0, 0))

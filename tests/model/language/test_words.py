@@ -74,6 +74,13 @@ def test_choose_between_two_shapes_is_refused(then: Any, otherwise: Any) -> None
         choose(condition, then, otherwise)
 
 
+def test_choose_on_a_word_is_refused() -> None:
+    """A symbolic word decides nothing, though it may be 0 or 1 only."""
+    condition: Any = Graph().variable("n", 0, 1)
+    with pytest.raises(UntraceableRule, match=r"test_words\.py:\d+: choose\(\) on a word; compare it"):
+        choose(condition, 1, 2)
+
+
 @pytest.mark.parametrize("values", list(itertools.product([False, True], repeat=2)))
 def test_truths(values: tuple[bool, bool]) -> None:
     """The connectives have their truth tables, on bools and on terms."""

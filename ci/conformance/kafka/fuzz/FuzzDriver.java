@@ -131,6 +131,8 @@ public final class FuzzDriver {
                 decided = decide(words);
             } catch (ApiException e) {
                 return "error " + Errors.forException(e).name();
+            } catch (ReflectiveOperationException e) {
+                throw e;  // the driver's own: Kafka was not asked
             } catch (Throwable e) {
                 failOver();
                 return "resign#" + e;

@@ -165,6 +165,9 @@ CLUSTER = "cluster"
 CORDONING = "4.3"
 """The first release whose metadata has cordoned directories."""
 
+FORBIDDING = "4.1"
+"""The first release whose reassignment request has a field that forbids another replication factor."""
+
 RESIGNED, HALTED = "resign", "halt"
 """Answers of a controller that another one replaces, and of a log that no controller can replay."""
 
@@ -207,12 +210,14 @@ class ModelController:
         controller: the active controller.
         topics: the number of each topic id, in the order of creation.
         halted: whether its log cannot be replayed.
+        forbids: whether a request of the release has the field that forbids another replication factor.
     """
 
     rules: RuleSet
     controller: Controller
     topics: dict[str, int] = field(factory=dict)
     halted: bool = False
+    forbids: bool = False
 
     @classmethod
     def start(cls, version: str, rules: RuleSet, elr: bool) -> ModelController:
@@ -221,7 +226,8 @@ class ModelController:
         features = Features(elr_supported=late, clear_elr=late, elr_enabled=elr, cordoning=cordons)
         configs = Configs(cluster={MIN_ISR: DEFAULTS[MIN_ISR]} if elr else {})
         image = ClusterImage(next_offset=3 if elr else 1)
-        return cls(rules, Controller(image, configs=configs, features=features, settings=Settings(CLUSTER)))
+        controller = Controller(image, configs=configs, features=features, settings=Settings(CLUSTER))
+        return cls(rules, controller, forbids=version >= FORBIDDING)
 
     def answer(self, request: Request) -> str:
         """The answer to a request; the controller is the one after it."""

@@ -266,7 +266,7 @@ def reassigned(world: ModelController, brokers: Brokers, draws: Draws) -> Reques
     places = list(world.controller.places())
     if not places:
         return None
-    fixed = world.rules.controller.factor_change_can_be_forbidden and draws.percent(20)
+    fixed = world.forbids and world.rules.controller.factor_change_can_be_forbidden and draws.percent(20)
     rows = tuple(_wanted(world, draws.pick(places), brokers, draws) for _ in range(1 + draws.percent(20)))
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:

@@ -334,7 +334,7 @@ def fuzz_with_kafka(version: str, rules: RuleSet, steps: int, seed: int, report:
 
     Raises:
         Refusal: where jars, Java, Maven or the network are missing.
-        DriverError: when the process with Kafka's classes ends.
+        DriverError: when the process with Kafka's classes ends though it is asked nothing.
     """
     compile_driver(version, FUZZ)
     start, counts = time.monotonic(), FuzzCounts()
@@ -352,6 +352,9 @@ def fuzz_with_kafka(version: str, rules: RuleSet, steps: int, seed: int, report:
         shortest[difference.cause] = min(known, difference, key=lambda one: len(one.exchanges))
     seconds = time.monotonic() - start
     causes = []
+    if any(DIED in cause for cause in shortest):
+        with FuzzProcess(version) as kafka:
+            kafka.check_end()
     if shortest:
         with FuzzProcess(version) as kafka:
             for cause in sorted(shortest, key=lambda cause: -frequency[cause])[:MOST_CAUSES]:

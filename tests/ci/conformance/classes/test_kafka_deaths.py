@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,6 +70,22 @@ def test_a_sequence_that_kills_is_shown(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(cause["steps"]) < 9
     assert row["sequences"] > row["differing"] > 1
     assert Dying.restarts > row["differing"]
+
+
+def test_java_that_ends_at_once_is_no_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where Java ends before it is asked anything, no case is to blame: each check says why, and the exit code is 2."""
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\necho no such machine >&2; exit 7\n")
+    java.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    ran = kraftcheck("conform", "--kafka", NEWEST, "--exhaustive", "1", "--samples", "1", "--json", "-")
+    document = ran.document()
+    assert (ran.code, document["rows"]) == (2, [])
+    assert {fault["fault"] for fault in document["faults"]} == {
+        "no verdict: the driver ended with code 7: no such machine"}  # fmt: skip
+    for asked in (("--fuzz", "300"), ("--tour", "kraft", "--sample", "50")):
+        refusal = kraftcheck("conform", "--kafka", NEWEST, *asked).refusal()
+        assert refusal == "the driver ended with code 7: no such machine"
 
 
 def test_the_end_of_a_process_is_an_answer() -> None:

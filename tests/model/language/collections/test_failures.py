@@ -54,6 +54,18 @@ class Held(kc.Bag):
     members = (1, 5)
 
 
+class Votes(kc.Map):
+    """Numbers by key."""
+
+    keys = (1, 5)
+
+
+class Flags(kc.Map):
+    """Truths by key."""
+
+    keys = (1, 5)
+
+
 @attrs.frozen
 class State:
     """One of each."""
@@ -61,6 +73,7 @@ class State:
     line: Any
     held: Any
     sent: Any
+    votes: Any
     some: Any
     phase: kc.Word
     mood: kc.Word
@@ -68,10 +81,12 @@ class State:
 
 
 LAYOUT = State(
-    kc.Queue.domain(kc.ints(0, 3), 2), Held.domain(2), Sent.domain(), kc.IntSet(subset_of(4)), Phase.domain(),
-    Mood.domain(), kc.ints(0, 4),
+    kc.Queue.domain(kc.ints(0, 3), 2), Held.domain(2), Sent.domain(), Votes.domain(kc.ints(0, 1)),
+    kc.IntSet(subset_of(4)), Phase.domain(), Mood.domain(), kc.ints(0, 4),
 )  # fmt: skip
-FIRST = State(kc.Queue.of([], 2), Held.of([]), Sent.of([]), kc.IntSet(), Phase.BEGUN, Mood.SAD, 0)
+FIRST = State(
+    kc.Queue.of([], 2), Held.of([]), Sent.of([]), Votes.of({1: 0, 5: 0}), kc.IntSet(), Phase.BEGUN, Mood.SAD, 0
+)  # fmt: skip
 
 
 def system(
@@ -113,6 +128,12 @@ LOSING = {
         s, sent=s.sent.plus(s.sent.just((s.n + 4, 0))).keep(Sent.of([(0, 0)]))),
     "plus undeclared, minus itself": lambda s: attrs.evolve(
         s, sent=s.sent.plus(s.sent.just((s.n + 4, 0))).minus(s.sent.plus(s.sent.just((s.n + 4, 0))))),
+    "put undeclared": lambda s: attrs.evolve(s, votes=s.votes.put(s.n + 7, 1)),
+    "put a constant that is undeclared": lambda s: attrs.evolve(s, votes=s.votes.put(2, kc.minimum(s.n, 1))),
+    "put undeclared, put, put": lambda s: attrs.evolve(s, votes=s.votes.put(s.n + 7, 1).put(1, 0).put(5, 1)),
+    "put undeclared on one way, put": lambda s: attrs.evolve(
+        s, votes=kc.choose(s.n == 1, s.votes.put(s.n + 7, 1), s.votes).put(1, 0).put(5, 1)),
+    "put into a literal, put": lambda s: attrs.evolve(s, votes=Votes.of({1: 0, 5: 0}).put(2, 1).put(1, 1)),
     "lost on both ways": lambda s: attrs.evolve(
         s, line=kc.choose(s.n == 1, s.line.tail().append(1), s.line.tail().append(2).append(3))),
 }  # fmt: skip
@@ -135,6 +156,7 @@ KEEPING = {
     "minus undeclared": lambda s: attrs.evolve(
         s, sent=s.sent.plus(s.sent.just((0, 0))).minus(s.sent.just((s.n + 4, 0)))),
     "keep undeclared": lambda s: attrs.evolve(s, sent=s.sent.keep(s.sent.just((s.n + 4, 0)))),
+    "put declared": lambda s: attrs.evolve(s, votes=kc.choose(s.n == 1, s.votes.put(s.n, 1), s.votes.put(5, 0))),
     "lost on the way not taken": lambda s: attrs.evolve(
         s, line=kc.choose(s.n > 9, s.line.tail().append(1), s.line)),
 }  # fmt: skip
@@ -161,6 +183,9 @@ READING = {
     "a member of a set": lambda s: kc.negate(plus_later(s).has((0, 0))),
     "each of a set": lambda s: kc.each(plus_later(s), lambda one: one[0] < 1),
     "a set within another": lambda s: s.sent.within(plus_later(s).keep(s.sent)),
+    "a value of a map": lambda s: s.votes.put(s.n, 1).get(1) < 4,
+    "the value for a key that is not declared": lambda s: s.votes.put(s.n, 1).get(s.n, otherwise=1) < 4,
+    "a truth of a map": lambda s: kc.negate(Flags.of(lambda key: s.n > 9).put(s.n, True).put(1, False).get(5)),
     "in a branch that may be taken": lambda s: kc.choose(s.n == 2, s.n < 3, s.line.append(3).has(3)),
     "beside what decides nothing": lambda s: kc.any_of(s.n * s.n == 5, s.line.append(3).has(3)),
     "the size of one value's set": lambda s: s.sent.just((s.n, 0)).size() < 2,
@@ -195,6 +220,7 @@ SETTLED = {
     "of a bag": lambda s: kc.any_of(kc.negate(s.held.has(5)), s.held.remove(5).count(5) < 2),
     "of a set": lambda s: kc.any_of(s.n > 1, plus_later(s).has((s.n, 0))),
     "what a set keeps or is without": lambda s: s.sent.minus(s.sent.just((s.n, 0))).size() + s.n < 9,
+    "of a map": lambda s: kc.any_of(s.n != 1, s.votes.put(s.n, 1).get(s.n, otherwise=0) == 1),
     "one value's set where it is declared": lambda s: kc.any_of(s.n > 1, s.sent.just((s.n, 0)).size() == 1),
 }
 """Truths about collections that have lost nothing wherever they count."""

@@ -1,18 +1,14 @@
-"""The score of operator mutants, per system: from outcomes to data, to and from a file, and as a page."""
+"""The score of operator mutants, per system: from outcomes to data, to a file, and as a page."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 from attrs import asdict, evolve, field, frozen
 
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.terminal.files import read_json
-from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.words import BRANCH, CONJUNCT, DISJUNCT
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS
 from kraftcheck.properties.register.mutants import FURTHER, JUDGEMENTS, OPERATOR_JUDGEMENTS, Judgement
@@ -169,22 +165,6 @@ def text(scores: Sequence[SystemScore]) -> str:
 
 def _row(values: Mapping[str, str]) -> str:
     return json.dumps({name: value for name, value in values.items() if value})
-
-
-def read(path: Path) -> list[SystemScore]:
-    """The scores of a document.
-
-    Raises:
-        Refusal: for anything else.
-    """
-    content: Any = read_json(path)
-    if not isinstance(content, dict) or content.get("command") != COMMAND:
-        raise Refusal(f"{path}: no scores of `kraftcheck {COMMAND} --json`; write one first")
-    try:
-        systems = [{**one, "alive": tuple(Alive(**row) for row in one["alive"])} for one in content["systems"]]
-        return [SystemScore(**one) for one in systems]
-    except (KeyError, TypeError) as error:
-        raise Refusal(f"{path}: not a whole document of this version ({error!r}); write it again") from error
 
 
 def listed(one: SystemScore) -> Iterator[str]:

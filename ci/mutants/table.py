@@ -17,6 +17,7 @@ from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.words import BRANCH, CONJUNCT
+from kraftcheck.model.visible import visible
 from kraftcheck.properties.register.mutants import JUDGEMENTS, LEFT, NAMESAKES, Judgement
 from kraftcheck.solvers.mutants.explore import (
     GoalLost,
@@ -288,13 +289,22 @@ def row_document(row: MutantRow) -> dict[str, Any]:
     return values
 
 
+def _shown(document: Any) -> Any:
+    """A document whose texts may be shown, on pages too."""
+    if isinstance(document, dict):
+        return {visible(key): _shown(value) for key, value in document.items()}
+    if isinstance(document, list):
+        return list(map(_shown, document))
+    return visible(document) if isinstance(document, str) else document
+
+
 def read_parts(path: Path) -> list[TablePart]:
     """The parts of a document that `kraftcheck explain --json` wrote.
 
     Raises:
         Refusal: for anything else.
     """
-    content = read_json(path)
+    content = _shown(read_json(path))
     if not isinstance(content, dict) or content.get("command") != COMMAND:
         raise Refusal(f"{path}: not a table of `kraftcheck explain --json`; write one first")
     try:

@@ -8,9 +8,13 @@ python3 check.py z3 -smt2    asks another solver: a command, to which the name o
 import hashlib
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
+
+FILE = ("file", "status", "sha256")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def answer(command: list[str], file: pathlib.Path) -> str:
@@ -27,15 +31,39 @@ def answer(command: list[str], file: pathlib.Path) -> str:
     return said.strip()
 
 
+def texts(index: dict[str, object], key: str) -> list[str]:
+    """A list of texts in the index."""
+    found = index.get(key)
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise ValueError(f"{key} is no list of texts")
+    return found
+
+
+def entry(listed: object, *keys: str, statuses: tuple[str, ...] = ("unsat",)) -> dict[str, str]:
+    """An obligation in the index, whose file is beside it and whose answer may not be left out."""
+    fits = isinstance(listed, dict) and all(isinstance(listed.get(key), str) for key in (*keys, *FILE))
+    if not isinstance(listed, dict) or not fits or not NAME.fullmatch(listed["file"]):
+        raise ValueError(f"{str(listed)[:60]!r} is no obligation")
+    if listed["status"] not in statuses:
+        raise ValueError(f"{listed['file']}: status {listed['status'][:20]!r} is not asked of a solver")
+    return listed
+
+
 def faults(folder: pathlib.Path, command: list[str]) -> list[str]:
     """An obligation that is missing, a file that is not the one listed, an answer that is not the expected one."""
     index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-    claims, every = [*index["invariants"], *index["steps"], "domains"], index["obligations"]
-    wanted = {(c, "initially") for c in index["invariants"]} | {(c, a) for c in claims for a in index["actions"]}
-    wrong = [f"{c}, {a}: not listed" for c, a in wanted - {(entry["claim"], entry["action"]) for entry in every}]
-    for entry in [index["invariant"], *every]:
-        file, status = folder / entry["file"], entry["status"]
-        if not file.exists() or hashlib.sha256(file.read_bytes()).hexdigest() != entry["sha256"]:
+    if not isinstance(index, dict) or not isinstance(index.get("obligations"), list):
+        raise ValueError("obligations is no list")
+    invariants, steps, actions = (texts(index, key) for key in ("invariants", "steps", "actions"))
+    if not [*invariants, *steps] or not actions:
+        raise ValueError("it claims nothing")
+    every = [entry(one, "claim", "action") for one in index["obligations"]]
+    claims = [*invariants, *steps, "domains"]
+    wanted = {(c, "initially") for c in invariants} | {(c, a) for c in claims for a in actions}
+    wrong = [f"{c}, {a}: not listed" for c, a in sorted(wanted - {(one["claim"], one["action"]) for one in every})]
+    for one in [entry(index.get("invariant"), statuses=("sat", "")), *every]:
+        file, status = folder / one["file"], one["status"]
+        if file.is_symlink() or not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != one["sha256"]:
             wrong.append(f"{file.name}: not the file that was written")
         elif status and (said := answer(command, file)) != status:
             wrong.append(f"{file.name}: {said or 'no answer'}, not {status}")
@@ -47,5 +75,8 @@ if __name__ == "__main__":
         found = faults(pathlib.Path(__file__).resolve().parent, sys.argv[1:] or ["cvc5"])
     except (ImportError, OSError) as error:
         sys.exit(f"there is no such solver, or no such file: {error}")
+    except (ValueError, RecursionError) as error:
+        print(f"index.json is no list of a certificate: {str(error).splitlines()[0]}", file=sys.stderr)
+        sys.exit(2)
     print(*found or ["every obligation is unsat"], sep="\n")
     sys.exit(bool(found))

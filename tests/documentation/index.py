@@ -11,7 +11,6 @@ from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.observed import SHOWN, observations
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.mutants.score import counted, percent
-from kraftcheck.ci.mutants.score import read as read_scores
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import PRESETS, RELEASES
 from kraftcheck.properties.catalogue import SYSTEMS
@@ -22,6 +21,7 @@ from tests.documentation.commands import commands
 from tests.documentation.releases import columns
 from tests.engine_mutants.table import MUTANTS
 from tests.shared.places import DOCS
+from tests.shared.scores import read_scores
 
 REFERENCE = """# Reference
 

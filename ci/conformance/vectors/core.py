@@ -215,7 +215,7 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
     """The files named, and the JSON files below the folders named, each once.
 
     Raises:
-        VectorError: when a path does not exist, or a folder holds no JSON file.
+        VectorError: when a path does not exist, or a folder holds no JSON file, or a link in the place of one.
     """
     files: dict[Path, None] = {}
     for path in paths:
@@ -223,6 +223,8 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
             below = sorted(path.rglob("*.json"))
             if not below:
                 raise VectorError(f"no vectors in {path}")
+            if links := [file for file in below if file.is_symlink()]:
+                raise VectorError(f"{links[0]}: a link in the folder; name the file that it leads to")
             files.update(dict.fromkeys(below))
         elif path.exists():
             files[path] = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from attrs import frozen
@@ -52,6 +53,8 @@ class Dataset:
             Refusal: when there is none, nothing is committed, or a file is not what was written.
         """
         check_readable(out)
+        if isinstance(out, Path) and out.exists() and not out.is_dir():
+            raise Refusal(f"{out} is no folder; name the folder of an exploration")
         refuse_links(out)
         log = CommitLog(out)
         run = log.read_run()

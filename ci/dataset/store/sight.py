@@ -13,17 +13,26 @@ Sight: TypeAlias = tuple[str, str]
 """A driver's lease as workers look at it: where it is, and its token."""
 
 
+_KINDS: dict[str, Any] = {
+    "host": str, "boot": str, "pid": int, "token": str, "processes": str, "started": int | None,
+}  # fmt: skip
+"""The keys of a lease, and what they hold."""
+
+_MOST_PID = 1 << 30
+
+
 class SightError(RuntimeError):
     """A worker that does not see the run of its driver; the message is a refusal."""
 
 
 def owner_of(data: bytes) -> dict[str, Any]:
-    """Whom a lease names; nobody when it names none."""
+    """Whom a lease names, by its keys and their kinds; nobody when it names none."""
     try:
         owner = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return owner if isinstance(owner, dict) else {}
+    fits = isinstance(owner, dict) and all(isinstance(value, _KINDS.get(key, ())) for key, value in owner.items())
+    return owner if fits and 0 <= owner.get("pid", 0) <= _MOST_PID else {}
 
 
 def names(lease: AnyPath, token: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from attrs import field, frozen
 from kraftcheck.ci.explore.trace import load, replayed
 from kraftcheck.ci.run.result import REPORT, TRACE
 from kraftcheck.ci.systems.subject import Subject, subject
-from kraftcheck.ci.terminal.files import check_named, read_json
+from kraftcheck.ci.terminal.files import check_named, parse_json, read_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.verdict import Trace
@@ -61,9 +60,9 @@ def parsed(body: bytes) -> Mapping[str, Any]:
         QuestionRefused: where it holds none.
     """
     try:
-        question = json.loads(body or b"{}")
-    except (ValueError, RecursionError) as error:
-        raise QuestionRefused(f"the request is not JSON: {str(error).splitlines()[0]}") from error
+        question = parse_json("the request", body or b"{}")
+    except Refusal as error:
+        raise QuestionRefused(error.message) from error
     if not isinstance(question, dict):
         raise QuestionRefused("the request is no JSON object")
     return question

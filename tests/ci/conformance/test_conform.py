@@ -81,6 +81,14 @@ def test_no_text_of_a_vector_reaches_the_terminal_raw(tmp_path):
     assert kc.conform(path).text in ran.out
 
 
+def test_a_link_in_a_folder_of_vectors_is_refused(tmp_path):
+    """A link in the place of a file is named; a file that the command line names may be one."""
+    (tmp_path / "given.json").symlink_to(FOLDER / "directory_id.json")
+    told = kraftcheck("conform", "--vectors", tmp_path).refusal()
+    assert told == f"{tmp_path / 'given.json'}: a link in the folder; name the file that it leads to"
+    assert kraftcheck("conform", "--vectors", tmp_path / "given.json").code == 0
+
+
 def test_unexpected_error_fails():
     """A vector that expects a result fails when the model answers with an error, and the other way round."""
     lost = next(raw for raw in ALL if raw["function"] == "directory_of")

@@ -216,13 +216,27 @@ def test_what_is_written_in_place_is_no_other_file(place: str, kept: Path, preci
         assert f"cannot write {path}: it is another file too, by a hard link" in ran.refusal()
 
 
-def test_a_file_that_is_no_lease_is_not_written_over(kept: Path, tmp_path: Path) -> None:
-    """Notes of a user's under the name of the lease stay."""
+@pytest.mark.parametrize("notes", [
+    "my notes", "[" * 4000, '{"my": "notes"}',
+   '{"pid": "x"}', '{"pid": -1}', '{"pid": 1' + "0" * 40 + "}", '{"host": 1}',
+], ids=["text", "deep", "other key", "text as number", "below zero", "beyond all", "number as text"])  # fmt: skip
+def test_a_file_that_is_no_lease_is_not_written_over(notes: str, kept: Path, tmp_path: Path) -> None:
+    """Notes of a user's under the name of the lease stay, also where they are JSON."""
     path = planted(kept, tmp_path / "out", ".driver.lease")
-    path.write_text("my notes")
+    path.write_text(notes)
     told = kraftcheck(*EXPLORE, "--out", tmp_path / "out", "--resume").refusal()
     assert told == f"{path} is no lease of a driver; remove it, or choose another --out"
-    assert path.read_text() == "my notes"
+    assert path.read_text() == notes
+
+
+@pytest.mark.parametrize("command", [("query", COUNTS), ("sweep",)])
+def test_what_is_no_folder_holds_no_exploration(command: tuple[str, ...], tmp_path: Path) -> None:
+    """A pipe and a file in the place of a dataset are said to be no folder, and no exploration is recommended."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "pipe", tmp_path / "file"):
+        told = kraftcheck(command[0], place, *command[1:]).refusal()
+        assert told == f"{place} is no folder; name the folder of an exploration"
 
 
 @pytest.mark.parametrize("size", [1 << 20, 1 << 30])

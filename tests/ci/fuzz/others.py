@@ -1,4 +1,4 @@
-"""Traces, tables of runs and expressions changed at random, for the commands that read them."""
+"""Traces, tables of runs, expressions and outcomes of mutants changed at random, for the commands that read them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from kraftcheck.ci.mutants.memory import Outcomes
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import subject
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.expressions.checking import ExpressionError
 from kraftcheck.solvers.expressions.expression import expression
 from kraftcheck.solvers.traces.itf import normal, spelled
 from tests.ci.fuzz.bounds import spoken
 from tests.ci.fuzz.mutations import MILD, NUMBERS, SIGNS, VALUES, list_changed, mutation, text_changed
-from tests.shared.places import TESTS
+from tests.shared.places import DOCS, TESTS
 
 LIMIT = ("--time-limit", "2s", "--workers", "1", "--quiet")
 
@@ -88,6 +90,41 @@ def _trace_commands(draw: random.Random, file: Path, foreign: bool, place: Path)
         assert not [line for line in drawn if line.lstrip().startswith(("%%{", "click "))]
     if out.exists():
         assert isinstance(json.loads(out.read_bytes()), dict)
+
+
+@cache
+def _table() -> str:
+    """A system of the load-bearing table with one row of each outcome."""
+    document = json.loads((DOCS / "reference" / "load-bearing.json").read_text(encoding="utf-8"))
+    system = document["systems"][0]
+    system["mutants"] = list({row["outcome"]: row for row in system["mutants"]}.values())
+    return json.dumps({**document, "systems": [system]})
+
+
+OUTCOMES: Sequence[dict[str, Any]] = tuple(
+    {"right": "a", "mutant": "b", "whole": ["c", "d"], "says": ["e", None], "limit": 9, "kind": kind, "of": of}
+    for kind, of in (
+        ("Killed", {"by": ["x"], "steps": ["y"], "shortest": True}), ("Survived", {"effect": "none"}),
+        ("GoalLost", {"goals": ["x"], "idle": []}), ("Undecided", {"cut": "x"}), ("Refused", {"why": "x"}),
+    )
+)  # fmt: skip
+"""Outcomes of operator mutants, of each kind."""
+
+
+def mutants(draw: random.Random, place: Path) -> Iterator[Sequence[object]]:
+    """A table of mutants, and a file of outcomes, with other values, keys or letters."""
+    table, rows = json.loads(_table()), json.loads(json.dumps(OUTCOMES))
+    mutation(draw)(draw.choice((table, *table["systems"], *table["systems"][0]["mutants"])))
+    mutation(draw)(draw.choice(rows))
+    texts = {"table.json": json.dumps(table), "outcomes.jsonl": "\n".join(map(json.dumps, rows))}
+    for name, text in texts.items():
+        changed = text_changed(draw, text, (*SIGNS, "NaN", "[" * 5000)) if draw.randrange(6) == 0 else text
+        (place / name).write_text(changed, encoding="utf-8", errors="surrogatepass")
+    with suppress(Refusal):
+        Outcomes(place / "outcomes.jsonl", 9)
+    page, text_page = place / "page.html", place / "page.md"
+    yield ("explain", "--from", place / "table.json", "--html", page, "--markdown", text_page)
+    assert not [file for file in (page, text_page) if file.exists() and spoken(file.read_text(encoding="utf-8"))]
 
 
 RUNS: Sequence[dict[str, Any]] = (

@@ -15,5 +15,6 @@ READERS = (
     Reader("traces", frozenset({0, 2}), others.traces),
     Reader("tables", _VERDICTS, others.tables),
     Reader("expressions", _VERDICTS, others.expressions),
+    Reader("mutants", frozenset({0, 2, 20}), others.mutants),
 )
 """The codes are those that the commands document; 24, where two engines disagree, is no answer to any input."""

@@ -12,7 +12,7 @@ import pytest
 from tests.ci.fuzz.bounds import Reader, tried_for, tried_in
 from tests.ci.fuzz.readers import READERS
 
-CASES = {"segments": 60, "dumps": 50, "lines": 80, "traces": 12, "tables": 60, "expressions": 25}
+CASES = {"segments": 60, "dumps": 50, "lines": 80, "traces": 12, "tables": 60, "expressions": 25, "mutants": 40}
 """Cases of each change: two seconds of processor time a reader, or three."""
 
 each = pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)

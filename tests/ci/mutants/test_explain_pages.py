@@ -18,6 +18,7 @@ from kraftcheck.ci.mutants.page import page, summary, tally
 from kraftcheck.ci.mutants.table import TablePart, place, read_parts
 from kraftcheck.properties.register.rules import UNCOVERED
 from kraftcheck.solvers.mutants.explore import Survived
+from tests.ci.fuzz.bounds import spoken
 from tests.shared.commands import kraftcheck
 from tests.shared.places import DOCS
 
@@ -189,6 +190,20 @@ def test_a_damaged_table_is_refused(tmp_path: Path) -> None:
         place.write_text(next(broken(change)), encoding="utf-8")
         assert "not a whole table of this version" in kraftcheck("explain", "--from", place).refusal()
     assert "cannot both write to" in kraftcheck("explain", "--from", place, "--json", place).refusal()
+
+
+def test_no_text_of_a_table_reaches_a_page_raw(tmp_path: Path) -> None:
+    """Escapes, ends of lines and a job's commands in titles, conditions and sentences are shown on pages and screen."""
+    content, hostile = json.loads(PLACE.read_text(encoding="utf-8")), "\n::error::a\x1b[2J\u202e"
+    system = content["systems"][0]
+    system["title"] = system["mutants"][0]["condition"] = hostile
+    system["properties"] = dict.fromkeys(system["properties"], hostile)
+    place, page_file, table_file = (tmp_path / name for name in ("table.json", "page.html", "page.md"))
+    place.write_text(json.dumps({**content, "systems": [system]}), encoding="utf-8")
+    ran = kraftcheck("explain", "--from", place, "--html", page_file, "--markdown", table_file)
+    for shown in (ran.out, page_file.read_text(encoding="utf-8"), table_file.read_text(encoding="utf-8")):
+        assert "\\x1b" in shown
+        assert not spoken(shown)
 
 
 def test_a_value_of_another_kind_in_a_table_is_refused(tmp_path: Path) -> None:

@@ -64,6 +64,43 @@ def test_another_solver_checks_a_certificate_alone(written: Path) -> None:
     assert check(written, sys.executable, "-c", "print('unknown')").returncode == 1
 
 
+def forged(folder: Path, key: str, value: Any, entry: str = "") -> None:
+    """Change the index, or an entry of it."""
+    listed = index(folder)
+    holder = listed if not entry else listed["invariant"] if entry == "invariant" else listed["obligations"][0]
+    holder[key] = value
+    (folder / "index.json").write_text(json.dumps(listed))
+
+
+@pytest.mark.parametrize(("key", "value", "entry", "told"), [
+    ("status", "", "obligation", "status '' is not asked"), ("status", None, "obligation", "is no obligation"),
+    ("status", "sat", "obligation", "status 'sat' is not asked"), ("status", "unsat", "invariant", "is not asked"),
+    ("file", "../check.py", "obligation", "is no obligation"), ("file", "/etc/hosts", "obligation", "is no obligation"),
+    ("file", "-x", "obligation", "is no obligation"), ("sha256", 3, "obligation", "is no obligation"),
+    ("obligations", {}, "", "obligations is no list"), ("obligations", [3], "", "'3' is no obligation"),
+    ("invariants", "ab", "", "invariants is no list of texts"), ("steps", None, "", "steps is no list of texts"),
+    ("actions", [], "", "it claims nothing"), ("invariant", [], "", "is no obligation"),
+])  # fmt: skip
+def test_an_index_that_nobody_writes_is_refused(
+    key: str, value: Any, entry: str, told: str, folder: Path
+) -> None:
+    """An answer that would not be asked, a file elsewhere and a value of another kind are one line and exit code 2."""
+    forged(folder, key, value, entry)
+    ran = check(folder, sys.executable, "-c", "print('unsat')")
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
+    assert told in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "", "[" * 5000, '{"obligations": []}'], ids=["list", "empty", "deep", "no claims"]
+)
+def test_an_index_that_is_none_is_refused(text: str, folder: Path) -> None:
+    """What is no index of a certificate is one line and exit code 2."""
+    (folder / "index.json").write_text(text)
+    ran = check(folder, sys.executable, "-c", "print('unsat')")
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
+
+
 def test_a_certificate_lists_every_obligation(written: Path) -> None:
     """Each invariant has its initiation, each claim every action, and the domains too; each file asks one question."""
     listed = index(written)

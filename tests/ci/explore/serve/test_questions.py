@@ -24,9 +24,10 @@ def server() -> Iterator[Server]:
 @pytest.mark.parametrize(
     ("body", "error"),
     [
-        (b"{", "the request is not JSON: Expecting property name"),
-        (b"[" * 100_000, "the request is not JSON: "),
-        (b"\xff", "the request is not JSON: "),
+        (b"{", "the request: line 1: not JSON: Expecting property name"),
+        (b"[" * 100_000, "the request: not usable JSON: "),
+        (b'{"at": 1, "at": 2}', "the request: not usable JSON: key 'at' is repeated"),
+        (b"\xff", "the request: not UTF-8 text"),
         (b"[]", "the request is no JSON object"),
         (b'{"steps": 5}', "steps takes a list"),
         (b'{"steps": [5]}', "step 1 takes the number of an action and of its arguments' values"),

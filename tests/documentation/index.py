@@ -16,12 +16,12 @@ from kraftcheck.model.rules.ruleset import PRESETS, RELEASES
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
+from tests.ci.mutants.scores import read_scores
 from tests.documentation import coverage
 from tests.documentation.commands import commands
 from tests.documentation.releases import columns
 from tests.engine_mutants.table import MUTANTS
 from tests.shared.places import DOCS
-from tests.shared.scores import read_scores
 
 REFERENCE = """# Reference
 

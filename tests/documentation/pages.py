@@ -9,12 +9,12 @@ from kraftcheck.ci.mutants.page import page as load_bearing
 from kraftcheck.ci.mutants.score import page as operator_mutants
 from kraftcheck.ci.mutants.table import read_parts
 from kraftcheck.ci.prove import table
+from tests.ci.mutants.scores import read_scores
 from tests.documentation import commands, coverage, defects, findings, index, live, releases
 from tests.documentation.mistakes import page as mistakes
 from tests.model.language.words import page as words
 from tests.properties.register.rules_page import page as rules_page
 from tests.shared.places import DOCS
-from tests.shared.scores import read_scores
 
 PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "commands.md": commands.page,

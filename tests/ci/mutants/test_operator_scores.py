@@ -45,8 +45,8 @@ from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, mutate
 from kraftcheck.solvers.mutants.source.names import source_mutants
 from kraftcheck.solvers.program.fingerprint import Meaning
 from tests.ci.fuzz.bounds import bounded
+from tests.ci.mutants.scores import read_scores
 from tests.shared.commands import kraftcheck
-from tests.shared.scores import read_scores
 
 MUTANTS = source_mutants(modules=["tests.gates"])
 OUTCOMES: tuple[MutantOutcome, ...] = (

@@ -184,6 +184,8 @@ def search(state: FaultState, faults: int, rules: RuleSet) -> tuple[tuple[str, .
 def moves(state: FaultState, rules: RuleSet) -> Iterator[BrokerMove]:
     """Everything that may happen to a broker of the partition next."""
     for broker, registration in state.controller.image.registrations.items():
+        if not state.partition.replicas.has(broker):
+            continue  # the reassignment that removes it was completed on the way
         if registration.fenced:
             if broker not in state.dead:
                 yield BrokerMove(f"{broker} returns", False, lambda b=broker: _return_broker(state, b, rules))  # type: ignore[misc]

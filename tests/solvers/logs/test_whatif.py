@@ -79,6 +79,15 @@ def test_a_lost_directory_takes_only_its_replica() -> None:
     assert "0 returns" not in {move.name for move in moves(state, FIXED)}
 
 
+def test_a_broker_that_a_reassignment_removed_is_no_replica_any_more() -> None:
+    """A change on the way completes the reassignment: what happens to its broker then is no fault of the partition."""
+    controller = changed(with_topic(cluster(4), "foo", (0, 1, 2), min_insync_replicas="1"), removing=(2,))
+    state = after(controller, "2 is fenced")
+    assert tuple(state.partition.replicas) == (0, 1)
+    assert {move.name.split()[0] for move in moves(state, FIXED)} == {"0", "1"}
+    assert rows(controller, 3) == {"foo-0": (3, 3)}
+
+
 def test_real_clusters_have_distances() -> None:
     """At the end of a captured run every replica is in sync, so each partition survives all faults but its last."""
     controller = replayed()[-1].state.controller

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -139,7 +139,7 @@ def find_table(config: Path | None) -> RunTable | None:
         if len(found) > 1:
             raise Refusal(f"{found[0].path} and {found[1].path} both hold a table of runs; keep one of them")
         if found:
-            _check_own(found[0].path)
+            _check_own(found[0])
             return found[0]
     return None
 
@@ -154,23 +154,36 @@ def _searched(folder: Path) -> list[Path]:
     return folders
 
 
-def _check_own(path: Path) -> None:
-    """Refuse a table that nobody named, where another user wrote it or may put modules beside it.
+def _check_own(table: RunTable) -> None:
+    """Refuse a table that nobody named, where another user wrote it or its modules, or may put modules in their place.
 
     Raises:
         Refusal: naming the file and the mend.
     """
+    path = table.path
     mend = f"code that it names would be run; if you trust it, --config {path}; else --built-in"
-    for place in (path, path.parent):
+    words = {path: "it", path.parent: "its folder"}
+    for place in (path, path.parent, *_sources(table)):
+        word = words.get(place, str(place))
         try:
             status = place.stat()
         except OSError as error:
             raise Refusal(f"cannot read {place}: {error.strerror or error}") from error
         if status.st_uid != os.geteuid():
-            raise Refusal(f"{path}: {'it' if place is path else 'its folder'} belongs to another user "
+            raise Refusal(f"{path}: {word} belongs to another user "
                           f"({status.st_uid}): {mend}")  # fmt: skip
         if stat.S_IMODE(status.st_mode) & stat.S_IWOTH:
-            raise Refusal(f"{path}: every user may write {'it' if place is path else 'into its folder'}: {mend}")
+            raise Refusal(f"{path}: every user may write {'it' if place is path else f'into {word}'}: {mend}")
+
+
+def _sources(table: RunTable) -> Iterator[Path]:
+    """The working folder, where modules are looked for too, and the files and packages that a table names."""
+    for module in dict.fromkeys(run.system.rpartition(":")[0] for run in table.runs if ":" in run.system):
+        yield Path()
+        place = table.path.parent
+        for part in [module] if module.endswith(".py") else module.split("."):
+            place = place / part
+            yield from (one for one in (place, place.parent / f"{part}.py") if os.path.exists(one))
 
 
 def _read(path: Path) -> RunTable | None:

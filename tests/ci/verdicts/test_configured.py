@@ -172,6 +172,25 @@ def test_a_table_that_everybody_may_write_is_refused(place: str, hostile: Path) 
     assert not (hostile / "mark").exists()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("system", ["mark.py:LAMP", "mark:LAMP"])
+def test_a_module_of_another_user_is_refused(system: str, hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So is one that everybody may write, and a working folder below in which everybody may put one of its name."""
+    table = hostile / "kraftcheck.toml"
+    table.write_text(table.read_text().replace("mark.py:LAMP", system))
+    (hostile / "mark.py").chmod(0o666)
+    assert "kraftcheck.toml: every user may write into mark.py: " in check().refusal()
+    (hostile / "mark.py").chmod(0o644)
+    os.chown(hostile / "mark.py", 65534, 65534)
+    assert "kraftcheck.toml: mark.py belongs to another user (65534): " in check().refusal()
+    os.chown(hostile / "mark.py", 0, 0)
+    (hostile / ".git").mkdir()
+    (hostile / "below").chmod(0o777)
+    monkeypatch.chdir("below")
+    assert "../kraftcheck.toml: every user may write into .: " in check().refusal()
+    assert not (hostile / "mark").exists()
+
+
 def test_pyproject_holds_a_table_too(repository: Path) -> None:
     """`[[tool.kraftcheck.runs]]` in pyproject.toml is the same table; a pyproject.toml without one is passed over."""
     project = repository / "pyproject.toml"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kraftcheck.model.language.system import Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
-from kraftcheck.model.language.words import NO_LEADER, all_of, negate
+from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, negate
 from kraftcheck.properties.elections.outsiders import change
 from kraftcheck.properties.kinds import happens, sometimes
 
@@ -28,18 +28,26 @@ def properties(setting: Setting) -> list[Property]:
         happens("shows-isr-expansion", "AlterPartition expands the ISR",
                 lambda t: t.action == "alter_partition" and negate(t.after.isr.within(t.before.isr))),
     ]  # fmt: skip
+    if setting["directories"] > 1:
+        goals.append(happens("shows-assignment", "the leader is assigned another directory, and leads on", _assigned))
     if setting.rules.partition.elr_available:
         goals += [
             sometimes("shows-elr", "a partition with an ELR", lambda s: negate(s.elr.is_empty())),
             sometimes("shows-empty-isr", "a partition with an empty ISR", lambda s: s.isr.is_empty()),
             happens("shows-elr-election", "an ELR member is elected", lambda t: t.event.from_elr),
             happens("shows-last-known-election", "the last known leader is elected", lambda t: t.event.last_known),
-        ]
+            happens("shows-last-known-kept", "the last known leader is remembered as the partition changes",
+                    lambda t: all_of(t.before.leader == NO_LEADER, t.after.leader == NO_LEADER, t.event.records > 0,
+                                     negate(t.before.last_known_elr.is_empty()))),
+        ]  # fmt: skip
     if setting.rules.partition.designated_elections:
         goals.append(happens("shows-designated-election", "a designated leader is seated",
                              lambda t: t.action == "elect_designated" and _moved(t)))  # fmt: skip
     if setting["reassignment"]:
         goals += [
+            happens("shows-reassignment", "a reassignment that adds and removes replicas gets under way",
+                    lambda t: t.action == "reassign" and negate(any_of(
+                        t.after.adding.is_empty(), t.after.removing.is_empty()))),
             happens("shows-completion", "a reassignment that adds a replica completes",
                     lambda t: all_of(t.event.completed, negate(t.before.adding.is_empty()), t.after.adding.is_empty())),
             happens("shows-cancel", "a reassignment is cancelled",
@@ -50,6 +58,14 @@ def properties(setting: Setting) -> list[Property]:
 
 def _moved(t: Step) -> Truth:
     return all_of(negate(t.before.leader == t.after.leader), t.after.leader >= 0)
+
+
+def _assigned(t: Step) -> Truth:
+    if t.action != "assign":
+        return False
+    broker = t.arguments["broker"]
+    now, then = t.before.directories.of(broker), t.after.directories.of(broker)
+    return all_of(t.before.leader == broker, t.after.leader == broker, negate(now == then))
 
 
 def _clean(t: Step) -> Truth:

@@ -67,6 +67,14 @@ _ROW: Mapping[str, Reader[Any]] = {
 }  # fmt: skip
 
 
+def outcome_of(kind: type, values: Mapping[str, Any]) -> MutantOutcome:
+    """An outcome from its values; raises ValueError for a goal that is lost and is none."""
+    outcome: MutantOutcome = kind(**values)
+    if isinstance(outcome, GoalLost) and not (outcome.goals or outcome.idle):
+        raise ValueError("it names no goal that is lost")
+    return outcome
+
+
 @define
 class Outcomes:
     """The outcomes in a file.
@@ -94,7 +102,7 @@ class Outcomes:
             try:
                 row = read_fields(parse_json(place, line), _ROW)
                 kind, readers = KINDS[row["kind"]]
-                row["of"] = kind(**read_fields(row["of"], readers))
+                row["of"] = outcome_of(kind, read_fields(row["of"], readers))
             except ValueError as error:
                 raise Refusal(f"{place}: no outcome of a mutant: {error}; name another file") from error
             self._rows.setdefault((row["right"], row["mutant"]), []).append(row)

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kraftcheck.ci.dataset.documents.values import Reader, as_it_is, listed, mapped, optional, read_fields, shown, whole
-from kraftcheck.ci.mutants.memory import KINDS, TEXT, TEXTS
+from kraftcheck.ci.mutants.memory import KINDS, TEXT, TEXTS, outcome_of
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.report import steps_text
 from kraftcheck.ci.systems.subject import Subject
@@ -344,7 +344,7 @@ def _row(system: Mapping[str, Any], number: int, document: Any) -> MutantRow:
         raise ValueError(f"mutants: {number}: no outcome {shown(word)}")
     ((kind, readers),) = known
     values = read_fields(document, {**_ROW, **readers, **_MORE.get(kind, {}), "outcome": as_it_is})
-    outcome = kind(**{name: values[name] for name in readers})
+    outcome = outcome_of(kind, {name: values[name] for name in readers})
     named = () if kind is LeavesDomain else ("by", "goals", "idle")  # what leaves a domain breaks no property
     for claim in (claim for key in named for claim in values.get(key, ())):
         if claim not in system["properties"]:

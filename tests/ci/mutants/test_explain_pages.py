@@ -192,6 +192,15 @@ def test_a_damaged_table_is_refused(tmp_path: Path) -> None:
     assert "cannot both write to" in kraftcheck("explain", "--from", place, "--json", place).refusal()
 
 
+def test_a_lost_goal_that_is_none_is_refused(tmp_path: Path) -> None:
+    """A row whose outcome is a lost goal names one."""
+    content, place = json.loads(PLACE.read_text(encoding="utf-8")), tmp_path / "table.json"
+    row = next(row for system in content["systems"] for row in system["mutants"] if row["outcome"] == "goal lost")
+    row.update(goals=[], idle=[])
+    place.write_text(json.dumps(content), encoding="utf-8")
+    assert "it names no goal that is lost" in kraftcheck("explain", "--from", place).refusal()
+
+
 def test_no_text_of_a_table_reaches_a_page_raw(tmp_path: Path) -> None:
     """Escapes, ends of lines and a job's commands in titles, conditions and sentences are shown on pages and screen."""
     content, hostile = json.loads(PLACE.read_text(encoding="utf-8")), "\n::error::a\x1b[2J\u202e"

@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -352,12 +353,16 @@ class DriverProcess:
     END = b""
     """What tells the driver that no question follows."""
 
+    SILENCE = 120.0
+    """Seconds that a driver may take for a block of answers; one that hangs is stopped, and has died of the block."""
+
     def __init__(self, version: str, name: str, arguments: Sequence[str], options: Sequence[str] = ()) -> None:
         java, path = program("java"), compile_driver(version, name)
         self._command = [java, *options, "-cp", path, f"{PACKAGE}.{name}", *arguments]
         self._begin()
 
     def _begin(self) -> None:
+        self._hung = False
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
@@ -392,11 +397,28 @@ class DriverProcess:
         Raises:
             DriverError: when it does not end well, so that no question is to blame.
         """
-        with contextlib.suppress(BrokenPipeError):  # it ended before it was told to
+        with self._limited(), contextlib.suppress(BrokenPipeError):  # it ended before it was told to
             self._pipe(self._process.stdin).write(self.END)
             self._pipe(self._process.stdin).close()
+            self._process.wait()
         if self._process.wait():
             raise self._failure()
+
+    @contextlib.contextmanager
+    def _limited(self) -> Iterator[None]:
+        """Stop the process where what is done with it takes longer than SILENCE."""
+
+        def stop() -> None:
+            self._hung = True
+            self._process.kill()
+
+        timer = threading.Timer(self.SILENCE, stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     @staticmethod
     def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
@@ -406,6 +428,8 @@ class DriverProcess:
 
     def _failure(self) -> DriverError:
         code = self._process.wait()
+        if self._hung:
+            return DriverError(f"the driver was stopped, since it gave no answer for {self.SILENCE:g} s")
         self._log.seek(0)
         log_lines = self._log.read().decode(errors="replace").strip().splitlines()
         relevant = [line for line in log_lines if not line.startswith(("SLF4J", "\tat "))]
@@ -435,14 +459,15 @@ class JavaProcess(DriverProcess):
         """
         if not len(rows):
             return np.empty((0, self._columns.width), dtype=np.int32)
-        try:
-            stream = self._pipe(self._process.stdin)
-            stream.write(np.int32(len(rows)).tobytes())
-            stream.write(np.ascontiguousarray(rows, dtype="<i4").data)
-            stream.flush()
-        except BrokenPipeError:
-            raise self._failure() from None
-        data = self._pipe(self._process.stdout).read(len(rows) * self._columns.width * 4)
+        with self._limited():
+            try:
+                stream = self._pipe(self._process.stdin)
+                stream.write(np.int32(len(rows)).tobytes())
+                stream.write(np.ascontiguousarray(rows, dtype="<i4").data)
+                stream.flush()
+            except BrokenPipeError:
+                raise self._failure() from None
+            data = self._pipe(self._process.stdout).read(len(rows) * self._columns.width * 4)
         if len(data) < len(rows) * self._columns.width * 4:
             raise self._failure()
         return np.frombuffer(data, dtype="<i4").reshape(len(rows), self._columns.width)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,21 @@ def test_a_driver_that_dies_says_why() -> None:
     driver = Driver("4.1.2", "change", 4, model.outputs, "NO_SUCH_VERSION")
     with pytest.raises(DriverError, match=r"ended with code 1: .*NO_SUCH_VERSION"), driver:
         driver.ask(table)
+
+
+def test_a_driver_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that gives no answer in time has died of its question, and the next one may be asked of a new one."""
+    model = ChangeModel(4, parse("fixed"))
+    table = next(exhaustive_changes(1, 4, 1 << 10))
+    with Driver("4.1.2", "change", 4, model.outputs) as driver:
+        assert driver.ask(table[:1]).shape == (1, model.outputs.width)
+        driver._process.send_signal(signal.SIGSTOP)
+        monkeypatch.setattr(Driver, "SILENCE", 0.5)
+        with pytest.raises(DriverError, match=r"stopped, since it gave no answer for 0.5 s"):
+            driver.ask(table)
+        monkeypatch.setattr(Driver, "SILENCE", 60)
+        driver.restart()
+        assert driver.ask(table).shape == (len(table), model.outputs.width)
 
 
 @pytest.mark.slow

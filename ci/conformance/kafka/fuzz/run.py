@@ -66,8 +66,9 @@ class FuzzProcess(DriverProcess):
         """
         stream = self._pipe(self._process.stdin)
         try:
-            stream.write(("\n".join(lines) + "\n\n").encode())
-            stream.flush()
+            with self._limited():
+                stream.write(("\n".join(lines) + "\n\n").encode())
+                stream.flush()
         except BrokenPipeError:
             raise self._failure() from None
 
@@ -75,7 +76,8 @@ class FuzzProcess(DriverProcess):
         """The next answers; where the process ends before it has given all, its end is the answer to the next one."""
         stream, lines = self._pipe(self._process.stdout), list[str]()
         while len(lines) < count:
-            line = stream.readline().decode()
+            with self._limited():
+                line = stream.readline().decode()
             if not line.endswith("\n"):
                 return [*lines, f"{DIED}: {self._failure()}"]
             lines.append(line.rstrip("\n"))

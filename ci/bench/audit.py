@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from attrs import frozen
 
+from kraftcheck.ci.bench.benchmark import Benchmark, column
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
 from kraftcheck.solvers.exploration.explore import explore
@@ -33,16 +34,16 @@ CASES = {
 class AuditRow:
     """Medians of one case, in seconds of processor time, one thread, nothing cached."""
 
-    case: str
-    distinct: int
-    states: int
-    transitions: int
-    whole_seconds: float
-    audit_seconds: float
-    share: float
+    case: str = column("system", "<22")
+    distinct: int = column("distinct", "10,")
+    states: int = column("states", "7,")
+    transitions: int = column("transitions", "11,")
+    whole_seconds: float = column("run s", "7.2f")
+    audit_seconds: float = column("audit s", "8.3f")
+    share: float = column("share", "6.1%")
 
 
-def measure(case: str, runs: int) -> AuditRow:
+def measure(case: str, runs: int) -> Iterator[AuditRow]:
     """The medians of several runs.
 
     Raises:
@@ -60,23 +61,12 @@ def measure(case: str, runs: int) -> AuditRow:
     if len({audit.sample for audit in audits}) > 1:
         raise RuntimeError(f"{case}: the samples of several runs differ")
     shares = [audit.seconds / seconds for audit, seconds in zip(audits, run_seconds, strict=True)]
-    return AuditRow(
+    yield AuditRow(
         case, result.distinct, audits[0].states, audits[0].transitions, statistics.median(run_seconds),
         statistics.median(audit.seconds for audit in audits), statistics.median(shares),
     )  # fmt: skip
 
 
-def measure_cases(cases: Sequence[str], runs: int) -> list[AuditRow]:
-    """Measure the cases, all by default, and print the table."""
-    print(f"{'system':22} {'distinct':>10} {'states':>7} {'transitions':>11} {'run s':>7} {'audit s':>8} {'share':>6}")
-    rows = []
-    for case in cases or CASES:
-        rows.append(measure(case, runs))
-        row = rows[-1]
-        print(
-            f"{row.case:22} {row.distinct:10,} {row.states:7,} {row.transitions:11,} {row.whole_seconds:7.2f} "
-            f"{row.audit_seconds:8.3f} {row.share:6.1%}",
-            flush=True,
-        )
-    print(f"\nseconds of processor time, one thread, nothing cached; medians of {runs}; share of the audit in the run")
-    return rows
+BENCHMARK = Benchmark(AuditRow, tuple(CASES), measure, note=(
+    "seconds of processor time, one thread, nothing cached; medians of {runs}; share of the audit in the run"
+))  # fmt: skip

@@ -9,10 +9,12 @@ from __future__ import annotations
 import resource
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
+from itertools import count
 
 from attrs import frozen
 
+from kraftcheck.ci.bench.benchmark import Benchmark, column, processor_seconds
 from kraftcheck.ci.conformance.kafka.change.cases import OUTSIDERS, exhaustive_changes, random_changes
 from kraftcheck.ci.conformance.kafka.change.checks import BATCH, MOST_EXHAUSTIVE
 from kraftcheck.ci.conformance.kafka.change.model import ChangeModel
@@ -22,6 +24,8 @@ from kraftcheck.ci.conformance.kafka.jars import Driver
 from kraftcheck.model.rules.ruleset import parse
 
 VERSION = "4.1.2"
+JAVA = (resource.RUSAGE_CHILDREN,)
+"""Processes that have ended: those with Kafka's classes."""
 
 CASES = {"exhaustive-3": 12_000_000, "drawn-5": 2_500_000}
 """About how many cases of 3 replicas are asked in order, and of 5 replicas, drawn."""
@@ -38,20 +42,20 @@ class ConformanceRow:
         per_processor_second: cases for each second of one processor, all in all.
     """
 
-    case: str
-    cases: int
-    seconds: float
-    per_second: float
-    model_seconds: float
-    kafka_seconds: float
-    per_processor_second: float
+    case: str = column("case", "<14")
+    cases: int = column("cases", "11,")
+    seconds: float = column("seconds", "8.1f")
+    per_second: float = column("cases/s", "9,.0f")
+    model_seconds: float = column("model CPU s", "11.1f")
+    kafka_seconds: float = column("Kafka CPU s", "11.1f")
+    per_processor_second: float = column("cases/CPU s", "11,.0f")
 
 
 class DifferenceError(AssertionError):
     """Kafka and the model differ: the release's preset is wrong, and nothing is measured."""
 
 
-def measure(case: str, runs: int) -> ConformanceRow:
+def measure(case: str, runs: int) -> Iterator[ConformanceRow]:
     """The medians of several runs.
 
     Raises:
@@ -60,20 +64,20 @@ def measure(case: str, runs: int) -> ConformanceRow:
     results = [_run(case) for _ in range(runs)]
     cases = results[0][0]
     seconds, model, kafka = (statistics.median(column) for column in list(zip(*results, strict=True))[1:])
-    return ConformanceRow(case, cases, seconds, cases / seconds, model, kafka, cases / (model + kafka))
+    yield ConformanceRow(case, cases, seconds, cases / seconds, model, kafka, cases / (model + kafka))
 
 
 def _run(case: str) -> tuple[int, float, float, float]:
     slots, tables = _questions(case)
     model = ChangeModel(slots, parse(f"kafka-{VERSION}"))
-    own, java = time.process_time(), _children_seconds()
+    own, java = time.process_time(), processor_seconds(JAVA)
     with Driver(VERSION, "change", slots, model.outputs) as kafka:
         start = time.perf_counter()
         for comparison in compare(kafka, model, tables):
             if comparison.differences:
                 raise DifferenceError(f"{case}: {comparison.causes[0].columns} differ")
         seconds = time.perf_counter() - start
-    return comparison.cases, seconds, time.process_time() - own, _children_seconds() - java
+    return comparison.cases, seconds, time.process_time() - own, processor_seconds(JAVA) - java
 
 
 def _questions(case: str) -> tuple[int, Iterator[Rows]]:
@@ -81,42 +85,16 @@ def _questions(case: str) -> tuple[int, Iterator[Rows]]:
         slots = MOST_EXHAUSTIVE + OUTSIDERS
         return slots, _first(exhaustive_changes(3, slots, BATCH), CASES[case])
     slots = 5 + 2 * OUTSIDERS
-    return slots, _first(_endless(lambda seed: random_changes(seed, slots, BATCH, 5)), CASES[case])
-
-
-def _endless(make: Callable[[int], Rows]) -> Iterator[Rows]:
-    seed = 0
-    while True:
-        yield make(seed)
-        seed += 1
+    return slots, _first((random_changes(seed, slots, BATCH, 5) for seed in count()), CASES[case])
 
 
 def _first(tables: Iterator[Rows], cases: int) -> Iterator[Rows]:
-    count = 0
-    while count < cases:
+    asked = 0
+    while asked < cases:
         table = next(tables)
-        count += len(table)
+        asked += len(table)
         yield table
 
 
-def _children_seconds() -> float:
-    """Seconds of processors that processes took which this one started and that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def measure_cases(cases: Sequence[str], runs: int) -> list[ConformanceRow]:
-    """Measure the cases, all by default, and print the table."""
-    print(f"{'case':14} {'cases':>11} {'seconds':>8} {'cases/s':>9} {'model CPU s':>11} {'Kafka CPU s':>11} "
-          f"{'cases/CPU s':>11}")  # fmt: skip
-    rows = []
-    for case in cases or CASES:
-        row = measure(case, runs)
-        rows.append(row)
-        print(
-            f"{row.case:14} {row.cases:11,} {row.seconds:8.1f} {row.per_second:9,.0f} {row.model_seconds:11.1f} "
-            f"{row.kafka_seconds:11.1f} {row.per_processor_second:11,.0f}",
-            flush=True,
-        )
-    print(f"\nKafka {VERSION}, no difference; medians of {runs}")
-    return rows
+BENCHMARK = Benchmark(ConformanceRow, tuple(CASES), measure,
+                      note=f"Kafka {VERSION}, no difference; medians of {{runs}}")  # fmt: skip

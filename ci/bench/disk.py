@@ -10,22 +10,18 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from attrs import frozen
 
+from kraftcheck.ci.bench.benchmark import Benchmark, WrongSpaceError, column
 from kraftcheck.ci.dataset.search.bounds import HANDOVER, Bounds
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.verdict import DEADLOCK
-
-
-class WrongSpaceError(AssertionError):
-    """An engine found another space than the others, or than there is: nothing is measured."""
-
 
 THREADS = (1, 2)
 MEMORY = 12 << 30
@@ -43,20 +39,16 @@ CASES = {
 class DiskRow:
     """Medians of one case with one number of threads: processor seconds, and bytes a state in memory and in files."""
 
-    case: str
-    threads: int
-    distinct: int
-    generated: int
-    native: float
-    disk: float
-    native_bytes: float
-    visited_bytes: float
-    file_bytes: float
-
-    @property
-    def ratio(self) -> float:
-        """The processor time of levels in files, of the native search's."""
-        return self.disk / self.native
+    case: str = column("case", "<20")
+    threads: int = column("threads", "7")
+    distinct: int = column("distinct", "12,")
+    generated: int = column("generated", "13,")
+    native: float = column("native s", "9.1f")
+    disk: float = column("disk s", "8.1f")
+    ratio: float = column("ratio", "6.2f")
+    native_bytes: float = column("native B", "8.1f")
+    visited_bytes: float = column("disk B", "7.1f")
+    file_bytes: float = column("file B", "7.1f")
 
 
 @frozen
@@ -107,45 +99,28 @@ def _disk(chosen: Subject, threads: int, cache: Path) -> _Found:
     return _Found(run.distinct, run.generated, len(run.levels) - 1, spent, *sizes)
 
 
-def measure(case: str, threads: int, runs: int, cache: Path) -> DiskRow:
-    """The medians of several runs of both engines.
+def measure(case: str, runs: int) -> Iterator[DiskRow]:
+    """The medians of several runs of both engines, for each number of threads.
 
     Raises:
         WrongSpaceError: when two runs differ in distinct states, transitions or depth.
     """
     system, scope, rules = CASES[case]
     chosen = subject(system, scope, {}, rules, (DEADLOCK,))  # levels in files are not searched backward
-    pairs = [(_native(chosen, threads, cache), _disk(chosen, threads, cache)) for _ in range(runs)]
-    if len({(one.distinct, one.generated, one.depth) for pair in pairs for one in pair}) != 1:
-        raise WrongSpaceError(f"{case}: {pairs}")
-    native, disk = pairs[-1]
-    return DiskRow(
-        case, threads, native.distinct, native.generated, statistics.median(pair[0].seconds for pair in pairs),
-        statistics.median(pair[1].seconds for pair in pairs), native.memory, disk.memory, disk.files,
-    )  # fmt: skip
-
-
-HEADER = (
-    f"{'case':20} {'threads':>7} {'distinct':>12} {'generated':>13} {'native s':>9} {'disk s':>8} {'ratio':>6} "
-    f"{'native B':>8} {'disk B':>7} {'file B':>7}"
-)
-
-
-def measure_cases(cases: Sequence[str], runs: int) -> list[DiskRow]:
-    """Measure cases (all for none) and print a table as they come; raises as `measure` does."""
-    print(HEADER)
-    rows = []
     with tempfile.TemporaryDirectory(prefix="kraftcheck-cache-") as cache:
-        for case in cases or CASES:
-            for threads in THREADS:
-                row = measure(case, threads, runs, Path(cache))
-                rows.append(row)
-                print(
-                    f"{row.case:20} {row.threads:7} {row.distinct:12,} {row.generated:13,} {row.native:9.1f} "
-                    f"{row.disk:8.1f} {row.ratio:6.2f} {row.native_bytes:8.1f} {row.visited_bytes:7.1f} "
-                    f"{row.file_bytes:7.1f}",
-                    flush=True,
-                )
-    print("\nprocessor seconds of the search (compiled before); bytes a state: in memory natively, in memory with")
-    print("levels in files, in these files")
-    return rows
+        for threads in THREADS:
+            pairs = [(_native(chosen, threads, Path(cache)), _disk(chosen, threads, Path(cache))) for _ in range(runs)]
+            if len({(one.distinct, one.generated, one.depth) for pair in pairs for one in pair}) != 1:
+                raise WrongSpaceError(f"{case}: {pairs}")
+            native, disk = pairs[-1]
+            alone, files = (statistics.median(pair[engine].seconds for pair in pairs) for engine in (0, 1))
+            yield DiskRow(
+                case, threads, native.distinct, native.generated, alone, files, files / alone, native.memory,
+                disk.memory, disk.files,
+            )  # fmt: skip
+
+
+BENCHMARK = Benchmark(DiskRow, tuple(CASES), measure, note=(
+    "medians of {runs}; processor seconds of the search (compiled before); bytes a state: in memory natively, in "
+    "memory with levels in files, in these files"
+))  # fmt: skip

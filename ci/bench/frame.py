@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from attrs import frozen
 
+from kraftcheck.ci.bench.benchmark import Benchmark, column
 from kraftcheck.ci.interface.engines import explore
 from kraftcheck.ci.run.result import States
 
@@ -27,14 +28,14 @@ CASES = {
 class FrameRow:
     """Medians of one case."""
 
-    case: str
-    states: int
-    columns: int
-    seconds: float
-    seconds_a_million: float
+    case: str = column("case", "<16")
+    states: int = column("states", "12,")
+    columns: int = column("columns", "9")
+    seconds: float = column("seconds", "9.2f")
+    seconds_a_million: float = column("for a million", "15.2f")
 
 
-def measure(case: str, runs: int) -> FrameRow:
+def measure(case: str, runs: int) -> Iterator[FrameRow]:
     """The median of several runs; the search before them is not counted."""
     system, scope, most = CASES[case]
     states: States = explore(system, scope=scope, rules="fixed", max_states=most).states()
@@ -45,17 +46,7 @@ def measure(case: str, runs: int) -> FrameRow:
         seconds.append(time.process_time() - start)
         columns = len(frame.columns)
     median = statistics.median(seconds)
-    return FrameRow(case, len(states), columns, median, median / len(states) * 1e6)
+    yield FrameRow(case, len(states), columns, median, median / len(states) * 1e6)
 
 
-def measure_cases(cases: Sequence[str], runs: int) -> list[FrameRow]:
-    """Measure and print the cases, all of them by default."""
-    print(f"{'case':<16}{'states':>12}{'columns':>9}{'seconds':>9}{'for a million':>15}")
-    rows = []
-    for case in cases or CASES:
-        rows.append(row := measure(case, runs))
-        print(
-            f"{row.case:<16}{row.states:>12,}{row.columns:>9}{row.seconds:>9.2f}{row.seconds_a_million:>13.2f} s",
-            flush=True,
-        )
-    return rows
+BENCHMARK = Benchmark(FrameRow, tuple(CASES), measure)

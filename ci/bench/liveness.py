@@ -8,11 +8,12 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from attrs import frozen
 
+from kraftcheck.ci.bench.benchmark import Benchmark, column
 from kraftcheck.ci.bench.native.cases import coffee_can
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.elections.fairness import FAIR_ELECTIONS
@@ -40,27 +41,24 @@ LARGE: dict[str, Case] = {
 }
 """Programs by the name of the case; large ones take minutes, and are measured where they are named, with one thread."""
 
-NAMES = (*CASES, *LARGE)
-
-
 @frozen
 class LivenessRow:
     """Medians of one case with one number of threads."""
 
-    case: str
-    threads: int
-    distinct: int
-    generated: int
-    sweeps: int
-    search_seconds: float
-    liveness_seconds: float
-    ratio: float
-    search_bytes: float
-    liveness_bytes: float
-    bytes_ratio: float
+    case: str = column("case", "<21")
+    threads: int = column("threads", "7")
+    distinct: int = column("distinct", "11,")
+    generated: int = column("generated", "12,")
+    sweeps: int = column("sweeps", "6")
+    search_seconds: float = column("search s", "8.2f")
+    liveness_seconds: float = column("fair s", "7.2f")
+    ratio: float = column("ratio", "6.1f")
+    search_bytes: float = column("B/state", "7.0f")
+    liveness_bytes: float = column("fair B", "7.0f")
+    bytes_ratio: float = column("ratio", "6.2f")
 
 
-def measure(case: str, threads: int, runs: int) -> LivenessRow:
+def _measure(case: str, threads: int, runs: int) -> LivenessRow:
     """The medians of several explorations; raises RuntimeError when two differ in their verdicts.
 
     Seconds are those of the processor, of all threads: other work of the machine does not count.
@@ -83,22 +81,13 @@ def measure(case: str, threads: int, runs: int) -> LivenessRow:
     )  # fmt: skip
 
 
-def measure_cases(cases: Sequence[str], runs: int) -> list[LivenessRow]:
-    """Measure the cases, all by default, and print the table."""
-    print(
-        f"{'case':21} {'threads':>7} {'distinct':>11} {'generated':>12} {'sweeps':>6} {'search s':>8} {'fair s':>7} "
-        f"{'ratio':>6} {'B/state':>7} {'fair B':>7} {'ratio':>6}"
-    )
-    rows = []
-    for case in cases or CASES:
-        for threads in THREADS if case in CASES else THREADS[:1]:
-            row = measure(case, threads, runs)
-            rows.append(row)
-            print(
-                f"{row.case:21} {row.threads:7} {row.distinct:11,} {row.generated:12,} {row.sweeps:6} "
-                f"{row.search_seconds:8.2f} {row.liveness_seconds:7.2f} {row.ratio:6.1f} {row.search_bytes:7.0f} "
-                f"{row.liveness_bytes:7.0f} {row.bytes_ratio:6.2f}",
-                flush=True,
-            )
-    print(f"\nmedians of {runs}; of edges so many are kept in memory as half of the search's bytes allow")
-    return rows
+def measure(case: str, runs: int) -> Iterator[LivenessRow]:
+    """The row of one case for each number of threads; a large one takes one."""
+    for threads in THREADS if case in CASES else THREADS[:1]:
+        yield _measure(case, threads, runs)
+
+
+BENCHMARK = Benchmark(
+    LivenessRow, (*CASES, *LARGE), measure, tuple(CASES),
+    "medians of {runs}; of edges so many are kept in memory as half of the search's bytes allow",
+)  # fmt: skip

@@ -12,13 +12,14 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
 
+from kraftcheck.ci.bench.benchmark import Benchmark, column
 from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.bodies import CHANGE_FRAME, REST_FROM
@@ -326,13 +327,13 @@ class LogRow:
         later: records a second of the second half of a synthetic log, when every situation has been met.
     """
 
-    case: str
-    records: int
-    seconds: float
-    per_second_and_core: float
-    later: float | None = None
-    start: float | None = None
-    processor: float | None = None
+    case: str = column("case", "<12")
+    records: int = column("records", "10,")
+    seconds: float = column("seconds", "8.2f")
+    per_second_and_core: float = column("records/s and core", "19,.0f")
+    later: float | None = column("second half", "12,.0f")
+    start: float | None = column("start", "6.1f")
+    processor: float | None = column("CPU s", "7.1f")
 
 
 class UnexplainedError(AssertionError):
@@ -382,10 +383,6 @@ CASES: dict[str, tuple[Callable[[int], int], Callable[[], float], int]] = {
     "spark": (_spark, time.perf_counter, CORES),
 }
 """The work, the clock and the cores of each case; Spark's includes its start."""
-
-
-EVERY = (*CASES, *SYNTHETIC, *WRITTEN)
-"""The names of all cases."""
 
 
 def _segment(case: str, folder: Path) -> LogFiles:
@@ -461,16 +458,9 @@ class _Halfway:
                 self.at = time.process_time()
 
 
-def measure_cases(cases: Sequence[str], runs: int) -> list[LogRow]:
-    """Measure the cases, `read` and `replay` by default, and print the table."""
-    head = f"{'case':12} {'records':>10} {'seconds':>8} {'records/s and core':>19} {'second half':>12} "
-    print(f"{head}{'start':>6} {'CPU s':>7}")
-    rows = []
-    for case in cases or ("read", "replay"):
-        if case in SYNTHETIC or case in WRITTEN:
-            rows.append(_synthetic(case, runs) if case in SYNTHETIC else _written(case, runs))
-            _tell(rows[-1])
-            continue
+def measure(case: str, runs: int) -> Iterator[LogRow]:
+    """The medians of several replays of one log."""
+    if case in CASES:
         replay_copies, clock, cores = CASES[case]
         seconds, records = [], 0
         for _ in range(runs):
@@ -478,16 +468,14 @@ def measure_cases(cases: Sequence[str], runs: int) -> list[LogRow]:
             records = replay_copies(COPIES[case])
             seconds.append(clock() - start_time)
         median = statistics.median(seconds)
-        rows.append(LogRow(case, records, median, records / median / cores))
-        _tell(rows[-1])
-    print(f"\ncopies of {LOG.name}, or synthetic; medians of {runs}; processor seconds, of spark seconds of the clock "
-          "after its start, of the case spark with it")  # fmt: skip
-    return rows
+        yield LogRow(case, records, median, records / median / cores)
+    else:
+        yield _synthetic(case, runs) if case in SYNTHETIC else _written(case, runs)
 
 
-def _tell(row: LogRow) -> None:
-    later = "" if row.later is None else f"{row.later:,.0f}"
-    start, busy = ("" if value is None else f"{value:.1f}" for value in (row.start, row.processor))
-    text = f"{row.case:12} {row.records:10,} {row.seconds:8.2f} {row.per_second_and_core:19,.0f} {later:>12} {start:>6}"
-    text += f" {busy:>7}"
-    print(text.rstrip(), flush=True)
+BENCHMARK = Benchmark(
+    LogRow, (*CASES, *SYNTHETIC, *WRITTEN), measure,
+    ("read", "replay"),
+    f"copies of {LOG.name}, or synthetic; medians of {{runs}}; processor seconds, of spark seconds of the clock after "
+    "its start, of the case spark with it",
+)  # fmt: skip

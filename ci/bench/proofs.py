@@ -7,13 +7,11 @@ processors. A case that finds anything but proofs, or defects that break them, m
 from __future__ import annotations
 
 import os
-import resource
-import statistics
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from attrs import frozen
 
+from kraftcheck.ci.bench.benchmark import Benchmark, column, medians, spending
 from kraftcheck.ci.prove.broken import attempt_any, every_row
 from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
@@ -31,12 +29,12 @@ class UnprovenError(AssertionError):
 class ProofsRow:
     """A case: how many queries or variants, median seconds of the clock and of processors, its budget, and the load."""
 
-    case: str
-    count: int
-    seconds: float
-    processor: float
-    budget: int
-    load: float
+    case: str = column("case", "<16")
+    count: int = column("count", "6")
+    seconds: float = column("seconds", "8.1f")
+    processor: float = column("processor", "10.1f")
+    budget: int = column("budget", "7")
+    load: float = column("load", "6.1f")
 
 
 def proven(system: str, scope: str | None = None) -> int:
@@ -73,25 +71,15 @@ CASES: Mapping[str, tuple[Callable[[], int], int]] = {
 """What is done, and its budget in seconds, by case."""
 
 
-def measured(cases: Sequence[str], runs: int) -> list[ProofsRow]:
-    """Measure the cases, all by default, and print the table."""
-    print(f"{'case':16} {'count':>6} {'seconds':>8} {'processor':>10} {'budget':>7} {'load':>6}")
-    measured_rows = []
-    for case in cases or CASES:
-        work, budget = CASES[case]
-        count, times = 0, []
-        for _ in range(runs):
-            start, before = time.perf_counter(), _processor()
+def measure(case: str, runs: int) -> Iterator[ProofsRow]:
+    """The medians of several runs of one case."""
+    work, budget = CASES[case]
+    count, times = 0, []
+    for _ in range(runs):
+        with spending() as spent:
             count = work()
-            times.append((time.perf_counter() - start, _processor() - before))
-        seconds, processor = (statistics.median(column) for column in zip(*times, strict=True))
-        row = ProofsRow(case, count, seconds, processor, budget, os.getloadavg()[0])
-        print(f"{case:16} {count:6} {seconds:8.1f} {processor:10.1f} {budget:7} {row.load:6.1f}", flush=True)
-        measured_rows.append(row)
-    return measured_rows
+        times.append(spent)
+    yield ProofsRow(case, count, *medians(times), budget, os.getloadavg()[0])
 
 
-def _processor() -> float:
-    """Seconds of processors of this process, and of those of its processes that have ended."""
-    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in used)
+BENCHMARK = Benchmark(ProofsRow, tuple(CASES), measure)

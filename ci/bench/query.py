@@ -6,16 +6,13 @@ A dataset is made natively, then each question is a command of its own, so that 
 from __future__ import annotations
 
 import os
-import resource
-import statistics
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from attrs import frozen
+
+from kraftcheck.ci.bench.benchmark import Benchmark, column, command, medians
 
 CASES: Mapping[str, tuple[str, ...]] = {
     "two-million": ("elections", "--rules", "fixed"),
@@ -33,36 +30,23 @@ QUESTIONS: Mapping[str, str] = {
 class QueryRow:
     """A question: median seconds of the clock and of processors, from the start of its command to its end."""
 
-    case: str
-    question: str
-    seconds: float
-    processor: float
-    load: float
+    case: str = column("case", "<20")
+    question: str = column("question", "<24")
+    seconds: float = column("seconds", "8.2f")
+    processor: float = column("processor", "10.2f")
+    load: float = column("load", "6.1f")
 
 
-def command(*words: object) -> tuple[float, float]:
-    """Seconds and processor seconds of a command; those that refute a property are no failure."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    ran = subprocess.run(
-        [sys.executable, "-m", "kraftcheck.ci.main", *map(str, words)], capture_output=True, text=True, check=False
-    )
-    if ran.returncode not in (0, 12):
-        raise RuntimeError(ran.stderr)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.perf_counter() - start, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def measure(case: str, runs: int) -> Iterator[QueryRow]:
+    """The medians of each question about one space."""
+    with tempfile.TemporaryDirectory(prefix="kraftcheck-bench-") as place:
+        out = Path(place) / "out"
+        command(("explore", *CASES[case], "--engine", "disk", "--handover", 10**12, "--quiet", "--out", out))
+        for question, sql in QUESTIONS.items():
+            spent = medians(command(("query", out, sql)) for _ in range(runs))
+            yield QueryRow(case, question, *spent, os.getloadavg()[0])
 
 
-def measured(cases: Sequence[str], runs: int) -> list[QueryRow]:
-    """Measure the cases, the first by default, and print the table."""
-    print(f"{'case':20} {'question':24} {'seconds':>8} {'processor':>10} {'load':>6}")
-    rows = []
-    for case in cases or tuple(CASES)[:1]:
-        with tempfile.TemporaryDirectory(prefix="kraftcheck-bench-") as place:
-            out = Path(place) / "out"
-            command("explore", *CASES[case], "--engine", "disk", "--handover", 10**12, "--quiet", "--out", out)
-            for question, sql in QUESTIONS.items():
-                times = [command("query", out, sql) for _ in range(runs)]
-                seconds, processor = (statistics.median(column) for column in zip(*times, strict=True))
-                rows.append(QueryRow(case, question, seconds, processor, os.getloadavg()[0]))
-                print(f"{case:20} {question:24} {seconds:8.2f} {processor:10.2f} {rows[-1].load:6.1f}", flush=True)
-    return rows
+BENCHMARK = Benchmark(
+    QueryRow, tuple(CASES), measure, default=tuple(CASES)[:1]
+)

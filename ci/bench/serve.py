@@ -12,12 +12,13 @@ import json
 import random
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from attrs import frozen
 
+from kraftcheck.ci.bench.benchmark import Benchmark, column
 from kraftcheck.ci.explore.serve.command import check_installed
 from kraftcheck.ci.explore.serve.finished import Opened
 from kraftcheck.ci.systems.subject import program, subject
@@ -46,12 +47,12 @@ class ServeRow:
         processor: median of the processor's time, which other work on the machine does not lengthen.
     """
 
-    case: str
-    steps: int
-    median: float
-    most: float
-    longest: float
-    processor: float
+    case: str = column("a step of", "<12")
+    steps: int = column("steps", "6")
+    median: float = column("median ms", "10.1f")
+    most: float = column("95% ms", "8.1f")
+    longest: float = column("longest ms", "11.1f")
+    processor: float = column("processor ms", "13.1f")
 
 
 def _walk(url: str, beside: str | None, seed: int) -> list[tuple[float, float]]:
@@ -75,24 +76,20 @@ def _walk(url: str, beside: str | None, seed: int) -> list[tuple[float, float]]:
     return times[1:]  # the first one traces the other rules
 
 
-def measured(cases: Sequence[str], runs: int) -> list[ServeRow]:
-    """Measure the cases, all by default, and print the table."""
+def measure(case: str, runs: int) -> Iterator[ServeRow]:
+    """The times of the steps of some walks of one case."""
     check_installed()
     from kraftcheck.ci.explore.serve.application import Application, Jobs
     from kraftcheck.ci.explore.serve.documents import Subjects
     from kraftcheck.ci.explore.serve.server import running
 
-    print(f"{'a step of':12} {'steps':>6} {'median ms':>10} {'95% ms':>8} {'longest ms':>11} {'processor ms':>13}")
-    rows = []
-    for case in cases or CASES:
-        name, scope, beside = CASES[case]
-        chosen = subject(name, scope, {}, None)
-        application = Application(Opened(chosen), Subjects(chosen, program(chosen), cache_folder()), beside, Jobs())
-        with running(application.wsgi(), 0) as server:
-            walked = [one for seed in range(runs) for one in _walk(server.url, beside, seed)]
-        times, used = sorted(one[0] for one in walked), statistics.median(one[1] for one in walked)
-        row = ServeRow(case, len(times), statistics.median(times), times[int(0.95 * len(times))], times[-1], used)
-        rows.append(row)
-        numbers = f"{row.median:10.1f} {row.most:8.1f} {row.longest:11.1f} {row.processor:13.1f}"
-        print(f"{case:12} {row.steps:6} {numbers}", flush=True)
-    return rows
+    name, scope, beside = CASES[case]
+    chosen = subject(name, scope, {}, None)
+    application = Application(Opened(chosen), Subjects(chosen, program(chosen), cache_folder()), beside, Jobs())
+    with running(application.wsgi(), 0) as server:
+        walked = [one for seed in range(runs) for one in _walk(server.url, beside, seed)]
+    times, used = sorted(one[0] for one in walked), statistics.median(one[1] for one in walked)
+    yield ServeRow(case, len(times), statistics.median(times), times[int(0.95 * len(times))], times[-1], used)
+
+
+BENCHMARK = Benchmark(ServeRow, tuple(CASES), measure)

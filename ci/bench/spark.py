@@ -12,14 +12,14 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve, field, frozen
 
-from kraftcheck.ci.bench.disk import WrongSpaceError
+from kraftcheck.ci.bench.benchmark import Benchmark, WrongSpaceError, column
 from kraftcheck.ci.dataset.decoding import decoding
 from kraftcheck.ci.dataset.search.bounds import HANDOVER, Bounds
 from kraftcheck.ci.dataset.search.compaction import MOST_PARTS, Compaction
@@ -86,25 +86,39 @@ DEFAULT_CASES = ("fixed-cost", "small-levels", "one-million", "two-million", "tw
 
 @frozen
 class SparkRow:
-    """One run of one engine."""
+    """One run of one engine; of the native one only what both have.
 
-    case: str
-    engine: str
-    cores: int
-    distinct: int
-    generated: int
-    depth: int
-    seconds: float
-    levels: int = 0
-    level_seconds: float = 0.0
-    shuffled: float = 0.0
-    spilled: float = 0.0
-    disk: float = 0.0
-    packed: int = 0
-    peak: int = 0
-    load: float = 0.0
-    check_seconds: float = 0.0
-    backward_seconds: float = 0.0
+    Attributes:
+        rate: transitions a second.
+        share: of the native engine's rate with as many threads.
+        levels, level_seconds: levels by Spark, and the median seconds of those with few states.
+        shuffled, spilled, packed, peak: bytes: through the shuffle, to disks, of the visited states, and the most that
+            the JVM and its workers took.
+        disk: bytes a state in files.
+        check_seconds: to open the dataset and compare all digests.
+        ratio: of the backward search's seconds to the forward one's.
+    """
+
+    case: str = column("case", "<20")
+    engine: str = column("engine", "<7")
+    cores: int = column("cores", "5")
+    distinct: int = column("distinct", "12,")
+    generated: int = column("generated", "13,")
+    depth: int = column("depth", "5")
+    seconds: float = column("seconds", "8.1f")
+    rate: float = column("M gen./s", "9.2f", 1e6)
+    share: float | None = column("of native", "9.2f")
+    levels: int | None = column("levels", "6")
+    level_seconds: float | None = column("s/level", "7.2f")
+    shuffled: float | None = column("shuffled", "10,.0f", 1e6)
+    spilled: float | None = column("spilled", "9,.0f", 1e6)
+    disk: float | None = column("B/state", "7.1f")
+    packed: int | None = column("visited", "9,.0f", 1e6)
+    peak: int | None = column("peak", "9,.0f", 1e6)
+    load: float = column("load", "5.1f")
+    check_seconds: float | None = column("check", "6.2f")
+    backward_seconds: float = column("back s", "7.1f")
+    ratio: float = column("ratio", "5.2f")
 
 
 def children(of: int) -> Iterator[int]:
@@ -184,10 +198,10 @@ def native(case: SparkCase, chosen: Subject, cores: int, cache: Path) -> SparkRo
     result = explore(
         program(chosen), clock=time.perf_counter, threads=cores, cache_dir=cache, keep=False, memory=12 << 30
     )
-    load = os.getloadavg()[0]
+    seconds, backward = result.seconds, result.recoverability.seconds
     return SparkRow(
-        case.name, "native", cores, result.distinct, result.generated, result.depth, result.seconds, load=load,
-        backward_seconds=result.recoverability.seconds,
+        case.name, "native", cores, result.distinct, result.generated, result.depth, seconds,
+        result.generated / seconds, load=os.getloadavg()[0], backward_seconds=backward, ratio=backward / seconds,
     )  # fmt: skip
 
 
@@ -226,8 +240,7 @@ def spark(
             check_seconds = time.perf_counter() - start
         finally:
             session.stop()
-        return evolve(_row(case, run, cores, seconds, peak()), check_seconds=check_seconds,
-                      backward_seconds=run.recoverability.seconds)  # fmt: skip
+        return evolve(_row(case, run, cores, seconds, peak()), check_seconds=check_seconds)
 
 
 @contextmanager
@@ -240,61 +253,36 @@ def _row(case: SparkCase, run: DatasetRun, cores: int, seconds: float, peak: int
     costs = [level.cost for level in run.commits if level.engine == "spark"]
     sizes = [run.commits[level.depth - 1].rows + level.rows for level in run.commits if level.engine == "spark"]
     small = [cost["seconds"] for cost, size in zip(costs, sizes, strict=True) if size < SMALL]
+    backward = run.recoverability.seconds
     return SparkRow(
-        case.name, "spark", cores, run.distinct, run.generated, len(run.levels) - 1, seconds, len(costs),
-        statistics.median(small) if small else 0.0, sum(cost["shuffled"] for cost in costs),
-        sum(cost["spilled"] for cost in costs), run.bytes_in_use() / max(1, run.distinct),
-        8 * run.blocks.spec.words * run.distinct, peak, os.getloadavg()[0],
+        case.name, "spark", cores, run.distinct, run.generated, len(run.levels) - 1, seconds, run.generated / seconds,
+        levels=len(costs), level_seconds=statistics.median(small) if small else 0.0,
+        shuffled=sum(cost["shuffled"] for cost in costs), spilled=sum(cost["spilled"] for cost in costs),
+        disk=run.bytes_in_use() / max(1, run.distinct), packed=8 * run.blocks.spec.words * run.distinct, peak=peak,
+        load=os.getloadavg()[0], backward_seconds=backward, ratio=backward / seconds,
     )  # fmt: skip
 
 
-HEADER = (
-    f"{'case':20} {'engine':7} {'cores':>5} {'distinct':>12} {'generated':>13} {'seconds':>8} {'M gen./s':>9} "
-    f"{'of native':>9} {'levels':>6} {'s/level':>7} {'shuffled':>10} {'spilled':>9} {'B/state':>7} {'visited':>9} "
-    f"{'peak':>9} {'load':>5} {'check':>6} {'back s':>7} {'ratio':>5}"
-)
-
-
-def line(row: SparkRow, native_row: SparkRow) -> str:
-    """A row of the table; megabytes; the share of the native engine's rate with as many threads."""
-    mega = [f"{value / 1e6:,.0f}" for value in (row.shuffled, row.spilled, row.packed, row.peak)]
-    text = (
-        f"{row.case:20} {row.engine:7} {row.cores:5} {row.distinct:12,} {row.generated:13,} {row.seconds:8.1f} "
-        f"{row.generated / row.seconds / 1e6:9.2f}"
-    )
-    if row.engine == "native":
-        back = f"{row.backward_seconds:7.1f} {row.backward_seconds / row.seconds:5.2f}"
-        return f"{text} {'':9} {'':6} {'':7} {'':10} {'':9} {'':7} {'':9} {'':9} {row.load:5.1f} {'':6} {back}"
-    return (
-        f"{text} {native_row.seconds / row.seconds:9.2f} {row.levels:6} {row.level_seconds:7.2f} {mega[0]:>10} "
-        f"{mega[1]:>9} {row.disk:7.1f} {mega[2]:>9} {mega[3]:>9} {row.load:5.1f} {row.check_seconds:6.2f} "
-        f"{row.backward_seconds:7.1f} {row.backward_seconds / row.seconds:5.2f}"
-    )
-
-
-def measure(names: Sequence[str]) -> list[SparkRow]:
-    """Measure cases (the default ones for none) and print a table as they come.
+def measure(name: str, runs: int) -> Iterator[SparkRow]:
+    """One run of both engines on one case for each number of cores, whatever the number of runs.
 
     Raises:
         WrongSpaceError: when the engines differ in distinct, generated or depth.
     """
-    print(HEADER)
-    rows = []
+    case = next(case for case in CASES if case.name == name)
+    chosen = subject(case.system, case.scope, {}, case.rules)
     with tempfile.TemporaryDirectory(prefix="kraftcheck-cache-") as cache:
-        for case in CASES:
-            if case.name not in (names or DEFAULT_CASES):
-                continue
-            chosen = subject(case.system, case.scope, {}, case.rules)
-            for cores in case.cores:
-                pair = [engine(case, chosen, cores, Path(cache)) for engine in (native, spark)]
-                if len({(row.distinct, row.generated, row.depth) for row in pair}) != 1:
-                    raise WrongSpaceError(f"{case.name}: {pair}")
-                for row in pair:
-                    print(line(row, pair[0]), flush=True)
-                rows += pair
-    print(
-        "\nshuffled, spilled, visited (packed) and peak (JVM and workers) in MB; s/level: median of levels with fewer "
-        f"than {SMALL:,} states; check: seconds to open the dataset and compare all digests; "
-        "back s: of the backward search, and its ratio to the forward one"
-    )
-    return rows
+        for cores in case.cores:
+            pair = [engine(case, chosen, cores, Path(cache)) for engine in (native, spark)]
+            if len({(row.distinct, row.generated, row.depth) for row in pair}) != 1:
+                raise WrongSpaceError(f"{case.name}: {pair}")
+            yield pair[0]
+            yield evolve(pair[1], share=pair[0].seconds / pair[1].seconds)
+
+
+BENCHMARK = Benchmark(
+    SparkRow, tuple(case.name for case in CASES), measure, DEFAULT_CASES,
+    "one run each; shuffled, spilled, visited (packed) and peak (JVM and workers) in MB; s/level: median of levels "
+    f"with fewer than {SMALL:,} states; check: seconds to open the dataset and compare all digests; back s: of the "
+    "backward search, and its ratio to the forward one",
+)  # fmt: skip

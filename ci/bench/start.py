@@ -5,13 +5,11 @@ A case is a command that computes nothing, in a process of its own; its time is 
 
 from __future__ import annotations
 
-import resource
-import statistics
-import subprocess
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from attrs import frozen
+
+from kraftcheck.ci.bench.benchmark import Benchmark, column, command, medians
 
 CASES = {
     "help": ("--help",),
@@ -28,25 +26,13 @@ CASES = {
 class StartRow:
     """The median of one case, in seconds of processor time."""
 
-    case: str
-    seconds: float
+    case: str = column("command", "<16")
+    seconds: float = column("CPU s", "6.2f")
 
 
-def _seconds(words: Sequence[str]) -> float:
-    def used() -> float:
-        children = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return children.ru_utime + children.ru_stime
-
-    before = used()
-    subprocess.run([sys.executable, "-m", "kraftcheck", *words], check=True, stdout=subprocess.DEVNULL)
-    return used() - before
+def measure(case: str, runs: int) -> Iterator[StartRow]:
+    """The median of several starts of one command."""
+    yield StartRow(case, medians(command(CASES[case]) for _ in range(runs))[1])
 
 
-def measured(cases: Sequence[str], runs: int) -> list[StartRow]:
-    """Measure the cases, all by default, and print the table."""
-    print(f"{'command':16} {'CPU s':>6}")
-    rows = []
-    for case in cases or CASES:
-        rows.append(StartRow(case, statistics.median(_seconds(CASES[case]) for _ in range(runs))))
-        print(f"{case:16} {rows[-1].seconds:6.2f}", flush=True)
-    return rows
+BENCHMARK = Benchmark(StartRow, tuple(CASES), measure)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from attrs import frozen
 
+from kraftcheck.ci.bench.benchmark import Benchmark, column
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import find
 from kraftcheck.solvers.program.trace import trace
@@ -28,17 +29,17 @@ CASES = {
 class WalksRow:
     """Medians of one case with one number of threads."""
 
-    case: str
-    threads: int
-    steps: int
-    distinct: int
-    compile_seconds: float
-    seconds: float
-    steps_per_second: float
+    case: str = column("system", "<12")
+    threads: int = column("threads", "7")
+    steps: int = column("steps", "10,")
+    distinct: int = column("distinct", "10,")
+    compile_seconds: float = column("compile s", "9.2f")
+    seconds: float = column("walk s", "7.2f")
+    steps_per_second: float = column("k/s", "10.0f", 1e3)
 
 
-def measure(case: str, threads: int, runs: int) -> WalksRow:
-    """The medians of several simulations of one seed, nothing cached.
+def measure(case: str, runs: int) -> Iterator[WalksRow]:
+    """The medians of several simulations of one seed, nothing cached, for each number of threads.
 
     Raises:
         RuntimeError: when two of them differ in what they visited.
@@ -46,29 +47,16 @@ def measure(case: str, threads: int, runs: int) -> WalksRow:
     system, scope, rules = CASES[case]
     subject = find(system)
     program = trace(subject, subject.setting(scope, rules=parse(rules)))
-    results = [simulate(program, WALKS, STEPS, 1, clock=time.perf_counter, threads=threads) for _ in range(runs)]
-    if len({(walks.steps, walks.distinct) for walks in results}) > 1:
-        raise RuntimeError(f"{case}: one seed walked {[(walks.steps, walks.distinct) for walks in results]}")
-    seconds = statistics.median(walks.seconds for walks in results)
-    return WalksRow(
-        case, threads, results[0].steps, results[0].distinct,
-        statistics.median(walks.compile_seconds for walks in results),
-        seconds, results[0].steps / seconds,
-    )  # fmt: skip
+    for threads in THREADS:
+        results = [simulate(program, WALKS, STEPS, 1, clock=time.perf_counter, threads=threads) for _ in range(runs)]
+        if len({(walks.steps, walks.distinct) for walks in results}) > 1:
+            raise RuntimeError(f"{case}: one seed walked {[(walks.steps, walks.distinct) for walks in results]}")
+        seconds = statistics.median(walks.seconds for walks in results)
+        compiling = statistics.median(walks.compile_seconds for walks in results)
+        steps = results[0].steps
+        yield WalksRow(case, threads, steps, results[0].distinct, compiling, seconds, steps / seconds)
 
 
-def measure_cases(cases: Sequence[str], runs: int) -> list[WalksRow]:
-    """Measure the cases, all by default, and print the table."""
-    print(f"{'system':12} {'threads':>7} {'steps':>10} {'distinct':>10} {'compile s':>9} {'walk s':>7} {'k/s':>10}")
-    rows = []
-    for case in cases or CASES:
-        for threads in THREADS:
-            row = measure(case, threads, runs)
-            rows.append(row)
-            print(
-                f"{row.case:12} {row.threads:7} {row.steps:10,} {row.distinct:10,} {row.compile_seconds:9.2f} "
-                f"{row.seconds:7.2f} {row.steps_per_second / 1e3:10.0f}",
-                flush=True,
-            )
-    print(f"\n{WALKS} runs of at most {STEPS:,} steps, seed 1; medians of {runs}; k/s is thousands of steps a second")
-    return rows
+BENCHMARK = Benchmark(WalksRow, tuple(CASES), measure, note=(
+    f"{WALKS} runs of at most {STEPS:,} steps, seed 1; medians of {{runs}}; k/s is thousands of steps a second"
+))  # fmt: skip

@@ -13,13 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from attrs import frozen
 
-from kraftcheck.ci.bench.disk import WrongSpaceError
+from kraftcheck.ci.bench.benchmark import Benchmark, WrongSpaceError, column
 from kraftcheck.ci.conformance.kafka.jars import digest_of, exclusive_cache
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -243,14 +243,14 @@ class BesideRow:
         times: seconds by those of the first checker on as many threads.
     """
 
-    checker: str
-    managers: int
-    threads: int
-    states: int
-    seconds: float
-    processor_seconds: float
-    bytes_per_state: float
-    times: float
+    checker: str = column("checker", "<12")
+    managers: int = column("managers", "8")
+    threads: int = column("threads", "7")
+    states: int = column("states", "11,")
+    seconds: float = column("search s", "9.2f")
+    processor_seconds: float = column("CPU s", "8.2f")
+    bytes_per_state: float = column("bytes/state", "11.1f")
+    times: float = column("times", "7.1f")
 
 
 def explored(checker: Checker, managers: str, threads: int) -> Found:
@@ -266,39 +266,20 @@ def explored(checker: Checker, managers: str, threads: int) -> Found:
     return found
 
 
-def measure_cases(cases: Sequence[str], runs: int, checkers: Sequence[Checker] = CHECKERS) -> list[BesideRow]:
-    """Measure and print; checkers that are not on this machine are named at the end."""
-    print(HEADER)
-    rows, missing = list[BesideRow](), dict[str, None]()
-    for managers in cases or list(STATES)[-1:]:
-        for threads in THREADS:
-            first: float | None = None
-            for checker in checkers:
-                try:
-                    found = [explored(checker, managers, threads) for _ in range(runs)]
-                except MissingToolError as error:
-                    missing[str(error)] = None
-                    continue
-                rows.append(row := _row(checker, managers, threads, found, first))
-                first = row.seconds if first is None else first
-                print(line(row), flush=True)
-    for text in missing:
-        print(f"missing: {text}")
-    return rows
-
-
-HEADER = (
-    f"{'checker':12}{'managers':>9}{'threads':>8}{'states':>12}"
-    f"{'search s':>10}{'CPU s':>9}{'bytes/state':>12}{'times':>8}"
-)
-
-
-def line(row: BesideRow) -> str:
-    """A row of the table."""
-    return (
-        f"{row.checker:12}{row.managers:9}{row.threads:8}{row.states:12,}{row.seconds:10.2f}"
-        f"{row.processor_seconds:9.2f}{row.bytes_per_state:12.1f}{row.times:8.1f}"
-    )
+def measure(managers: str, runs: int, checkers: Sequence[Checker] = CHECKERS) -> Iterator[BesideRow]:
+    """The medians of each checker on one and on two threads; one that is not on this machine is named."""
+    for threads in THREADS:
+        first: float | None = None
+        for checker in checkers:
+            try:
+                found = [explored(checker, managers, threads) for _ in range(runs)]
+            except MissingToolError as error:
+                if threads == THREADS[0]:
+                    print(f"missing: {error}")
+                continue
+            row = _row(checker, managers, threads, found, first)
+            first = row.seconds if first is None else first
+            yield row
 
 
 def _row(checker: Checker, managers: str, threads: int, found: Sequence[Found], first: float | None) -> BesideRow:
@@ -309,3 +290,6 @@ def _row(checker: Checker, managers: str, threads: int, found: Sequence[Found], 
         checker.name, int(managers), threads, states, seconds,
         statistics.median(one.ran.processor_seconds for one in found), peak / states, seconds / (first or seconds),
     )  # fmt: skip
+
+
+BENCHMARK = Benchmark(BesideRow, tuple(STATES), measure, default=tuple(STATES)[-1:], note="medians of {runs}")

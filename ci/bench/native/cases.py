@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.bench.disk import WrongSpaceError
+from kraftcheck.ci.bench.benchmark import WrongSpaceError
 from kraftcheck.ci.bench.two_phase_commit import TWO_PHASE
 from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Action, System

@@ -10,17 +10,16 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import os
-import statistics
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from attrs import frozen
 
-from kraftcheck.ci.bench.disk import WrongSpaceError
+from kraftcheck.ci.bench.benchmark import Benchmark, Spent, WrongSpaceError, column, medians
 from kraftcheck.ci.bench.native.cases import CASES, Case
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.exploration.explore import Exploration, explore
@@ -50,49 +49,37 @@ class Clocks:
         return self.readings[end][1] - start - compiling
 
 
-NAMES = tuple(case.name for case in CASES)
-DEFAULT = ("two-phase-commit-9",)
-
-
 @frozen
 class ProcessRow:
-    """Medians of one case.
+    """Medians of one case: seconds of the wall, then of processors.
 
     Attributes:
-        case, distinct: the case, and its states.
-        alone, each, threads: seconds of the wall: one search; each of two at the same time; one on two threads.
-        alone_processor, each_processor, threads_processor: seconds of processors of the same.
-        load: processes that wanted a processor before the measurement, on average over a minute.
+        alone: of one search on one thread.
+        each: of one of two at the same time.
+        threads: of one search on two threads.
+        most: the ratio of one thread to two that these processes leave room for.
+        ratio: of one thread to two.
     """
 
-    case: str
-    distinct: int
-    alone: float
-    each: float
-    threads: float
-    alone_processor: float
-    each_processor: float
-    threads_processor: float
-    load: float
-
-    @property
-    def most(self) -> float:
-        """The ratio of one thread to two that these processes leave room for."""
-        return 2 * self.alone_processor / self.each_processor
-
-    @property
-    def ratio(self) -> float:
-        """The ratio of one thread to two."""
-        return self.alone / self.threads
+    case: str = column("system", "<20")
+    distinct: int = column("distinct", "12,")
+    alone: float = column("alone s", "8.2f")
+    each: float = column("each s", "8.2f")
+    threads: float = column("threads s", "9.2f")
+    alone_processor: float = column("alone CPU", "9.2f")
+    each_processor: float = column("each CPU", "9.2f")
+    threads_processor: float = column("threads CPU", "11.2f")
+    most: float = column("most", "5.2f")
+    ratio: float = column("ratio", "5.2f")
+    load: float = column("load", "5.1f")
 
 
 @frozen
 class Run:
-    """One search: states, seconds of the wall, seconds of processors."""
+    """One search: its states, and what it took."""
 
     distinct: int
-    wall: float
-    processor: float
+    spent: Spent
 
 
 def _case(name: str) -> Case:
@@ -122,7 +109,7 @@ def search(name: str, cache: Path, threads: int) -> Run:
     result = explore(_program(name, cache), clock=clocks, threads=threads, max_states=case.max_states, keep=False,
                      cache_dir=cache, quick=False)  # fmt: skip
     case.check(result)
-    return Run(result.distinct, result.seconds, clocks.processor(result))
+    return Run(result.distinct, Spent(result.seconds, clocks.processor(result)))
 
 
 def _pin(processors: set[int]) -> None:
@@ -148,12 +135,10 @@ def _workers() -> Iterator[tuple[ProcessPoolExecutor, ProcessPoolExecutor, Proce
         yield first, second, both
 
 
-def measure(name: str, runs: int) -> ProcessRow:
+def measure(name: str, runs: int) -> Iterator[ProcessRow]:
     """The medians of several runs: one search alone, two at the same time, one on two threads, in turn."""
     load = os.getloadavg()[0]
-    alone: list[Run] = []
-    each: list[Run] = []
-    threads: list[Run] = []
+    alone, each, threads = list[Run](), list[Run](), list[Run]()
     with tempfile.TemporaryDirectory(prefix="kraftcheck-cache-") as folder, _workers() as workers:
         cache, (first, second, both) = Path(folder), workers
         for worker in workers:
@@ -165,34 +150,17 @@ def measure(name: str, runs: int) -> ProcessRow:
             threads.append(both.submit(search, name, cache, 2).result())
     if len({run.distinct for run in (*alone, *each, *threads)}) != 1:
         raise WrongSpaceError(f"{name}: {alone}, {each}, {threads}")
-    one, two, shared = _medians(alone), _medians(each), _medians(threads)
-    return ProcessRow(name, alone[0].distinct, one[0], two[0], shared[0], one[1], two[1], shared[1], load)
+    one, two, shared = (medians(run.spent for run in found) for found in (alone, each, threads))
+    yield ProcessRow(
+        name, alone[0].distinct, one[0], two[0], shared[0], one[1], two[1], shared[1], 2 * one[1] / two[1],
+        one[0] / shared[0], load,
+    )  # fmt: skip
 
 
-def _medians(runs: Sequence[Run]) -> tuple[float, float]:
-    """Seconds of the wall, and of processors."""
-    return statistics.median(run.wall for run in runs), statistics.median(run.processor for run in runs)
-
-
-HEADER = (
-    f"{'system':20} {'distinct':>12} {'alone s':>8} {'each s':>8} {'threads s':>9} {'alone CPU':>9} {'each CPU':>9} "
-    f"{'threads CPU':>11} {'most':>5} {'ratio':>5} {'load':>5}"
-)
-
-
-def measure_cases(cases: Sequence[str], runs: int) -> list[ProcessRow]:
-    """Measure cases (a large one for none) and print a table as they come; raises as `measure` does."""
-    print(HEADER)
-    rows = []
-    for name in cases or DEFAULT:
-        rows.append(row := measure(name, runs))
-        print(
-            f"{row.case:20} {row.distinct:12,} {row.alone:8.2f} {row.each:8.2f} {row.threads:9.2f} "
-            f"{row.alone_processor:9.2f} {row.each_processor:9.2f} {row.threads_processor:11.2f} {row.most:5.2f} "
-            f"{row.ratio:5.2f} {row.load:5.1f}",
-            flush=True,
-        )
-    print("\nalone: one search on one thread; each: one of two at the same time; threads: one search on two threads;")
-    print("most: 2 / what processor time each of two takes of that alone; ratio: alone s / threads s;")
-    print("load: average before the run; only without other work do alone and ratio say what the machine gives")
-    return rows
+BENCHMARK = Benchmark(
+    ProcessRow, tuple(case.name for case in CASES), measure,
+    ("two-phase-commit-9",),
+    "medians of {runs}; alone: one search on one thread; each: one of two at the same time; threads: one on two;\n"
+    "most: 2 / what processor time each of two takes of that alone; ratio: alone s / threads s;\n"
+    "load: average before the run; only without other work do alone and ratio say what the machine gives",
+)  # fmt: skip

@@ -12,8 +12,9 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.bench import __main__ as bench
-from kraftcheck.ci.bench.disk import WrongSpaceError
-from kraftcheck.ci.bench.native import processes
+from kraftcheck.ci.bench import conformance, logs, proofs, serve
+from kraftcheck.ci.bench.benchmark import WrongSpaceError
+from kraftcheck.ci.bench.native import processes, search
 from kraftcheck.ci.prove.broken import BrokenProof
 from kraftcheck.model.rules.ruleset import parse
 
@@ -83,7 +84,7 @@ def test_walks_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_the_page_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A walk over the local page gives one time for each of its steps."""
-    monkeypatch.setattr(bench.bench_serve, "STEPS", 4)
+    monkeypatch.setattr(serve, "STEPS", 4)
     target = tmp_path / "rows.json"
     assert bench.main(["--serve", "directories", "--runs", "2", "--json", str(target)]) == 0
     (row,) = json.loads(target.read_text())
@@ -94,7 +95,7 @@ def test_the_page_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_logs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading and replaying give a row each, over as many records as the copies of the log have."""
-    monkeypatch.setattr(bench.bench_logs, "COPIES", {"read": 2, "replay": 1})
+    monkeypatch.setattr(logs, "COPIES", {"read": 2, "replay": 1})
     target = tmp_path / "rows.json"
     assert bench.main(["--logs", "--runs", "1", "--json", str(target)]) == 0
     read, replayed = json.loads(target.read_text())
@@ -108,7 +109,7 @@ def test_what_an_installed_package_lacks_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without the captured log of a checkout nothing is measured: one line names it, and the cases that need none."""
-    monkeypatch.setattr(bench.bench_logs, "LOG", tmp_path / "captured")
+    monkeypatch.setattr(logs, "LOG", tmp_path / "captured")
     assert bench.main(["--logs", "replay"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert f"no captured log at {tmp_path / 'captured'}" in line
@@ -152,37 +153,36 @@ def test_the_start_is_measured(tmp_path: Path) -> None:
 
 def test_proofs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Variants that break proofs are counted and timed beside the budget; one that breaks none is not measured."""
-    bugs = bench.bench_proofs
-    monkeypatch.setattr(bugs, "CASES", {"elections-bugs": (lambda: bugs.broken("elections", 1), 300)})
+    monkeypatch.setitem(proofs.CASES, "elections-bugs", (lambda: proofs.broken("elections", 1), 300))
     target = tmp_path / "rows.json"
-    assert bench.main(["--proofs", "--runs", "1", "--json", str(target)]) == 0
+    assert bench.main(["--proofs", "elections-bugs", "--runs", "1", "--json", str(target)]) == 0
     (row,) = json.loads(target.read_text())
     assert (row["case"], row["count"], row["budget"]) == ("elections-bugs", 1, 300)
     assert 0 < row["processor"] <= 3 * row["seconds"]
-    monkeypatch.setattr(bugs, "attempt_any", lambda row, *_, **__: BrokenProof(row, ()))
-    with pytest.raises(bugs.UnprovenError, match=r"elections\+.* proven all the same"):
-        bench.main(["--proofs", "--runs", "1"])
+    monkeypatch.setattr(proofs, "attempt_any", lambda row, *_, **__: BrokenProof(row, ()))
+    with pytest.raises(proofs.UnprovenError, match=r"elections\+.* proven all the same"):
+        bench.main(["--proofs", "elections-bugs", "--runs", "1"])
 
 
 def test_conformance_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A case counts what was asked, and the time of both sides; under another rule set nothing is measured."""
-    monkeypatch.setattr(bench.bench_conform, "CASES", {"drawn-5": 4_000})
-    monkeypatch.setattr(bench.bench_conform, "BATCH", 2_000)
+    monkeypatch.setitem(conformance.CASES, "drawn-5", 4_000)
+    monkeypatch.setattr(conformance, "BATCH", 2_000)
     target = tmp_path / "rows.json"
-    assert bench.main(["--conform", "--runs", "1", "--json", str(target)]) == 0
+    assert bench.main(["--conform", "drawn-5", "--runs", "1", "--json", str(target)]) == 0
     (row,) = json.loads(target.read_text())
     assert row["cases"] == 4_000
     assert min(row["model_seconds"], row["kafka_seconds"]) > 0
-    monkeypatch.setattr(bench.bench_conform, "parse", lambda _: parse("kafka-4.0.2"))
-    with pytest.raises(bench.bench_conform.DifferenceError, match="last_known"):
-        bench.main(["--conform", "--runs", "1"])
+    monkeypatch.setattr(conformance, "parse", lambda _: parse("kafka-4.0.2"))
+    with pytest.raises(conformance.DifferenceError, match="last_known"):
+        bench.main(["--conform", "drawn-5", "--runs", "1"])
 
 
 def test_a_wrong_count_is_not_measured() -> None:
     """A case that finds another number of states than it must is an error."""
-    wrong = evolve(bench.CASES[0], distinct=296_447)
+    wrong = evolve(search.CASES[0], distinct=296_447)
     with pytest.raises(WrongSpaceError, match="296,448 states instead of 296447"):
-        bench.measure(wrong, 1, 1)
+        search.measured(wrong, 1, 1)
 
 
 def test_an_unknown_case_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,10 @@ import pytest
 from attrs import evolve, frozen
 
 from kraftcheck.ci.bench import __main__ as bench
+from kraftcheck.ci.bench.benchmark import WrongSpaceError
+from kraftcheck.ci.bench.beside import compare
 from kraftcheck.ci.bench.beside.compare import (
+    BENCHMARK,
     CHECKERS,
     STATES,
     THREADS,
@@ -22,10 +25,9 @@ from kraftcheck.ci.bench.beside.compare import (
     Spin,
     Stateright,
     Tlc,
-    measure_cases,
+    measure,
     run,
 )
-from kraftcheck.ci.bench.disk import WrongSpaceError
 
 
 @frozen
@@ -61,7 +63,7 @@ def test_every_checker_finds_the_known_space(checker: Checker, tmp_path: Path) -
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Where nothing is on the path, the native explorer is measured, and each other checker is named with the mend."""
     monkeypatch.setattr(shutil, "which", lambda program: None)
-    rows = measure_cases(["3"], 1)
+    rows = BENCHMARK.run(["3"], 1)
     missing = [text for text in capsys.readouterr().out.splitlines() if text.startswith("missing: ")]
     assert {row.checker for row in rows} == {Own().name}
     assert len(missing) == len(CHECKERS) - 1
@@ -71,17 +73,17 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 def test_a_wrong_space_is_an_error() -> None:
     """A checker that finds one state too few ends the benchmark, with its name."""
     with pytest.raises(WrongSpaceError, match="Short"):
-        measure_cases(["5"], 1, [Fixed("Short", STATES["5"] - 1)])
+        list(measure("5", 1, [Fixed("Short", STATES["5"] - 1)]))
 
 
 def test_ratios_are_those_of_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row has the seconds by those of the first checker and the bytes by the states, as JSON too."""
     first = Fixed("First", STATES["7"], 2.0)
-    rows = measure_cases(["7"], 2, [first, evolve(first, name="Second", seconds=7.0)])
+    rows = [*measure("7", 2, [first, evolve(first, name="Second", seconds=7.0)])]
     assert [(row.checker, row.threads, row.times, row.bytes_per_state) for row in rows] == [
         (name, threads, times, 1000) for threads in THREADS for name, times in (("First", 1.0), ("Second", 3.5))
     ]
-    monkeypatch.setitem(bench.BENCHMARKS, "beside", (tuple(STATES), lambda cases, runs: rows, ""))
+    monkeypatch.setattr(compare, "BENCHMARK", evolve(BENCHMARK, measure=lambda case, runs: rows))
     target = tmp_path / "rows.json"
     assert bench.main(["--beside", "7", "--json", str(target)]) == 0
     assert [row["times"] for row in json.loads(target.read_text())] == [1.0, 3.5, 1.0, 3.5]

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from kraftcheck.ci.bench import __main__ as bench
 from kraftcheck.ci.bench import spark as bench_spark
-from kraftcheck.ci.bench.disk import WrongSpaceError
+from kraftcheck.ci.bench.benchmark import WrongSpaceError
 from kraftcheck.ci.bench.spark import CASES, SparkRow
 from kraftcheck.ci.dataset.options import default_buckets
 from kraftcheck.ci.dataset.search.levels import splits
@@ -57,7 +57,8 @@ def test_splits_keep_order_and_size() -> None:
 
 def row(engine: str, distinct: int = 10) -> SparkRow:
     """A made-up measurement."""
-    return SparkRow("fixed-cost", engine, 2, distinct, 100, 3, 2.0, 4, 0.5, 1e6, 0.0, 12.0, 80, 10**9, 1.0)
+    return SparkRow("fixed-cost", engine, 2, distinct, 100, 3, 2.0, 50.0, levels=4, level_seconds=0.5, load=1.0,
+                    backward_seconds=0.0, ratio=0.0)  # fmt: skip
 
 
 def test_the_benchmark_shows_engines_side_by_side(
@@ -70,7 +71,7 @@ def test_the_benchmark_shows_engines_side_by_side(
     assert bench.main(["--spark", "fixed-cost", "--json", str(target)]) == 0
     assert [one["engine"] for one in json.loads(target.read_text())] == ["native", "spark"]
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2].split()[:9] == ["fixed-cost", "spark", "2", "10", "100", "2.0", "0.00", "0.50", "4"]
+    assert lines[2].split()[:9] == ["fixed-cost", "spark", "2", "10", "100", "3", "2.0", "0.00", "0.50"]
 
 
 def test_different_spaces_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +79,7 @@ def test_different_spaces_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(bench_spark, "native", lambda *_: row("native"))
     monkeypatch.setattr(bench_spark, "spark", lambda *_: row("spark", distinct=9))
     with pytest.raises(WrongSpaceError, match="fixed-cost"):
-        bench_spark.measure(["fixed-cost"])
+        list(bench_spark.measure("fixed-cost", 1))
 
 
 def test_unknown_cases_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +87,7 @@ def test_unknown_cases_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit) as left:
         bench.main(["--spark", "two-phase-commit-7"])
     assert left.value.code == 2
-    assert "unknown case: two-phase-commit-7; --spark has beyond-memory" in capsys.readouterr().err
+    assert "unknown case: two-phase-commit-7; --spark has fixed-cost" in capsys.readouterr().err
     assert {case.name for case in CASES} >= set(bench_spark.DEFAULT_CASES)
 
 

@@ -14,6 +14,7 @@ from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ANY, Bound, Setting, Step, spelled
+from kraftcheck.model.rules.ruleset import PRESETS, parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.long_runs import PASSING, PREFERRED
 from kraftcheck.solvers.program.fingerprint import Meaning
@@ -217,7 +218,8 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
         "Which property is proven, for any number of steps, for how many brokers, records and epochs: made from runs.",
         "", "`any` stands for every number, and `not asked` for a claim that is new, or says something else, since the",
         "column was made, and for all claims once the rules have changed. Of each bound that is `any` a run goes",
-        "beyond what searches take, or it is refused.",
+        "beyond what searches take, or it is refused. Below each table the statement of a column is made from its",
+        "system: bounds, what is left out, and where runs begin.",
         "A nightly test proves every column again. To add one: `kraftcheck prove`",
         "with `--json RUN.json`, then `python -m kraftcheck.ci.prove.table docs/reference/proofs.json RUN.json`, and",
         "`python -m tests.documentation`. [Proofs](../explanation/proofs.md) has the theorems, and what they assume.",
@@ -231,9 +233,27 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
             yield f"| `{claim}` | {' | '.join(run.verdicts.get(claim, '-') for run in columns)} |"
         yield ""
         for run, head in zip(columns, heads, strict=True):
-            fields = ", ".join(f"`{path}`" for path in run.left_out)
-            cut = f"; steps beyond the bound on {fields} are left out" if fields else ""
-            yield f"* {head}: {run.queries:,} queries about claims, `{run.command()}`{cut}"
+            yield from (f"* **{head}**: `{run.command()}`", *(f"  * {text}" for text in statement(run)))
+
+
+def statement(run: ProofRun) -> Iterator[str]:
+    """What a column states besides its claims: bounds, what never happens, where runs begin, and what answered."""
+    program = run.request().build().program
+    system, setting = program.system, program.setting
+    off = [f"`{bound.name}` ({bound.help})" for bound in system.bounds if run.bounds.get(bound.name) == 0]
+    yield "bounds: " + ", ".join(f"{name} {value}" for name, value in run.bounds.items() if value != 0)
+    if off:
+        yield "at 0: " + ", ".join(off)
+    every = {action.name for rules in PRESETS for scope in system.scopes
+             for action in system.actions(system.setting(scope, rules=parse(rules)))}  # fmt: skip
+    if absent := sorted(every - {action.name for action in system.actions(setting)}):
+        yield f"no action {', '.join(f'`{name}`' for name in absent)}"
+    described = ", ".join(f"`{name}`" for name in program.initially)
+    states = f"{len(program.initial)} state{'s' * (len(program.initial) > 1)}"
+    yield f"runs begin in {f'every state with {described}' if described else states}"
+    if run.left_out:
+        yield f"steps beyond the bound on {', '.join(f'`{path}`' for path in run.left_out)} are left out"
+    yield f"{run.queries:,} queries about claims, answered by {run.engine}"
 
 
 def document(runs: Sequence[ProofRun]) -> list[dict[str, Any]]:

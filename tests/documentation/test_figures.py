@@ -99,8 +99,8 @@ def test_many_lengths_are_compared() -> None:
 
 
 def proofs_of(heading: str) -> Mapping[str, tuple[int, ...]]:
-    """The numbers of a table of the page on proofs, by system: the one whose head ends so."""
-    text = (DOCS / "explanation" / "proofs.md").read_text(encoding="utf-8")
+    """The numbers of a table of the page on provers, by system: the one whose head ends so."""
+    text = (DOCS / "explanation" / "provers.md").read_text(encoding="utf-8")
     lines = text.partition(heading)[2].splitlines()[2:]
     told = [re.findall(r"`([a-z-]+)`|(\d+)", line) for line in lines[: lines.index("")]]
     return {name: tuple(int(number) for _, number in numbers) for (name, _), *numbers in told}

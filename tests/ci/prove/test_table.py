@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,18 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.prove.question import run_proof
-from kraftcheck.ci.prove.table import NOT_ASKED, ProofRun, column_heads, document, main, merged, page, read_runs, run_of
+from kraftcheck.ci.prove.table import (
+    NOT_ASKED,
+    ProofRun,
+    column_heads,
+    document,
+    main,
+    merged,
+    page,
+    read_runs,
+    run_of,
+    statement,
+)
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.catalogue import SYSTEMS
@@ -47,6 +59,39 @@ def test_a_run_becomes_a_column(tmp_path: Path) -> None:
 def test_a_verdict_is_of_what_there_is_now(run: ProofRun) -> None:
     """No verdict outlives a change of the rules, of the initial states or of its claim: it would be `not asked`."""
     assert run.as_of_now() == run
+
+
+def test_a_column_states_what_it_leaves_out() -> None:
+    """A statement has the bounds, those at 0, the actions that other settings have, and where runs begin."""
+    run = next(run for run in RUNS if (run.system, run.scope) == ("replication", "tiny"))
+    told = dict(text.partition(" ")[::2] for text in statement(run))
+    assert "unclean-stops 1" in told["bounds:"]
+    assert "`clean-stops` (budget: controlled shutdowns)" in told["at"]
+    assert "`shut_down`" in told["no"]
+    more = evolve(run, bounds={**run.bounds, "clean-stops": 1})
+    assert not any("`shut_down`" in text or "controlled shutdowns" in text for text in statement(more))
+    endless = next(run for run in RUNS if run.system == "elections" and run.bounds["brokers"] == "any")
+    assert any("every state with" in text and "`all are in sync`" in text for text in statement(endless))
+
+
+THEOREM = re.compile(r"`kraftcheck prove ([a-z-]+) ([^`]*)`")
+TOLD = re.compile(r"^\| .*\| ([^|]*) \| (`kraftcheck prove [^`]*`) \|$", re.MULTILINE)
+
+
+def test_a_theorem_of_the_page_is_a_column_that_is_proven() -> None:
+    """What the first table of the page says of fixed or any brokers is proven whole in columns with these numbers."""
+    rows = TOLD.findall((DOCS / "explanation" / "proofs.md").read_text(encoding="utf-8"))
+    judged = 0
+    for text, command in rows:
+        system, words = THEOREM.findall(command)[0]
+        columns = [run for run in RUNS if run.system == system and set(run.verdicts.values()) == {"proven"}]
+        freed = "--unbounded" in words
+        of = {str(run.bounds.get("brokers")) for run in columns if freed == ("unbounded" in run.bounds)}
+        numbers = {"any"} if text.startswith("any") else set(re.findall(r"\d+", text))
+        if columns:
+            judged += 1
+            assert numbers <= of, (text, of)
+    assert judged > 6
 
 
 def test_a_verdict_on_what_has_changed_is_dropped() -> None:

@@ -23,7 +23,7 @@ RATES = r"\([\d,]+ generated/s, [\d,]+ distinct/s, \d+ bytes a state\); compiled
 VARYING = (
     (rf"in [\d.]+ s {RATES}", "in TIME"),
     (r"states in [\d.]+ s;", "states in TIME;"),
-    (r"in [\d.]+ s \([\d,]+ steps/s\); compiled in [\d.]+ s", "in TIME"),
+    (r"in [\d.]+ s \([\d,]+ steps/s\); compiled in [\d.]+ s(?: \(from cache\))?", "in TIME"),
     (r"in [\d.]+ s \([\d.]+ s in Z3 [\d.]+\)", "in TIME"),
     (r"(?<=by Z3) [\d.]+", ""),
     (r"rounds, [\d.]+ s$", "rounds, TIME"),

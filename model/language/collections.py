@@ -204,7 +204,15 @@ class Map:
 
     @classmethod
     def domain(cls, value: Any) -> Any:
-        """The layout of every map to values of a layout."""
+        """The layout of every map to values of a layout.
+
+        Raises:
+            LayoutError: when a value may be as low as -2**55, which marks a map that has lost one.
+        """
+        lowest = min((leaf.lo for _, leaf in leaves(value)), default=0)
+        if lowest <= _LOST:
+            raise LayoutError(f"{cls.__name__}.domain() has values down to {lowest}; they are above -2**55, the mark "
+                              f"of a map that has lost a value")  # fmt: skip
         return cls(tuple(value for _ in cls.keys))
 
     @classmethod

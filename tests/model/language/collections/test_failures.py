@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 import kraftcheck as kc
-from kraftcheck.model.language.layout import subset_of
+from kraftcheck.model.language.layout import Counter, LayoutError, subset_of
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.tla.module import module
 
@@ -353,3 +353,12 @@ def test_an_exported_argument_is_a_number() -> None:
     text = module(trace(named, named.setting()), "Exported", "made by a test").text
     assert "<<0, 1>>[i]" in text
     assert not {"BEGUN", "DONE"} & {*text.replace(",", " ").replace(">", " ").replace("<", " ").split()}
+
+
+@pytest.mark.parametrize("lowest", [-(1 << 55), -(1 << 60)])
+@pytest.mark.parametrize("kind", [kc.ints, lambda lo, hi: (kc.truth(), Counter(lo))], ids=["bounded", "without bound"])
+def test_a_map_has_no_values_as_low_as_its_mark(kind: Callable[[int, int], Any], lowest: int) -> None:
+    """Values that could be what marks a lost value are refused with the domain; those above it are taken."""
+    with pytest.raises(LayoutError, match=r"^Votes\.domain\(\) has values down to -\d+; they are above -2\*\*55"):
+        Votes.domain(kind(lowest, lowest + 3))
+    assert Votes.domain(kind(1 - (1 << 55), 0)).keys == (1, 5)

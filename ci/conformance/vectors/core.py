@@ -156,6 +156,8 @@ def judge(function: Function, vector: Vector, rules: RuleSet) -> VectorOutcome:
     except KafkaError as error:
         actual = error.actual
     expected = vector.then.data
+    if not {*expected} - {*function.modifiers, "reason"}:
+        return VectorOutcome(UNSUPPORTED, reason="then: nothing is expected")
     differences = []
     for key in dict.fromkeys(("error", *expected)):
         if key in function.modifiers or key == "reason":

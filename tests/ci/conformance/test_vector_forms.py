@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.conformance.vectors import Vector, run_vector
-from kraftcheck.ci.conformance.vectors.core import PASSED
+from kraftcheck.ci.conformance.vectors.core import PASSED, UNSUPPORTED
 from kraftcheck.model.records.fields import Fields
 from tests.model.controller.controllers import KAFKA
 
@@ -293,3 +293,11 @@ def test_a_log_cannot_give_a_directory_to_two_brokers() -> None:
     step = {"op": "install_registration", "broker": 1, "epoch": 101, "dirs": [A], "fenced": True,
             "in_controlled_shutdown": False}  # fmt: skip
     check_scenario({"brokers": brokers(0)}, [step], {"error": "ILLEGAL_STATE"})
+
+
+@pytest.mark.parametrize("then", [{}, {"reason": "none"}])
+def test_a_vector_that_expects_nothing_has_not_passed(then: dict[str, str]) -> None:
+    """A vector without an expectation says nothing of the rules, so it is not counted as passed."""
+    given, when = Fields({}), Fields({"left": [0], "right": [1]})
+    outcome = run_vector(Vector("own", "assignment_equality", given, when, Fields(then)), KAFKA)
+    assert (outcome.status, outcome.reason) == (UNSUPPORTED, "then: nothing is expected")

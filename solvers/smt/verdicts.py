@@ -12,7 +12,7 @@ from kraftcheck.model.language.system import Property, Step
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.exploration.explore import Exploration
-from kraftcheck.solvers.program.premises.cases import EMPTY
+from kraftcheck.solvers.program.premises.cases import EMPTY, NO_STEPS
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.program.trace import is_within
@@ -29,6 +29,7 @@ from kraftcheck.solvers.program.verdict import (
     start_parts,
 )
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
+from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import INITIATION, REFUTED, UNDECIDED, ObligationAnswer
 from kraftcheck.solvers.smt.spacer import leaves_text
@@ -330,6 +331,8 @@ def unshown(program: Program, claim: Property, evidence: SearchEvidence, is_lemm
         return Unknown(f"proven, but no run shows {claim.case}")
     if is_lemma:
         return None
+    if claim.kind == "step" and claim.id not in {*program.lenient, *program.starts} and _takes_no_step(program):
+        return Vacuous(claim.id, NO_STEPS)
     vacuous = evidence.vacuous(claim.id)
     premise = program.premises.get(claim.id)
     if vacuous is not None or premise is None or claim.id in program.lenient or evidence.reaches(claim.id):
@@ -338,6 +341,14 @@ def unshown(program: Program, claim: Property, evidence: SearchEvidence, is_lemm
         return Vacuous(claim.id, premise.reason)
     about = "step" if claim.kind == "step" else "state"
     return Unknown(f"proven, but no run shows a {about} that satisfies its premise ({evidence.extent()})")
+
+
+def _takes_no_step(program: Program) -> bool:
+    """Whether no initial state enables an action; where bounds are any, searches with few participants tell."""
+    if program.initially or None in program.setting.values().values():
+        return False
+    engine = Integers(program.system, program.setting)
+    return not any(True for state in engine.initial for _ in engine.enabled(state))
 
 
 def judge(proof: Proof, evidence: SearchEvidence) -> list[ClaimJudgement]:

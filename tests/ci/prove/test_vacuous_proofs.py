@@ -53,6 +53,20 @@ def test_a_proof_looks_for_what_the_claim_speaks_of(claim: Any, search: int, ver
     assert (type(asked.verdicts["claim"]).__name__, asked.exit_code) == (verdict, code)
 
 
+@pytest.mark.parametrize("search", [0, 1000])
+@pytest.mark.parametrize(("begin", "verdict", "code"), [(0, "Vacuous", 21), (1, "Holds", 0)])
+def test_a_claim_about_steps_needs_a_step(begin: int, search: int, verdict: str, code: int) -> None:
+    """Where no initial state enables an action no step is taken: a proven claim about steps is vacuous."""
+    system = kc.System(
+        "pair", "a pair", [Pair(0, begin)],
+        [kc.Action("count", lambda s: Pair(kc.choose(s.x == 5, 0, s.x + 1), s.y), lambda s: s.y == 1)],
+        Pair(kc.ints(0, 5), kc.ints(0, 1)),
+        [kc.step("kept", "the second word stays", lambda t: t.after.y == t.before.y)],
+    )  # fmt: skip
+    asked = kc.prove(system, search_states=search)
+    assert (type(asked.verdicts["kept"]).__name__, asked.exit_code) == (verdict, code)
+
+
 def test_a_lemma_may_say_what_the_domains_say() -> None:
     """A lemma serves the proof of other claims: it is not vacuous where the domains alone make it true."""
     system = pair(lambda s: kc.implies(s.x == 4, s.x + s.y < 9))

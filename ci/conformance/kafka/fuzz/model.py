@@ -35,7 +35,7 @@ from kraftcheck.model.records.records import (
     partition_record,
 )
 from kraftcheck.model.records.replay import ClusterImage, ReplayError
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.rules.ruleset import RuleSet, parse
 
 TopicNumbers = Mapping[str, int]
 """The number of each topic id: topics count up as they are created."""
@@ -165,9 +165,6 @@ CLUSTER = "cluster"
 CORDONING = "4.3"
 """The first release whose metadata has cordoned directories."""
 
-FORBIDDING = "4.1"
-"""The first release whose reassignment request has a field that forbids another replication factor."""
-
 RESIGNED, HALTED = "resign", "halt"
 """Answers of a controller that another one replaces, and of a log that no controller can replay."""
 
@@ -227,7 +224,7 @@ class ModelController:
         configs = Configs(cluster={MIN_ISR: DEFAULTS[MIN_ISR]} if elr else {})
         image = ClusterImage(next_offset=3 if elr else 1)
         controller = Controller(image, configs=configs, features=features, settings=Settings(CLUSTER))
-        return cls(rules, controller, forbids=version >= FORBIDDING)
+        return cls(rules, controller, forbids=parse(f"kafka-{version}").controller.factor_change_can_be_forbidden)
 
     def answer(self, request: Request) -> str:
         """The answer to a request; the controller is the one after it."""

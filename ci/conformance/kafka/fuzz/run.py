@@ -75,12 +75,12 @@ class FuzzProcess(DriverProcess):
     def answers(self, count: int) -> list[str]:
         """The next answers; where the process ends before it has given all, its end is the answer to the next one."""
         stream, lines = self._pipe(self._process.stdout), list[str]()
-        while len(lines) < count:
-            with self._limited():
+        with self._limited():
+            while len(lines) < count:
                 line = stream.readline().decode()
-            if not line.endswith("\n"):
-                return [*lines, f"{DIED}: {self._failure()}"]
-            lines.append(line.rstrip("\n"))
+                if not line.endswith("\n"):
+                    return [*lines, f"{DIED}: {self._failure()}"]
+                lines.append(line.rstrip("\n"))
         return lines
 
 

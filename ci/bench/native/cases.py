@@ -132,3 +132,8 @@ CASES = (
     Case("replication-one-crash", lambda: replication("one-crash", "fixed"), max_states=REPLICATION_STATES),
     Case("elections-dirs-symmetry", lambda: reduced(directories()), 285_184),
 )
+
+
+def case_of(name: str) -> Case:
+    """The case of a name."""
+    return next(case for case in CASES if case.name == name)

@@ -20,7 +20,7 @@ from pathlib import Path
 from attrs import frozen
 
 from kraftcheck.ci.bench.benchmark import Benchmark, Spent, WrongSpaceError, column, medians
-from kraftcheck.ci.bench.native.cases import CASES, Case
+from kraftcheck.ci.bench.native.cases import CASES, case_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
@@ -82,14 +82,10 @@ class Run:
     spent: Spent
 
 
-def _case(name: str) -> Case:
-    return next(case for case in CASES if case.name == name)
-
-
 @functools.lru_cache
 def _program(name: str, cache: Path) -> Program:
     """A case, its code compiled and kept in a folder."""
-    program = _case(name).program()
+    program = case_of(name).program()
     load_kernel(program, cache, quick=False)
     return program
 
@@ -105,7 +101,7 @@ def search(name: str, cache: Path, threads: int) -> Run:
     Raises:
         WrongSpaceError: as `Case.check`.
     """
-    case, clocks = _case(name), Clocks()
+    case, clocks = case_of(name), Clocks()
     result = explore(_program(name, cache), clock=clocks, threads=threads, max_states=case.max_states, keep=False,
                      cache_dir=cache, quick=False)  # fmt: skip
     case.check(result)

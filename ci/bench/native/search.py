@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from kraftcheck.ci.bench.benchmark import Benchmark, column
-from kraftcheck.ci.bench.native.cases import CASES, ELECTIONS_STATES, REPLICATION_STATES, Case
+from kraftcheck.ci.bench.native.cases import CASES, ELECTIONS_STATES, REPLICATION_STATES, Case, case_of
 from kraftcheck.ci.bench.native.processes import Clocks
 from kraftcheck.solvers.exploration.explore import explore
 
@@ -45,11 +45,6 @@ class CompilersRow:
     seconds: float = column("search s", "9.2f")
     quick_seconds: float = column("quick", "9.2f")
     ratio: float = column("ratio", "9.2f")
-
-
-def case_of(name: str) -> Case:
-    """The case of a name."""
-    return next(case for case in CASES if case.name == name)
 
 
 def measured(case: Case, threads: int, runs: int, *, quick: bool = True, alone: float | None = None) -> ExploreRow:

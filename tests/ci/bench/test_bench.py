@@ -14,7 +14,7 @@ from attrs import evolve
 from kraftcheck.ci.bench import __main__ as bench
 from kraftcheck.ci.bench import conformance, logs, proofs, serve
 from kraftcheck.ci.bench.benchmark import WrongSpaceError
-from kraftcheck.ci.bench.native import processes, search
+from kraftcheck.ci.bench.native import cases, processes, search
 from kraftcheck.ci.prove.broken import BrokenProof
 from kraftcheck.model.rules.ruleset import parse
 
@@ -55,8 +55,8 @@ def test_two_processes_need_two_processors(monkeypatch: pytest.MonkeyPatch, caps
 
 def test_a_process_with_another_count_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that finds another number of states than it must measures nothing."""
-    (case,) = (case for case in processes.CASES if case.name == "two-phase-commit-7")
-    monkeypatch.setattr(processes, "CASES", [evolve(case, distinct=1)])
+    (case,) = (case for case in cases.CASES if case.name == "two-phase-commit-7")
+    monkeypatch.setattr(cases, "CASES", [evolve(case, distinct=1)])
     with pytest.raises(WrongSpaceError, match="296,448 states instead of 1"):
         processes.search("two-phase-commit-7", tmp_path, 1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -236,6 +237,14 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
             yield from (f"* **{head}**: `{run.command()}`", *(f"  * {text}" for text in statement(run)))
 
 
+@functools.cache
+def _every_action(name: str) -> frozenset[str]:
+    """The actions of a shipped system in any scope, under any preset of rules."""
+    system = SYSTEMS[name]
+    settings = (system.setting(scope, rules=parse(rules)) for rules in PRESETS for scope in system.scopes)
+    return frozenset(action.name for setting in settings for action in system.actions(setting))
+
+
 def statement(run: ProofRun) -> Iterator[str]:
     """What a column states besides its claims: bounds, what never happens, where runs begin, and what answered."""
     program = run.request().build().program
@@ -244,9 +253,7 @@ def statement(run: ProofRun) -> Iterator[str]:
     yield "bounds: " + ", ".join(f"{name} {value}" for name, value in run.bounds.items() if value != 0)
     if off:
         yield "at 0: " + ", ".join(off)
-    every = {action.name for rules in PRESETS for scope in system.scopes
-             for action in system.actions(system.setting(scope, rules=parse(rules)))}  # fmt: skip
-    if absent := sorted(every - {action.name for action in system.actions(setting)}):
+    if absent := sorted(_every_action(run.system) - {action.name for action in system.actions(setting)}):
         yield f"no action {', '.join(f'`{name}`' for name in absent)}"
     described = ", ".join(f"`{name}`" for name in program.initially)
     states = f"{len(program.initial)} state{'s' * (len(program.initial) > 1)}"

@@ -40,8 +40,8 @@ from kraftcheck.solvers.program.program import Program
 S = TypeVar("S")
 
 _SOURCES = (
-    terms, terms, layout, irtools, lower, objectcode, transition, transition, program, search_kernel, backward_sweep,
-    backward_sweep, edge_kernel, visited_table, search_kernel, search_kernel, objectcache,
+    terms, layout, irtools, lower, objectcode, transition, program, search_kernel, backward_sweep, edge_kernel,
+    visited_table, objectcache,
 )  # fmt: skip
 """The modules that decide what is compiled and how it is kept: a change of their text makes old code useless."""
 

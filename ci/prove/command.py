@@ -58,6 +58,8 @@ from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.time_limit import overdue, time_limit, within
 from kraftcheck.model.language.system import spelled
 from kraftcheck.solvers.certificates.certificate import Certificate, certificate
+from kraftcheck.solvers.exploration.explore import Exploration
+from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import StopFlag
 from kraftcheck.solvers.program.verdict import (
     Holds,
@@ -128,9 +130,12 @@ def _with_cases(
     proven = [claim for claim, verdict in verdicts.items() if isinstance(verdict, Holds)]
     if not needs_case(subject, proven):
         return dict(verdicts)
-    budget = SearchBudget(1, flags["memory"], max_states=flags["search"], keep=True)
-    explore = functools.partial(run, budget=budget, quiet=flags["quiet"])
-    evidence = of_scope(request, explore) if flags["search"] else SearchEvidence(reason=NO_SEARCH)
+
+    def explore(traced: Program, most: int) -> Exploration:
+        return run(traced, SearchBudget(1, flags["memory"], max_states=most, keep=True), flags["quiet"])
+
+    most = flags["search"]
+    evidence = of_scope(request, most, explore) if most else SearchEvidence(reason=NO_SEARCH)
     for claim in proven:
         if evidence.refutation(claim) is not None:
             raise EngineDisagreement(f"{claim} is proven, and a run refutes it")

@@ -54,6 +54,7 @@ class ProofAnswer:
         only: the claims that were asked for; none: all.
         workers: processes.
         second: the solver that answered every query too, if one did.
+        warnings: of claims that hold of nothing in the scope.
     """
 
     subject: Subject
@@ -64,6 +65,7 @@ class ProofAnswer:
     only: tuple[str, ...]
     workers: int
     second: str | None = None
+    warnings: tuple[str, ...] = ()
 
     def result(self) -> Result:
         """The record of which every report is made."""
@@ -79,7 +81,8 @@ class ProofAnswer:
     def notes(self) -> list[str]:
         """What is said of a proof beside its verdicts."""
         solver = self.effort.solver
-        lines_ = [*summary(self.proof, self.seconds, solver), *not_judged_lines(self.subject, self.only)]
+        lines_ = [*summary(self.proof, self.seconds, solver), *self.warnings]
+        lines_ += not_judged_lines(self.subject, self.only)
         return [*lines_, assurance_line(self.proof, solver, self.second)]
 
 
@@ -192,16 +195,7 @@ def summary(proof: Proof, seconds: float, solver: str) -> list[str]:
     text += [f"incomplete: {leaves_text([path])}" for path in proof.faults()]
     text += [f"{claim} rests on {', '.join(names)}, proven too" for claim, names in supports(proof).items()]
     text += [f"lemma that no proof uses: {name}" for name in proof.idle_lemmas()]
-    return [*text, *_unasked_premises(proof)]
-
-
-def _unasked_premises(proof: Proof) -> list[str]:
-    """A line about the proven claims that come with kraftcheck and speak of some states or steps only, if any do."""
-    program = proof.theory.program
-    only_some = program.lenient.intersection(program.premises) - proof.theory.lemmas
-    count = sum(proof.proven(claim) for claim in proof.targets if claim in only_some)
-    what = "1 proven claim has a premise" if count == 1 else f"{count} proven claims have premises"
-    return [f"{what} of which no run was asked for; `kraftcheck explore` warns where none satisfies one"] * bool(count)
+    return text
 
 
 def supports(proof: Proof) -> dict[str, list[str]]:
@@ -311,7 +305,11 @@ def _refuted(few: Theory, proof: Proof, claims: Sequence[str]) -> Iterator[Oblig
 NO_SEARCH = "--search 0"
 """Why nothing was explored, where the user says so."""
 
-Explorer = Callable[[Program], Exploration]
+Explorer = Callable[[Program, int], Exploration]
+"""A search of at most so many states."""
+
+FIRST_STATES = 100_000
+"""States that are explored first where runs have only to show what claims speak of: such runs are short."""
 
 
 def search_evidence(request: ProofRequest, proof: Proof, most: int, explore: Explorer) -> SearchEvidence:
@@ -320,7 +318,7 @@ def search_evidence(request: ProofRequest, proof: Proof, most: int, explore: Exp
     Args:
         request, proof: the claims to be proven, and their answers.
         most: states to explore; 0: none.
-        explore: stops there.
+        explore: the search.
     """
     of_any = request.of_any()
     wanted = of_any or any(answer.result == REFUTED for claim in proof.targets for answer in proof.of(claim))
@@ -331,49 +329,59 @@ def search_evidence(request: ProofRequest, proof: Proof, most: int, explore: Exp
     if not most or passed():
         none = SearchEvidence(reason=NO_SEARCH if not most else "no time is left")
         return with_smallest(request, proof, none, {}) if of_any and not passed() else none
-    return _of_numbers(request, proof, explore) if of_any else of_scope(request, explore)
+    if of_any:
+        return _of_numbers(request, proof, most, explore)
+    first = of_scope(request, min(most, FIRST_STATES), explore)
+    is_whole = first.explored is None or first.explored.cut is None
+    if is_whole or (not wanted and not _open(proof, first)):
+        return first
+    return of_scope(request, most, explore)
+
+
+def _open(proof: Proof, evidence: SearchEvidence) -> bool:
+    """Whether a claim is proven of which no run shows what it speaks of, or neither proven nor refuted."""
+    program, lemmas = proof.theory.program, proof.theory.lemmas
+
+    def is_open(name: str) -> bool:
+        if not proof.proven(name):
+            return evidence.refutation(name) is None
+        return unshown(program, proof.theory.claim(name), evidence, name in lemmas) is not None
+
+    return any(map(is_open, proof.targets))
 
 
 def needs_case(subject: Theory, claims: Iterable[str]) -> bool:
-    """Whether a run has to show what one of some claims speaks of; of shipped claims other scopes show it."""
-    premises, lenient = subject.program.premises, subject.program.lenient
-    return any((name in premises and name not in lenient) or subject.claim(name).case for name in claims)
+    """Whether a run has to show what one of some claims speaks of."""
+    return any(name in subject.program.premises or subject.claim(name).case for name in claims)
 
 
-def of_scope(request: ProofRequest, explore: Explorer) -> SearchEvidence:
-    """The search of the scope that was proven."""
+def of_scope(request: ProofRequest, most: int, explore: Explorer) -> SearchEvidence:
+    """The search of the scope that was proven, of at most so many states."""
     try:
         explored_program = program(with_lemmas(request.subject(proof=False)))
     except (Refusal, LayoutError) as error:
         return SearchEvidence(reason=f"the explorer has no such scope: {error}")
-    return SearchEvidence(explore(explored_program))
+    return SearchEvidence(explore(explored_program, most))
 
 
-def _of_numbers(request: ProofRequest, proof: Proof, explore: Explorer) -> SearchEvidence:
+def _of_numbers(request: ProofRequest, proof: Proof, most: int, explore: Explorer) -> SearchEvidence:
     """Searches with few brokers, for a proof about any number: the fewest always, one more where claims stay open.
 
     What is proven for any number has to hold there too. What is not may be refuted there. A claim is open also while no
     run shows what it speaks of. Where a counterexample to induction needs more brokers, so many are explored as well.
     """
     searches: dict[int, Exploration] = {}
-    theory = proof.theory
-
-    def is_open(claim: str, evidence: SearchEvidence) -> bool:
-        if not proof.proven(claim):
-            return evidence.refutation(claim) is None
-        return unshown(theory.program, theory.claim(claim), evidence, claim in theory.lemmas) is not None
-
     for more in (0, 1):
-        searches[more] = explore(program(with_lemmas(request.of_more(more))))
+        searches[more] = explore(program(with_lemmas(request.of_more(more))), most)
         evidence = SearchEvidence(others=tuple(searches.values()))
-        if not any(is_open(claim, evidence) for claim in proof.targets):
+        if not _open(proof, evidence):
             return evidence
-    return with_smallest(request, proof, evidence, searches, explore)
+    return with_smallest(request, proof, evidence, searches, lambda traced: explore(traced, most))
 
 
 def with_smallest(
     request: ProofRequest, proof: Proof, evidence: SearchEvidence, searches: dict[int, Exploration],
-    explore: Explorer | None = None,
+    explore: Callable[[Program], Exploration] | None = None,
 ) -> SearchEvidence:  # fmt: skip
     """Evidence with the smallest counterexample to induction of each claim that it leaves open.
 
@@ -463,12 +471,18 @@ class ProofQuestion:
         start = time.monotonic()
         proof = run_proof(self.request, self.effort, self.only, self.workers, self.quiet)
         seconds = time.monotonic() - start
-        judgements = judge(proof, search_evidence(self.request, proof, self.budget.max_states or 0, self._explore))
+        evidence = search_evidence(self.request, proof, self.budget.max_states or 0, self._explore)
+        judgements = judge(proof, evidence)
         timely = [evolve(one, verdict=evolve(one.verdict, verdict=overdue(one.verdict.verdict))) for one in judgements]
         chosen = self.request.subject()
-        return ProofAnswer(chosen, proof, tuple(timely), seconds, self.effort, tuple(self.only), self.workers)
+        holding = [one.verdict.claim for one in timely if isinstance(one.verdict.verdict, Holds)]
+        warnings = tuple(evidence.warnings(claim for claim in holding if claim not in proof.theory.lemmas))
+        return ProofAnswer(
+            chosen, proof, tuple(timely), seconds, self.effort, tuple(self.only), self.workers, warnings=warnings
+        )
 
-    def _explore(self, traced: Program) -> Exploration:
+    def _explore(self, traced: Program, most: int) -> Exploration:
+        budget = evolve(self.budget, max_states=most)
         if self.quiet is None:
-            return interruptible(lambda stop: search(traced, self.budget, stop))
-        return run(traced, self.budget, self.quiet)
+            return interruptible(lambda stop: search(traced, budget, stop))
+        return run(traced, budget, self.quiet)

@@ -37,14 +37,15 @@ def of_number(request: ProofRequest, number: int) -> ProofRequest:
 
 
 def explored_with(request: ProofRequest, proof: Proof, number: int, budget: SearchBudget, quiet: bool) -> bool:
-    """Whether a search with a number of brokers was whole.
+    """Whether a search with a number of brokers was whole, and reached what each proven claim speaks of.
 
     Raises:
         EngineDisagreement: where it refutes what is proven.
     """
     found = run(program(with_lemmas(of_number(request, number).subject(proof=False))), budget, quiet)
-    confirm_proven(proof, SearchEvidence(others=(found,)))
-    return found.cut is None
+    evidence = SearchEvidence(others=(found,))
+    confirm_proven(proof, evidence)
+    return found.cut is None and all(evidence.reaches(claim) for claim in proof.targets if proof.proven(claim))
 
 
 def proven_with(

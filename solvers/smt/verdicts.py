@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -302,6 +302,18 @@ class SearchEvidence:
         found = [] if self.explored is None else [v.verdict for v in self.explored.verdicts if v.claim == claim]
         return next((verdict for verdict in found if isinstance(verdict, Vacuous)), None)
 
+    def lenient(self, claim: str) -> bool:
+        """Whether the search of the scope is whole and lets a claim hold of nothing, as `warnings` says."""
+        one = self.explored
+        return one is not None and one.cut is None and claim in one.program.lenient
+
+    def warnings(self, claims: Iterable[str]) -> list[str]:
+        """A warning for each of some claims that holds by leniency."""
+        if (one := self.explored) is None:
+            return []
+        unshown_ = [claim for claim in claims if self.lenient(claim) and not self.reaches(claim)]
+        return [f"warning: {claim} holds of nothing here: {one.program.premises[claim].reason}" for claim in unshown_]
+
     def refutation(self, claim: str) -> tuple[Refuted, Exploration] | None:
         """The first search that refutes a claim, if any, and how: its trace is the shortest there."""
         for search in self.searches:
@@ -331,11 +343,11 @@ def unshown(program: Program, claim: Property, evidence: SearchEvidence, is_lemm
         return Unknown(f"proven, but no run shows {claim.case}")
     if is_lemma:
         return None
-    if claim.kind == "step" and claim.id not in {*program.lenient, *program.starts} and _takes_no_step(program):
+    if claim.kind == "step" and claim.id not in program.starts and _takes_no_step(program):
         return Vacuous(claim.id, NO_STEPS)
     vacuous = evidence.vacuous(claim.id)
     premise = program.premises.get(claim.id)
-    if vacuous is not None or premise is None or claim.id in program.lenient or evidence.reaches(claim.id):
+    if vacuous is not None or premise is None or evidence.reaches(claim.id) or evidence.lenient(claim.id):
         return vacuous
     if premise.reason in EMPTY:
         return Vacuous(claim.id, premise.reason)

@@ -12,6 +12,8 @@ from kraftcheck.ci.prove.question import run_proof, search_evidence
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.questions import SearchBudget, run
 from kraftcheck.model.language.system import ANY
+from kraftcheck.solvers.exploration.explore import Exploration
+from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Refuted, Unknown
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import Effort
@@ -36,11 +38,15 @@ def few_abort(most: int, once_committed: bool) -> kc.System:
     )
 
 
-def judged(system: kc.System, budget: SearchBudget = BUDGET, most: int = 5_000_000) -> tuple[Proof, ClaimJudgement]:
+def judged(system: kc.System, most: int = 5_000_000) -> tuple[Proof, ClaimJudgement]:
     """The proof for any number of managers, and what it finds of the first claim."""
     request = ProofRequest(system, None, {"managers": ANY}, None)
     proof = run_proof(request, Effort(timeout=30), (), 1, quiet=True)
-    evidence = search_evidence(request, proof, most, lambda program: run(program, budget, quiet=True))
+
+    def explore(program: Program, states: int) -> Exploration:
+        return run(program, evolve(BUDGET, max_states=states), quiet=True)
+
+    evidence = search_evidence(request, proof, most, explore)
     return proof, judge(proof, evidence)[0]
 
 
@@ -92,8 +98,8 @@ def test_without_a_counterexample_there_is_none() -> None:
 
 def test_what_is_not_looked_up_is_not_decided() -> None:
     """Without a search, or with one that was cut, the counterexample is shown and not called unreachable."""
-    for budget, most, reason in ((BUDGET, 0, "--search 0"), (evolve(BUDGET, max_states=2), 2, "state limit 2")):
-        _, found = judged(few_abort(0, once_committed=True), budget, most)
+    for most, reason in ((0, "--search 0"), (2, "state limit 2")):
+        _, found = judged(few_abort(0, once_committed=True), most)
         assert found.counterexample is not None
         assert found.counterexample.reach == NOT_DECIDED
         assert reason in found.counterexample.where

@@ -160,7 +160,17 @@ def test_python_lists_what_proofs_do_not_judge() -> None:
     assert any("again (recovers)" in note for note in kc.prove(RECOVERING).summary)
 
 
-def test_shipped_claims_are_counted() -> None:
-    """A proof of a system that comes with kraftcheck says of how many claims no run was asked for."""
-    asked = kc.prove("broker-ids", scope="sessions", rules="fixed")
-    assert any("of which no run was asked for" in note for note in asked.summary)
+@pytest.mark.parametrize("search", [0, 1000])
+def test_a_shipped_claim_is_asked_for_a_run(search: int) -> None:
+    """A proven claim of a system that comes with kraftcheck holds only if a run shows a step that it speaks of."""
+    claim = "unfenced-candidate-leads"
+    asked = kc.prove("elections", properties=[claim], scope="tiny", rules="fixed", search_states=search)
+    verdict = asked.verdicts[claim]
+    assert (type(verdict).__name__, asked.exit_code) == (("Holds", 0) if search else ("Unknown", 22))
+
+
+def test_a_shipped_claim_that_a_scope_has_no_step_of_is_named() -> None:
+    """Where the whole search of a scope shows none, other scopes do: the claim holds with the explorer's warning."""
+    asked = kc.prove("broker-ids", properties=["lost-disk-gets-its-id"], scope="sessions", rules="fixed")
+    assert asked.exit_code == 0
+    assert "lost-disk-gets-its-id holds of nothing here" in "\n".join(asked.summary)

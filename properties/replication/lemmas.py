@@ -10,6 +10,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.replication.endless import unbounded
 from kraftcheck.model.systems.replication.history import of_each
+from kraftcheck.model.systems.replication.log import smaller
 from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, UNKNOWN, Broker, Replication
 from kraftcheck.properties.elections.lemmas import of_controller
 from kraftcheck.properties.elections.stated import needed_isr
@@ -34,7 +35,8 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                _request),
         always("lemma-accepted-is-the-isr", "an accepted proposal that nothing overtook is the controller's ISR",
                lambda s: _leaders(s, lambda b: implies(b.answer == ACCEPTED, b.proposed.same(s.controller.isr)))),
-        always("lemma-known-covers-candidates", "what a leader was told, or will be, covers ISR and ELR at min ISR",
+        always("lemma-known-covers-candidates",
+               "what a leader was told, or will be, covers the ISR, and the ELR at min ISR",
                lambda s: _leaders(s, lambda b: _covered(s, b)),
                rests_on=(("lemma-one-min-isr", "lemma-controller-elr-empty-at-min-isr", "metadata-match",
                           "lemma-request-is-the-leaders", "lemma-history-is-current", "lemma-nobody-is-ahead",
@@ -105,8 +107,8 @@ def _request(s: Replication) -> Conjuncts:
 def _covered(s: Replication, b: Broker) -> Truth:
     accepted = any_of(b.answer == ACCEPTED, b.answer == OVERTAKEN)
     known = choose(accepted, b.proposed, b.isr)
-    candidates = s.controller.isr.plus(s.controller.elr)
-    return implies(known.size() >= b.min_isr, candidates.within(known))
+    minimum, candidates = smaller(b.min_isr, needed_isr(s.controller)), s.controller.isr.plus(s.controller.elr)
+    return all_of(s.controller.isr.within(known), implies(known.size() >= minimum, candidates.within(known)))
 
 
 def _history(s: Replication) -> Conjuncts:

@@ -15,7 +15,7 @@ from kraftcheck.model.systems.replication.state import ACCEPTED, STOPPED_UNCLEAN
 from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.leaders import each_follower, each_leading, endless
-from kraftcheck.properties.replication.loss import died, untouched
+from kraftcheck.properties.replication.loss import died, quorum
 
 COMMITS_REST_ON = (
     ("lemma-commits-reach-candidates", "lemma-history-is-current", "lemma-controller-leader-is-replica"),
@@ -255,8 +255,9 @@ def dead(s: Replication) -> BrokerSet:
 
 
 def _living(s: Replication, setting: Setting) -> Truth:
-    """One, once somebody has reassigned; none, once somebody has configured, which empties an ELR without an ISR."""
+    """One, once somebody has reassigned or configured; none, where that empties an ELR without an ISR."""
     living = s.controller.isr.plus(s.controller.elr).minus(dead(s))
-    configured = s.left.config_changes < setting["config-changes"]
-    minimum = choose(configured, 0, choose(untouched(s, setting), needed_isr(s.controller), 1))
+    clears = setting.rules.partition.min_isr_change_clears_every_elr
+    emptied = all_of(clears, s.left.config_changes < setting["config-changes"])
+    minimum = choose(emptied, 0, quorum(s, setting))
     return implies(all_of(s.controller.elr_enabled, negate(s.lossy)), living.size() + died(s, setting) >= minimum)

@@ -35,7 +35,15 @@ from kraftcheck.solvers.smt.induction import Proof, obligations, prove
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, Effort, ObligationAnswer, Questions
 from kraftcheck.solvers.smt.spacer import cap_text, leaves_text
 from kraftcheck.solvers.smt.theory import Theory, theory
-from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, judge, locate, replay_countermodel, unshown
+from kraftcheck.solvers.smt.verdicts import (
+    ClaimJudgement,
+    SearchEvidence,
+    judge,
+    locate,
+    replay_countermodel,
+    sized,
+    unshown,
+)
 from kraftcheck.solvers.smt.worker import SolverSession, TheoryBuilder
 from kraftcheck.solvers.traces.plain import trace_document
 from kraftcheck.solvers.traces.render import lines
@@ -54,6 +62,7 @@ class ProofAnswer:
         only: the claims that were asked for; none: all.
         workers: processes.
         second: the solver that answered every query too, if one did.
+        searched: how many states were explored beside it, with which bounds, and whether all there are.
         warnings: of claims that hold of nothing in the scope.
     """
 
@@ -65,6 +74,7 @@ class ProofAnswer:
     only: tuple[str, ...]
     workers: int
     second: str | None = None
+    searched: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def result(self) -> Result:
@@ -232,6 +242,7 @@ def document(answer: ProofAnswer, code: int) -> dict[str, Any]:
         "bounded_by": proof.bounded(),
         "undeclared": proof.faults(),
         "idle_lemmas": proof.idle_lemmas(),
+        "searched": list(answer.searched),
         "not_judged": [claim.id for claim in not_judged(subject, answer.only)],
         "versions": {**report.versions(), "z3": z3.get_version_string(), **_first(effort)},
     }
@@ -404,9 +415,10 @@ def with_smallest(
 
 
 def with_lemmas(chosen: Subject) -> Subject:
-    """The subject with its lemmas as properties, so that the explorer judges them too."""
-    both = (*chosen.system.properties(chosen.setting), *chosen.system.lemmas(chosen.setting))
-    return evolve(chosen, system=evolve(chosen.system, properties=lambda _: both))
+    """The subject with its lemmas as properties, so that the explorer judges them too; without what no proof judges."""
+    claims = (*chosen.system.properties(chosen.setting), *chosen.system.lemmas(chosen.setting))
+    judged_ = [claim for claim in claims if claim.kind not in ("recovers", *LIVENESS)]
+    return evolve(chosen, system=evolve(chosen.system, properties=lambda _: judged_))
 
 
 MOST_STATES = 5_000_000
@@ -476,10 +488,11 @@ class ProofQuestion:
         timely = [evolve(one, verdict=evolve(one.verdict, verdict=overdue(one.verdict.verdict))) for one in judgements]
         chosen = self.request.subject()
         holding = [one.verdict.claim for one in timely if isinstance(one.verdict.verdict, Holds)]
-        warnings = tuple(evidence.warnings(claim for claim in holding if claim not in proof.theory.lemmas))
         return ProofAnswer(
-            chosen, proof, tuple(timely), seconds, self.effort, tuple(self.only), self.workers, warnings=warnings
-        )
+            chosen, proof, tuple(timely), seconds, self.effort, tuple(self.only), self.workers,
+            searched=tuple(("the first " if one.cut else "all ") + sized(one) for one in evidence.searches),
+            warnings=tuple(evidence.warnings(claim for claim in holding if claim not in proof.theory.lemmas)),
+        )  # fmt: skip
 
     def _explore(self, traced: Program, most: int) -> Exploration:
         budget = evolve(self.budget, max_states=most)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field, frozen, has
 
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.files import read_json, write_json
@@ -23,6 +23,9 @@ from kraftcheck.solvers.reference.interpreter import Integers
 
 WALKS, STEPS = 400, 150
 """Random runs that are tried for each bound; steps of each."""
+
+RUNS_OF_REPORTS = 4
+"""Random runs in which the fields are noted that properties read of events."""
 
 MORE = 2
 """By so many are there more participants than in any search: one may be out of the ISR."""
@@ -115,6 +118,9 @@ class ProofRun:
         queries: how many there were, those about domains aside.
         behaviour: a digest of the states and steps that it was about.
         claims: by property, a digest of what it said.
+        seconds: how long the proof took; 0 where no run has said it.
+        solver: what answered, with its version.
+        searched: what was explored beside it, and refutes nothing.
     """
 
     system: str
@@ -127,6 +133,9 @@ class ProofRun:
     queries: int
     behaviour: str = ""
     claims: Mapping[str, str] = field(factory=dict)
+    seconds: int = 0
+    solver: str = ""
+    searched: tuple[str, ...] = ()
 
     def request(self) -> ProofRequest:
         """The request that proves it again."""
@@ -177,13 +186,18 @@ def run_of(document: Mapping[str, Any]) -> ProofRun:
         document["system"], document["scope"], document["rules"], document["engine"], bounds,
         {claim["id"]: "proven" if claim["verdict"] == "holds" else claim["verdict"] for claim in claims},
         tuple(document["bounded_by"]), sum(len(claim["queries"]) for claim in document["claims"]),
-        document["behaviour"], {claim["id"]: claim["digest"] for claim in claims},
+        document["behaviour"], {claim["id"]: claim["digest"] for claim in claims}, round(document["seconds"]),
+        f"{document['engine']} {document['versions'][document['engine']]}", tuple(document["searched"]),
     )  # fmt: skip
+
+
+LISTS = ("left_out", "searched")
+"""The fields of a run that are lists in a document."""
 
 
 def read_runs(place: Path) -> list[ProofRun]:
     """The runs of a table's data, in order."""
-    return [ProofRun(**{**one, "left_out": tuple(one["left_out"])}) for one in read_json(place)]
+    return [ProofRun(**{**one, **{name: tuple(one.get(name, ())) for name in LISTS}}) for one in read_json(place)]
 
 
 def merged(runs: Sequence[ProofRun], more: Sequence[ProofRun]) -> list[ProofRun]:
@@ -260,7 +274,46 @@ def statement(run: ProofRun) -> Iterator[str]:
     yield f"runs begin in {f'every state with {described}' if described else states}"
     if run.left_out:
         yield f"steps beyond the bound on {', '.join(f'`{path}`' for path in run.left_out)} are left out"
-    yield f"{run.queries:,} queries about claims, answered by {run.engine}"
+    if given := reported(run.system, run.scope, run.rules):
+        yield "a rule's own word decides: " + ", ".join(f"`{claim}` (`{'`, `'.join(e)}`)" for claim, e in given.items())
+    if setting.bounds.get("brokers") == ANY:
+        yield "sizes of sets are known by [axioms](../explanation/provers.md#any-number)"
+    yield f"{run.queries:,} queries about claims, answered by {run.solver or run.engine}" + _time(run)
+    yield from (f"explored beside it: {one}" for one in run.searched)
+
+
+def _time(run: ProofRun) -> str:
+    return f" in {run.seconds:,} s" if run.seconds else ""
+
+
+class Noted:
+    """A record of which the fields that are read are noted, by their paths."""
+
+    def __init__(self, of: Any, path: str, notes: dict[str, None]) -> None:
+        self._of, self._path, self._notes = of, path, notes
+
+    def __getattr__(self, name: str) -> Any:
+        value, path = getattr(self._of, name), f"{self._path}{name}"
+        if has(type(value)) and not hasattr(value, "has"):
+            return Noted(value, f"{path}.", self._notes)
+        self._notes[path] = None
+        return value
+
+
+@functools.cache
+def reported(name: str, scope: str, rules: str) -> Mapping[str, tuple[str, ...]]:
+    """By property, the fields that it reads of what a step's rules report of themselves, in random runs of a scope."""
+    system = SYSTEMS[name]
+    setting = system.setting(scope, rules=parse(rules))
+    claims = [claim for claim in system.properties(setting) if claim.kind == "step"]
+    notes: dict[str, dict[str, None]] = {claim.id: {} for claim in claims}
+    engine = Integers(system, setting)
+    for seed in range(RUNS_OF_REPORTS):
+        for step in _run(engine, random.Random(seed)):
+            for claim in claims:
+                if step.event is not None:
+                    claim.parts(evolve(step, event=Noted(step.event, "", notes[claim.id])))
+    return {claim: tuple(read) for claim, read in notes.items() if read}
 
 
 def document(runs: Sequence[ProofRun]) -> list[dict[str, Any]]:

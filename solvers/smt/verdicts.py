@@ -295,7 +295,7 @@ class SearchEvidence:
         """What was searched, for a claim of which nothing was reached."""
         if not self.searches:
             return self.reason
-        return "; ".join(one.cut or f"{one.distinct:,} states{_with(one.program)} have none" for one in self.searches)
+        return "; ".join(one.cut or f"{sized(one)} have none" for one in self.searches)
 
     def vacuous(self, claim: str) -> Vacuous | None:
         """That the search of the scope reached nothing of what a claim is about; None where it did, or is not whole."""
@@ -323,9 +323,10 @@ class SearchEvidence:
         return None
 
 
-def _with(program: Program) -> str:
-    bounds = program.setting.text()
-    return f" with {bounds}" if bounds else ""
+def sized(one: Exploration) -> str:
+    """How many states a search has, and with which bounds."""
+    bounds = one.program.setting.text()
+    return f"{one.distinct:,} states" + (f" with {bounds}" if bounds else "")
 
 
 def unshown(program: Program, claim: Property, evidence: SearchEvidence, is_lemma: bool = False) -> Verdict | None:

@@ -21,6 +21,7 @@ from kraftcheck.ci.prove.table import (
     merged,
     page,
     read_runs,
+    reported,
     run_of,
     statement,
 )
@@ -72,6 +73,28 @@ def test_a_column_states_what_it_leaves_out() -> None:
     assert not any("`shut_down`" in text or "controlled shutdowns" in text for text in statement(more))
     endless = next(run for run in RUNS if run.system == "elections" and run.bounds["brokers"] == "any")
     assert any("every state with" in text and "`all are in sync`" in text for text in statement(endless))
+    assert any("axioms" in text for text in statement(endless))
+    assert not any("axioms" in text for text in statement(run))
+
+
+def test_a_column_states_what_a_rule_reports_of_itself() -> None:
+    """Named is each claim that reads a field of an event, which the rules under test have computed, with the field."""
+    told = reported("elections", "default", "fixed")
+    assert told["controller-stays"] == ("resigned",)
+    assert told["completes-in-sync"] == ("completed", "from_elr")
+    assert not reported("replication", "tiny", "fixed")
+    run = next(run for run in RUNS if (run.system, run.scope) == ("elections", "tiny"))
+    assert any("own word" in text and "`controller-stays` (`resigned`)" in text for text in statement(run))
+
+
+def test_a_column_says_what_was_explored_and_how_long_it_took(tmp_path: Path) -> None:
+    """The search that shows what the claims speak of, the seconds and the solver's version are those of the run."""
+    words = ("elections", "--scope", "tiny", "--rules", "fixed", "--quiet", "--json", "-")
+    document = kraftcheck("prove", *words, "--property", "leader-in-isr", "--workers", "1").document()
+    told = list(statement(run_of(document)))
+    states = kraftcheck("explore", *words).document()["states"]["distinct"]
+    assert any(text.startswith(f"explored beside it: all {states:,} states with brokers 2") for text in told)
+    assert any(f"answered by z3 {document['versions']['z3']} in " in text for text in told)
 
 
 THEOREM = re.compile(r"`kraftcheck prove ([a-z-]+) ([^`]*)`")

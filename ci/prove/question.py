@@ -343,8 +343,7 @@ def search_evidence(request: ProofRequest, proof: Proof, most: int, explore: Exp
     if of_any:
         return _of_numbers(request, proof, most, explore)
     first = of_scope(request, min(most, FIRST_STATES), explore)
-    is_whole = first.explored is None or first.explored.cut is None
-    if is_whole or (not wanted and not _open(proof, first)):
+    if all(one.cut is None for one in first.searches) or (not wanted and not _open(proof, first)):
         return first
     return of_scope(request, most, explore)
 
@@ -367,12 +366,19 @@ def needs_case(subject: Theory, claims: Iterable[str]) -> bool:
 
 
 def of_scope(request: ProofRequest, most: int, explore: Explorer) -> SearchEvidence:
-    """The search of the scope that was proven, of at most so many states."""
+    """The search of the scope that was proven, of at most so many states.
+
+    Where explorers do not take a bound, runs with the largest that they take show what claims speak of.
+    """
+    beyond = request.beyond_searches()
     try:
-        explored_program = program(with_lemmas(request.subject(proof=False)))
+        explored_program = program(with_lemmas(request.of_more(0) if beyond else request.subject(proof=False)))
     except (Refusal, LayoutError) as error:
         return SearchEvidence(reason=f"the explorer has no such scope: {error}")
-    return SearchEvidence(explore(explored_program, most))
+    explored = explore(explored_program, most)
+    if not beyond:
+        return SearchEvidence(explored)
+    return SearchEvidence(reason=f"the explorer takes no such {', '.join(beyond)}", others=(explored,))
 
 
 def _of_numbers(request: ProofRequest, proof: Proof, most: int, explore: Explorer) -> SearchEvidence:

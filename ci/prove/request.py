@@ -95,6 +95,11 @@ class ProofRequest:
         """The bounds that are `any`."""
         return [bound for bound in self._system().bounds if self.bounds.get(bound.name) == ANY]
 
+    def beyond_searches(self) -> list[str]:
+        """The bounds whose values only provers take."""
+        given = [(bound, self.bounds[bound.name]) for bound in self._system().bounds if bound.name in self.bounds]
+        return [bound.name for bound, value in given if not bound.accepts(value, proof=False)]
+
     def of_more(self, more: int) -> Subject:
         """The subject with the fewest participants for the bounds that are `any`, and some more."""
         return self.of_numbers(self._system(), {b.name: min(b.hi, b.lo + more) for b in self.free()})

@@ -174,3 +174,17 @@ def test_a_shipped_claim_that_a_scope_has_no_step_of_is_named() -> None:
     asked = kc.prove("broker-ids", properties=["lost-disk-gets-its-id"], scope="sessions", rules="fixed")
     assert asked.exit_code == 0
     assert "lost-disk-gets-its-id holds of nothing here" in "\n".join(asked.summary)
+
+
+@pytest.mark.parametrize(("limit", "verdict", "code"), [(2, "Holds", 0), (7, "Unknown", 22)])
+def test_a_bound_beyond_searches_is_searched_with_the_largest(limit: int, verdict: str, code: int) -> None:
+    """Where explorers take no such bound, the largest that they take shows what a claim speaks of."""
+    system = kc.System(
+        "counted", "a counter", lambda _: [Pair(0, 0)],
+        lambda setting: [kc.Action("count", lambda s: Pair(s.x + 1, 0), lambda s: s.x < setting["most"])],
+        lambda setting: Pair(kc.ints(0, setting["most"]), kc.ints(0, 5)),
+        [kc.always("claim", "the claim", lambda s: kc.implies(s.x == limit, s.y == 0))],
+        scopes={"small": {"most": 3}}, bounds=(kc.Bound("most", 1, 5, "how far it counts", proven_to=90),),
+    )  # fmt: skip
+    asked = kc.prove(system, most=80)
+    assert (type(asked.verdicts["claim"]).__name__, asked.exit_code) == (verdict, code)

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.anynumber import AnySet, PerBroker, is_one_of
 from kraftcheck.model.language.collections import AWAY, doubted, equal, text_of, undoubted
 from kraftcheck.model.language.layout import UNBOUNDED, LayoutError, ints, leaves, rebuild
-from kraftcheck.model.language.sequences import every
+from kraftcheck.model.language.sequences import cardinality, every
 from kraftcheck.model.language.system import spelled
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, word
@@ -222,11 +222,13 @@ def some(items: Any, claim: Callable[[Any], Truth]) -> Truth:
 
 
 def count(items: Any, claim: Callable[[Any], Truth]) -> Word:
-    """How many members a claim holds of; arguments as of `each`, but of a set of any size.
+    """How many members a claim holds of; arguments as of `each`.
 
     >>> count((1, 5, 7), lambda x: x > 2)
     2
     """
+    if isinstance(items, AnySet):
+        return cardinality(items.graph, lambda place: all_of(items.has(place), claim(place)))
     return sum((word(all_of(member, claim(item))) for item, member in _members(items)), start=0)
 
 

@@ -114,6 +114,11 @@ def _base_place(place: Term) -> Term:
     return place
 
 
+def _sizes(node: Term) -> int:
+    """How many operands of a term are sizes of sets."""
+    return sum(arg.op == "cardinality" for arg in node.args)
+
+
 @define
 class DeniedPart:
     """One of the truths of which one is to fail.
@@ -140,6 +145,7 @@ class Instances:
         denied_places: those of them where a denied truth fails.
         sets: the sizes of sets that some truth asks for.
         cases: of a size by its index, the condition, and the sizes that it is equal to if that holds, and if not.
+        sums: whether some truth adds two sizes, or multiplies one.
         sorts: which places are those of which sequences.
     """
 
@@ -155,6 +161,7 @@ class Instances:
     _said: set[int] = field(factory=set)
     sets: list[Term] = field(factory=list)
     cases: dict[int, tuple[Term, Term, Term]] = field(factory=dict)
+    sums: bool = False
     _made: set[tuple[int, ...]] = field(factory=set)
     sorts: Sorts = field(init=False)
 
@@ -169,7 +176,7 @@ class Instances:
         copy._substitution = self._substitution
         copy._polarities, copy._read, copy._claims = dict(self._polarities), set(self._read), dict(self._claims)
         copy.sets, copy.cases, copy._made, copy._said = [*self.sets], dict(self.cases), set(self._made), set(self._said)
-        copy._ranged, copy.sorts = set(self._ranged), self.sorts.copy()
+        copy._ranged, copy.sorts, copy.sums = set(self._ranged), self.sorts.copy(), self.sums
         return copy
 
     def require(self, truths: Iterable[Term]) -> None:
@@ -225,6 +232,7 @@ class Instances:
         """Places that rules read, or single out, are of interest."""
         for node in closure(roots, self._read):
             self._read.add(node.index)
+            self.sums |= node.op in ("add", "sub", "mul") and _sizes(node) > (node.op != "mul")
             for place, sort in self.sorts.places_of(node):
                 if not self._substitution.free(place):
                     self._add_place(place, sort)

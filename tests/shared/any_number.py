@@ -279,8 +279,62 @@ def _turns() -> kc.System:
     )  # fmt: skip
 
 
+@frozen
+class Ballot:
+    """For whom each has voted, and who leads."""
+
+    votes: Any
+    leaders: Any
+
+    def has_won(self, candidate: kc.Word, half: bool) -> kc.Truth:
+        """Whether a candidate has more than half of all votes, or half of them."""
+        voters = kc.keys(self.votes)
+        twice, everybody = 2 * self.of(candidate), kc.count(voters, lambda _: True)
+        return twice >= everybody if half else twice > everybody
+
+    def of(self, candidate: kc.Word) -> kc.Word:
+        """How many votes a candidate has."""
+        return kc.count(kc.keys(self.votes), lambda voter: kc.get(self.votes, voter) == candidate)
+
+
+def majority(half: bool = False) -> kc.System:
+    """Who has most of the votes leads; each votes once."""
+
+    def initial(setting: kc.Setting) -> list[Any]:
+        count = setting["voters"]
+        if count != kc.ANY:
+            return [Ballot((NOBODY,) * count, kc.IntSet())]
+        return [kc.all_where(lambda s: {"nobody leads": s.leaders.is_empty(), "nobody has voted": kc.each(
+            kc.keys(s.votes), lambda voter: kc.get(s.votes, voter) == NOBODY)})]  # fmt: skip
+
+    def actions(setting: kc.Setting) -> list[kc.Action]:
+        who = kc.numbers_below(setting["voters"])
+        return [
+            kc.Action("vote", lambda s, voter, candidate: evolve(s, votes=kc.put(s.votes, voter, candidate)),
+                      lambda s, voter, candidate: kc.get(s.votes, voter) == NOBODY, {"voter": who, "candidate": who}),
+            kc.Action("win", lambda s, candidate: evolve(s, leaders=s.leaders.plus(s.leaders.just(candidate))),
+                      lambda s, candidate: s.has_won(candidate, half), {"candidate": who}),
+        ]  # fmt: skip
+
+    return kc.System(
+        name="majority",
+        summary="Voters of whom most elect a leader.",
+        bounds=[kc.Bound("voters", 1, 6, "number of voters", takes_any=True)],
+        scopes={"default": {"voters": 3}},
+        layout=lambda setting: Ballot(
+            kc.map_below(setting["voters"], kc.word_below(setting["voters"], NOBODY)), kc.set_below(setting["voters"])),
+        initial=initial,
+        actions=actions,
+        quiescent=lambda s: True,
+        properties=[kc.always("one-leader", "no two lead", lambda s: kc.each(
+            s.leaders, lambda one: kc.each(s.leaders, lambda other: one == other)))],
+        lemmas=[kc.always("leaders-have-won", "who leads has most of the votes", lambda s: kc.each(
+            s.leaders, lambda one: s.has_won(one, half)))],
+    )  # fmt: skip
+
+
 TURNS = _turns()
-LEASE, TWO_PHASE, EWD_840 = lease(), two_phase(), ewd_840()
-FORGETS, HASTY, WHITE = lease(forgets=True), two_phase(enough=1), ewd_840(blackens=False)
+LEASE, TWO_PHASE, EWD_840, MAJORITY = lease(), two_phase(), ewd_840(), majority()
+FORGETS, HASTY, WHITE, HALF = lease(forgets=True), two_phase(enough=1), ewd_840(blackens=False), majority(half=True)
 UNSUPPORTED = evolve(TWO_PHASE, lemmas=lambda s: [one for one in TWO_PHASE.lemmas(s) if one.id != "heard-is-promised"])
 """Two-phase commit without a lemma that its proof needs."""

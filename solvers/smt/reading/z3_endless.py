@@ -143,7 +143,7 @@ def refine(instances: Instances, value: Value) -> bool:
 
 def _refined(instances: Instances, sized: list[Sized], value: Value) -> bool:
     before = len(instances.facts)
-    for axioms in (_same, _members, _compared, _larger_by_two, _covered):
+    for axioms in (_same, _members, _compared, _larger_by_two, _covered, _apart):
         axioms(instances, sized, value)
         if len(instances.facts) > before:
             return True
@@ -253,6 +253,26 @@ def _covered(instances: Instances, sized: list[Sized], _: Value) -> None:
             )
             fact = any_of(one.term <= other.term + third.term, inside)
             instances.say(fact, one.term, other.term, third.term, place=place)
+
+
+def _apart(instances: Instances, sized: list[Sized], _: Value) -> None:
+    """Two sets within a third that have no member in common are together no larger: asked where sizes are summed."""
+    said = 0
+    for whole, (one, other) in itertools.product(sized if instances.sums else (), itertools.combinations(sized, 2)):
+        shared = [place for at, place in one.members.items() if at in other.members]
+        if one.size + other.size <= whole.size or shared or one.beyond(whole) or other.beyond(whole):
+            continue
+        sets = (whole.term, one.term, other.term)
+        place = instances.outsider("shared", *sets)
+        if place is None or not all(instances.sorts.comparable(whole.term, size) for size in sets[1:]):
+            continue
+        before = len(instances.facts)
+        inside = [_is_in(instances, place, each) for each in (one, other)]
+        beyond = all_of(any_of(*inside), negate(_is_in(instances, place, whole)))
+        instances.say(any_of(one.term + other.term <= whole.term, all_of(*inside), beyond), *sets, place=place)
+        said += len(instances.facts) > before
+        if said == AT_A_TIME:
+            return
 
 
 NOT_SHOWN = "no state is shown where sequences have no end"

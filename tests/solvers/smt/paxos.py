@@ -1,9 +1,9 @@
-"""Single-decree Paxos for any number of acceptors, quorums, rounds and values, with switches of two defects."""
+"""Single-decree Paxos for any number of acceptors, quorums, rounds and values, with switches of its defects."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from attrs import evolve, frozen
@@ -46,25 +46,36 @@ class Paxos:
     proposals: Any
 
 
-def meet(quorums: Any) -> kc.Truth:
+def meet(s: Paxos) -> kc.Truth:
     """Whether every two quorums have an acceptor in common."""
-    return kc.each(kc.keys(quorums), lambda q: kc.each(
-        kc.keys(quorums), lambda other: kc.some(kc.get(quorums, q), kc.get(quorums, other).has)))  # fmt: skip
+    return kc.each(kc.keys(s.quorums), lambda q: kc.each(
+        kc.keys(s.quorums), lambda other: kc.some(kc.get(s.quorums, q), kc.get(s.quorums, other).has)))  # fmt: skip
 
 
-def paxos(forgets: bool = False, disjoint: bool = False) -> kc.System:
+def majorities(s: Paxos, least: int = 1) -> kc.Truth:
+    """Whether every quorum has most of the acceptors; with `least` 0 half of them are enough."""
+    count = kc.count(kc.keys(s.acceptors), lambda _: True)
+    return kc.each(kc.keys(s.quorums), lambda q: 2 * kc.get(s.quorums, q).size() >= count + least)
+
+
+def halves(s: Paxos) -> kc.Truth:
+    """Whether every quorum has half of the acceptors."""
+    return majorities(s, 0)
+
+
+def paxos(forgets: bool = False, quorums: Callable[[Paxos], kc.Truth] | None = meet) -> kc.System:
     """Lamport's single-decree Paxos, "Paxos made simple" (2001).
 
-    With the first defect an acceptor votes in spite of its promise, with the second quorums need not meet.
+    Quorums stay as they are, and are what is said of them. With a defect an acceptor votes in spite of its promise.
     """
 
     def initial(setting: kc.Setting) -> list[Any]:
         if kc.ANY in setting.bounds.values():
-            return [kc.all_where(lambda s: _new(s) | ({} if disjoint else {"quorums meet": meet(s.quorums)}))]
+            return [kc.all_where(lambda s: _new(s) | ({} if quorums is None else {"quorums": quorums(s)}))]
         acceptors, rounds = setting["acceptors"], setting["rounds"]
         idle = Acceptor(NONE, NONE, kc.IntSet(), (SILENT,) * rounds)
-        return [Paxos((idle,) * acceptors, quorums, (NONE,) * rounds)
-                for quorums in _quorum_systems(setting) if disjoint or meet(quorums)]  # fmt: skip
+        new = (Paxos((idle,) * acceptors, chosen, (NONE,) * rounds) for chosen in _quorum_systems(setting))
+        return [state for state in new if quorums is None or quorums(state)]
 
     def promise(s: Paxos, acceptor: kc.Word, number: kc.Word) -> Paxos:
         old = kc.get(s.acceptors, acceptor)
@@ -122,7 +133,7 @@ def paxos(forgets: bool = False, disjoint: bool = False) -> kc.System:
         initial=initial,
         actions=actions,
         properties=[kc.always("agreement", "no two rounds decide differently", _agreement)],
-        lemmas=_lemmas(disjoint),
+        lemmas=_lemmas(quorums),
         quiescent=lambda s: True,
     )  # fmt: skip
 
@@ -139,9 +150,9 @@ def _layout(setting: kc.Setting) -> Paxos:
 
 
 def _quorum_systems(setting: kc.Setting) -> Iterator[tuple[Any, ...]]:
-    """Every choice of different quorums, of one or more acceptors each, in one order."""
+    """Every choice of quorums, of one or more acceptors each, in one order; of two acceptors only both are most."""
     masks = map(kc.IntSet, range(1, 1 << setting["acceptors"]))
-    return itertools.combinations(masks, setting["quorums"])
+    return itertools.combinations_with_replacement(masks, setting["quorums"])
 
 
 def _new(s: Paxos) -> dict[str, Any]:
@@ -197,8 +208,8 @@ def _safe(s: Paxos) -> kc.Truth:
     return _rounds(s, lambda early: _rounds(s, lambda late: of(early, late)))
 
 
-def _lemmas(disjoint: bool) -> list[kc.Property]:
-    """What is inductive together with agreement; that quorums meet is said where they do."""
+def _lemmas(quorums: Callable[[Paxos], kc.Truth] | None) -> list[kc.Property]:
+    """What is inductive together with agreement, and what is said of quorums: that they meet among it."""
     def reported(s: Paxos, r: kc.Word, earlier: kc.Word) -> kc.Truth:
         def of(a: Acceptor) -> kc.Truth:
             skipped = kc.all_of(kc.get(a.reported, r) < earlier, earlier < r, kc.get(a.reported, r) != SILENT)
@@ -230,8 +241,12 @@ def _lemmas(disjoint: bool) -> list[kc.Property]:
                   lambda s: _rounds(s, lambda r: _rounds(s, lambda earlier: reported(s, r, earlier)))),
         kc.always("proposals-are-safe", "no other value can be decided in an earlier round", _safe),
     ]  # fmt: skip
-    met = kc.always("quorums-meet", "every two quorums have an acceptor in common", lambda s: meet(s.quorums))
-    return lemmas if disjoint else [*lemmas, met]
+    if quorums is not None:
+        lemmas.append(kc.always("quorums-meet", "every two quorums have an acceptor in common", meet))
+    if quorums not in (None, meet):
+        lemmas.append(kc.always("quorums-are-large", "every quorum has as many acceptors as it needs", quorums))
+    return lemmas
 
 
-PAXOS, FORGETFUL, DISJOINT = paxos(), paxos(forgets=True), paxos(disjoint=True)
+PAXOS, FORGETFUL, DISJOINT = paxos(), paxos(forgets=True), paxos(quorums=None)
+COUNTED, HALVES = paxos(quorums=majorities), paxos(quorums=halves)

@@ -11,10 +11,10 @@ from attrs import evolve, frozen
 import kraftcheck as kc
 from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.smt.induction import obligations
-from kraftcheck.solvers.smt.queries import PROVEN, Obligation, Questions
+from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Obligation, Questions
 from kraftcheck.solvers.smt.theory import Theory, theory
 from tests.shared.samples import one_in
-from tests.solvers.smt.paxos import DISJOINT, FORGETFUL, PAXOS
+from tests.solvers.smt.paxos import COUNTED, DISJOINT, FORGETFUL, HALVES, PAXOS
 from tests.solvers.smt.test_any_number import session
 
 SIZES = [bound.name for bound in PAXOS.bounds]
@@ -86,6 +86,24 @@ def test_a_defect_of_paxos_is_shown_beside_any_number(system: kc.System) -> None
     result = kc.prove(system, **dict.fromkeys(SIZES, "any"), properties=["agreement"])
     assert result.refuted == ("agreement",)
     assert len(result.trace("agreement").steps) == 6
+
+
+@pytest.mark.parametrize("system", [COUNTED, HALVES], ids=["most", "half"])
+def test_quorums_of_paxos_are_counted(system: kc.System) -> None:
+    """Most of any number of acceptors and most of them meet, and agree; half of them and half of them need not."""
+    of, most = any_paxos(system), system is COUNTED
+    solver = session(of, INITIATION, 60.0 if most else 5.0)
+    assert (solver.ask(Obligation("quorums-meet", INITIATION)).result == PROVEN) == most
+    explored = kc.explore(system, cache=False, threads=1)
+    assert explored.refuted == (() if most else ("agreement",))
+
+
+@pytest.mark.slow
+def test_paxos_with_counted_quorums_agrees_for_any_number() -> None:
+    """Every property and lemma is proven where quorums are most of the acceptors."""
+    result = kc.prove(COUNTED, **dict.fromkeys(SIZES, "any"))
+    result.assert_holds()
+    assert len(result.judged) == 10
 
 
 @frozen

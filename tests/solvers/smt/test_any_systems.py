@@ -22,13 +22,13 @@ from kraftcheck.solvers.smt.queries import PROVEN, Effort, Questions
 from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.smt.worker import SolverSession
 from tests.shared import any_number
-from tests.shared.any_number import EWD_840, LEASE, TURNS, TWO_PHASE, lease, two_phase
+from tests.shared.any_number import EWD_840, LEASE, MAJORITY, TURNS, TWO_PHASE, lease, two_phase
 from tests.shared.commands import kraftcheck
 from tests.shared.interpretation import Places
 
-SYSTEMS = [LEASE, TWO_PHASE, EWD_840]
-NAMES = {LEASE.name: "LEASE", TWO_PHASE.name: "TWO_PHASE", EWD_840.name: "EWD_840"}
-DEFECTS = [("FORGETS", "leader-unfenced"), ("HASTY", "consistent"), ("WHITE", "detected")]
+SYSTEMS = [LEASE, TWO_PHASE, EWD_840, MAJORITY]
+NAMES = {LEASE.name: "LEASE", TWO_PHASE.name: "TWO_PHASE", EWD_840.name: "EWD_840", MAJORITY.name: "MAJORITY"}
+DEFECTS = [("FORGETS", "leader-unfenced"), ("HASTY", "consistent"), ("WHITE", "detected"), ("HALF", "one-leader")]
 
 
 def bound_of(system: kc.System) -> str:
@@ -170,7 +170,7 @@ def test_bitwuzla_is_refused_for_any_number() -> None:
 
 @pytest.mark.parametrize("members", [(), (0,), (1, 3)])
 def test_claims_about_members_mean_the_same_of_any_number(members: tuple[int, ...]) -> None:
-    """`each` and `some` of a mask, of a term of one, and of a sequence agree with Python's all and any."""
+    """`each`, `some` and `count` of a mask, of a term of one, and of a sequence agree with Python's."""
     graph = Graph()
     mask = sum(1 << member for member in members)
     some = graph.variable("some", 0, 15)
@@ -186,6 +186,8 @@ def test_claims_about_members_mean_the_same_of_any_number(members: tuple[int, ..
             drawn = graph.lift(function(kc.IntSet(some), claim))
             assert bool(world.value(drawn)) == wanted
             assert bool(world.value(graph.lift(function(AnySet(listed), claim)))) == wanted
+        counted = world.value(graph.lift(kc.count(AnySet(listed), claim)))
+        assert counted == kc.count(kc.IntSet(mask), claim) == sum(member >= least for member in members)
 
 
 def test_any_is_refused_where_it_means_nothing_in_python() -> None:

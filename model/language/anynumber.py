@@ -452,10 +452,15 @@ def map_below(count: int, value: Any) -> Any:
 def keys(values: Any) -> Any:
     """The numbers that a map has a value for, to be gone through by `each` and `some`.
 
+    Raises:
+        UntraceableRule: for brokers of Kafka of any number, which have ids without end.
+
     >>> keys((7, 8))
     range(0, 2)
     """
     if isinstance(values, PerBroker):
+        if values.number is None:
+            raise values.graph.refusal("keys() of brokers whose ids have no end; name a set, as of those registered")
         return where(values.graph, lambda at: is_one_of(at, values.number))
     return range(len(values))
 

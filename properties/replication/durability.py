@@ -103,7 +103,8 @@ def _records(setting: Setting) -> list[Property]:
                lambda s: _survives(s, setting), "KIP-966", ("hw-uses-proposed-isr",),
                rules=("watermark.waits-for-maximal-isr",),
                follows_from=("lemma-acknowledged-is-committed", "lemma-candidates-hold-committed",
-                             "lemma-living-quorum", "lemma-elr-as-configured", "loss-is-paid-for")),
+                             "lemma-living-quorum", "lemma-elr-as-configured", "loss-is-paid-for",
+                             "lemma-controller-isr-within-replicas", "lemma-controller-elr-within-replicas")),
     ]  # fmt: skip
 
 
@@ -153,8 +154,12 @@ def _quorum(s: Replication) -> Conjuncts:
 
 
 def _survives(s: Replication, setting: Setting) -> Truth:
-    # Only the acknowledged prefix counts, whatever else was committed.
-    safe = any_of(*some_records(s.brokers, lambda _, b: b.log.agrees(s.committed, s.acknowledged)))
+    # Only the acknowledged prefix counts, whatever else was committed; and of brokers without end only some.
+    def holds(n: Word, b: Broker) -> Truth:
+        known = any_of(s.controller.registered.has(n), s.controller.replicas.has(n))
+        return all_of(known, b.log.agrees(s.committed, s.acknowledged))
+
+    safe = any_of(*some_records(s.brokers, holds))
     asked = negate(forgiven(s, excused(s, setting)))
     return implies(all_of(died(s, setting) < quorum(s, setting), asked), safe)
 

@@ -7,7 +7,13 @@ from tests.engine_mutants.mutant import Killer, Mutant
 from tests.properties import test_broken_for_any, test_broken_proofs
 from tests.random_collections import test_any_places
 from tests.solvers.smt import test_any_number, test_any_systems, test_worker
-from tests.solvers.smt.reading import test_quantified, test_sizes
+from tests.solvers.smt.reading import (
+    test_far_brokers,
+    test_narrowings,
+    test_quantified,
+    test_sizes,
+    test_steps_of_few,
+)
 from tests.solvers.smt.reading.goals import test_consequences, test_goals, test_outcomes, test_premise_parts
 
 FOLDER = "solvers.smt.reading.quantified"
@@ -46,6 +52,9 @@ ANY_NUMBER = (
     Mutant("every-number-has-a-value", "A map of any number has a value for every number.",
            "model.language.anynumber:keys", "is_one_of(at, values.number)", "True",
            Killer(test_any_systems.test_any_number_has_a_last_one)),
+    Mutant("all-of-no-number", "All brokers may be gone through whose ids have no end.",
+           "model.language.anynumber:keys", "values.number is None", "False",
+           Killer(test_far_brokers.test_all_brokers_without_end_are_refused, (0,))),
     Mutant("members-of-no-number", "A member of a set of any number may be none of them.",
            "model.language.anynumber:_Members.has", "is_one_of(broker, self.members.number)", "True",
            of_domains(1)),
@@ -59,6 +68,41 @@ ANY_NUMBER = (
            "model.language.places:_get_of_any_number", "lo >= 0 and _is_a_number", "_is_a_number",
            outside(0), dies=(SystemFault,)),
 )  # fmt: skip
+
+STEPS_OF_FEW = Killer(test_narrowings.test_steps_of_few_are_steps_of_any_number, (0,))
+ELECTIONS = "model.systems.elections"
+
+
+def initial(brokers: int, system: int) -> Killer:
+    """The test of initial states of few, with two brokers or three."""
+    return Killer(test_steps_of_few.test_initial_states_of_few_are_initial_for_any_number, (brokers, system))
+
+
+NARROWER = (
+    Mutant("any-leaves-an-action-out", "Of any number nobody unregisters.",
+           f"{ELECTIONS}.system:actions", "return listed",
+           'return [one for one in listed if brokers != ANY or one.name != "unregister"]',
+           Killer(test_steps_of_few.test_the_actions_of_any_number_are_those_of_few, (0,))),
+    Mutant("any-proposes-few", "Of any number a leader proposes no ISR but itself.",
+           f"{ELECTIONS}.any_number:sets", "negate(members.is_empty())", "members.size() == 1", STEPS_OF_FEW),
+    Mutant("any-assigns-few", "Of any number replicas are on the first two brokers.",
+           f"{ELECTIONS}.any_number:lists", "negate(some.is_empty())", "negate(some.has(2))", STEPS_OF_FEW),
+    Mutant("any-places-few", "Of any number only the first two replicas have directories.",
+           f"{ELECTIONS}.any_number:AnyDirectories.for_replicas", "replicas.has(at)",
+           "all_of(replicas.has(at), at < 2)", STEPS_OF_FEW),
+    Mutant("any-is-led", "Of any number there is a leader in every state.",
+           f"{ELECTIONS}.state:_layout_of_any", "counter(NO_LEADER)", "counter(0)", STEPS_OF_FEW),
+    Mutant("any-begins-with-all", "Of any number all who have registered are replicas at first.",
+           f"{ELECTIONS}.any_number:new_topic", "replicas.within(state.registered)",
+           "none.plus(replicas).same(state.registered)", initial(1, 0)),
+    Mutant("any-begins-with-one", "Of any number a topic has one replica at first.",
+           f"{ELECTIONS}.any_number:new_topic", "replicas.ranked())", "replicas.ranked(), replicas.size() == 1)",
+           initial(1, 1)),
+    Mutant("any-has-no-budget", "Of any number no disk fails.",
+           "model.systems.directories.state:layout", 'ints(0, setting[name.replace("_", "-")])',
+           'ints(0, 0 if setting["brokers"] == ANY else setting[name.replace("_", "-")])', initial(1, 1)),
+)  # fmt: skip
+
 
 def axioms(position: int) -> Killer:
     """The test of the axioms of sizes of one kind."""

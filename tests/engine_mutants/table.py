@@ -15,7 +15,16 @@ from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.orders import INDEPENDENCE, PROVEN_SYMMETRY, SELECTION
 from tests.engine_mutants.premises import PREMISES
 from tests.engine_mutants.proving import FEW_PARTICIPANTS, INDUCTION, READING, UNROLLING
-from tests.engine_mutants.quantifying import ANY_NUMBER, BREAKING, CUTTING, FOLLOWING, INSTANCES, OUTCOMES, QUANTIFIERS
+from tests.engine_mutants.quantifying import (
+    ANY_NUMBER,
+    BREAKING,
+    CUTTING,
+    FOLLOWING,
+    INSTANCES,
+    NARROWER,
+    OUTCOMES,
+    QUANTIFIERS,
+)
 from tests.engine_mutants.runs import RUNS_OF_LEVELS
 from tests.engine_mutants.stores import STORES
 from tests.engine_mutants.strangers import STRANGERS
@@ -28,6 +37,7 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "Tracing a system": TRACING,
     "What collections lose": COLLECTIONS,
     "Any number": ANY_NUMBER,
+    "Models of any number": NARROWER,
     "Premises of claims": PREMISES,
     "Machine code of rules": LOWERING,
     "The visited set": VISITED,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import multiprocessing
-import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from importlib import resources
 from pathlib import Path
@@ -20,6 +18,7 @@ import click
 import z3
 from attrs import evolve, frozen
 
+from kraftcheck.ci.prove.comparison import differences
 from kraftcheck.ci.prove.question import (
     MOST_STATES,
     NO_SEARCH,
@@ -49,7 +48,7 @@ from kraftcheck.ci.systems.subject import (
 )
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.commands import check_idle
+from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, check_idle
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
@@ -57,7 +56,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.time_limit import overdue, time_limit, within
 from kraftcheck.model.language.system import spelled
-from kraftcheck.solvers.certificates.certificate import Certificate, certificate
+from kraftcheck.solvers.certificates.certificate import certificate
 from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import StopFlag
@@ -226,8 +225,11 @@ def check_solver(solver: str, second: str | None, bounded_only: bool) -> None:
         raise Refusal(f"--bmc, --k and --pdr are Z3's; leave out --solver {solver}")
 
 
-def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: bool) -> None:
-    """Refuse queries that logs without bound do not allow."""
+def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: bool, certified: bool = False) -> None:
+    """Refuse queries, and certificates, that logs without bound do not allow."""
+    if subject.endless and certified:
+        raise Refusal("--certificate needs a number for every bound: what a proof takes from claims about every place "
+                      "would be facts that nobody checks; leave out `any` and --unbounded")  # fmt: skip
     if subject.endless and bounded_only:
         raise Refusal("--bmc, --k and --pdr need a number for every bound; leave out --unbounded")
     if subject.endless and "bitwuzla" in solvers:
@@ -283,11 +285,11 @@ def _undecided(proof: Proof, texts: Sequence[Script], second: str, effort: Effor
     return actions
 
 
-INDEX, SCRIPT, INVARIANT = "index.json", "check.py", "invariant.smt2"
-"""The files of a certificate besides the obligations."""
+DEFINITION, INDEX, SCRIPT = "system.vmt", "index.json", "check.py"
+"""The files of a certificate."""
 
 
-def write_certificate(chosen: Subject, proof: Proof, effort: Effort, place: Path) -> str:
+def write_certificate(chosen: Subject, proof: Proof, place: Path) -> str:
     """Write the certificate of what is proven, and say so; where nothing is, nothing is written.
 
     Returns:
@@ -299,21 +301,20 @@ def write_certificate(chosen: Subject, proof: Proof, effort: Effort, place: Path
     shown = certificate(proof)
     if shown is None:
         return f"no certificate: nothing is proven, and {place} is as it was"
+    sentences = {claim.id: claim.sentence for claim in proof.theory.claims}
+    claims = [*shown.invariants, *shown.steps]
+    index = _words(chosen) | {
+        "left_out": list(shown.bounded), "of_nothing": list(shown.of_nothing),
+        "sentences": {claim: sentences[claim] for claim in claims}, "versions": report.versions(),
+    }  # fmt: skip
     with results("--certificate", place) as folder:
-        rows = list(_obligations(shown, effort, folder))
-        write(folder / INVARIANT, shown.invariant)
-        status = "sat" if shown.satisfiable else ""
-        index = _index(chosen, proof, shown) | {
-            "invariant": {"file": INVARIANT, "status": status, "sha256": _digest(shown.invariant)},
-            "obligations": rows,
-        }
+        write(folder / DEFINITION, shown.text)
         write(folder / INDEX, json.dumps(index, indent=1) + "\n")
         source = resources.files("kraftcheck.ci.prove").joinpath("check_certificate.py")
         write(folder / SCRIPT, source.read_text("utf-8"))
-    claims = [*shown.invariants, *shown.steps]
     left_out = sorted(set(proof.targets) - set(claims))
     unproven = f"; not proven, and not in it: {', '.join(left_out)}" if left_out else ""
-    return f"certificate: {len(claims)} claims, {len(rows):,} obligations in {place}{unproven}"
+    return f"certificate: {len(claims)} claims in {place}{unproven}"
 
 
 def check_certificate(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -323,38 +324,27 @@ def check_certificate(folder: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def _obligations(shown: Certificate, effort: Effort, folder: Path) -> Iterator[dict[str, str]]:
-    """Write each obligation, and list it."""
-    for number, one in enumerate(shown.obligations(effort, time.monotonic), start=1):
-        claim, action = one.obligation.claim, one.obligation.action
-        name = f"{number:04}-{action}-{re.sub(r'[^a-zA-Z0-9]+', '-', claim)[:60]}.smt2"
-        write(folder / name, one.text)
-        yield {
-            "file": name, "shows": one.role, "claim": claim, "action": action, "status": "unsat",
-            "sha256": _digest(one.text),
-        }  # fmt: skip
+def _words(chosen: Subject) -> dict[str, Any]:
+    """What the index says a certificate is of."""
+    bounds = {name: spelled(value) for name, value in chosen.setting.bounds.items()}
+    return {"system": chosen.name, "scope": chosen.setting.scope, "bounds": bounds, "rules": chosen.rules}
 
 
-def _index(chosen: Subject, proof: Proof, shown: Certificate) -> dict[str, Any]:
-    """What the certificate is of: the theorem in words, and the ids from which its obligations follow."""
-    sentences = {claim.id: claim.sentence for claim in proof.theory.claims}
-    return {
-        "version": report.DOCUMENT_VERSION,
-        "system": chosen.name,
-        "scope": chosen.setting.scope,
-        "bounds": {name: spelled(value) for name, value in chosen.setting.bounds.items()},
-        "rules": chosen.rules,
-        "left_out": list(shown.bounded),
-        "sentences": {claim: sentences[claim] for claim in (*shown.invariants, *shown.steps)},
-        "invariants": list(shown.invariants),
-        "steps": list(shown.steps),
-        "actions": list(shown.actions),
-        "versions": report.versions(),
-    }
+def compare_certificate(chosen: Subject, of: Theory, folder: Path, seed: int) -> NoReturn:
+    """Compare a certificate with the rules, and end: with exit 0 where they agree, with 24 where they do not.
 
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    Raises:
+        Refusal: for a folder that holds no certificate.
+    """
+    if not installed("cvc5"):
+        raise Refusal("--against asks cvc5, which is not installed; pip install 'kraftcheck[solvers]'")
+    try:
+        found, compared = differences(of, _words(chosen), folder, seed)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise Refusal(f"--against {folder}: no certificate: {str(error).partition(chr(10))[0]}") from error
+    for line in [*found, *[f"the certificate in {folder} is not of these rules"] * bool(found)] or [compared]:
+        console().plain(line)
+    sys.exit(EXIT_DISAGREEMENT if found else 0)
 
 
 OTHERS = ", --bmc K looks for lassos of at most K steps, and --property NAME proves another one here"
@@ -386,6 +376,7 @@ def buildable(request: ProofRequest, only: Sequence[str], for_lassos: bool = Fal
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--certificate", metavar="DIR",
               help="Write what is proven there, and a script with which another solver checks it.")  # fmt: skip
+@click.option("--against", metavar="DIR", help="Only compare the certificate there with the rules, on sampled steps.")
 @click.option("--smt2", metavar="DIR", help="Write every query there as SMT-LIB 2.")
 @click.option("--second-solver", "second", type=click.Choice(SECOND_SOLVERS), help="Ask this solver every query too.")
 @click.option("--bmc", type=click.IntRange(0), metavar="K", help="Only look for counterexamples of at most K steps.")
@@ -424,11 +415,16 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
     check_ready(flags["second"], {"--smt2": flags["smt2"], "--certificate": flags["certificate"]}, flags["target"])
     theory_ = buildable(request, flags["only"], for_lassos=flags["bmc"] is not None)
     check_switches(request.subject(), theory)
+    if flags["against"] is not None:
+        check_idle("does nothing with --against", "core", "times", "certificate", "smt2", "second", "bmc", "k", "pdr")
+        check_endless(theory_, (), bounded_only=False, certified=True)
+        compare_certificate(request.subject(), theory_, Path(flags["against"]), flags["seed"])
     flags["only"] = check_only(name, theory_, flags["only"], flags["invariants"])
     effort = _effort(flags)
     bounded_only = _without_lemmas(flags)
     check_solver(flags["solver"], flags["second"], bounded_only)
-    check_endless(theory_, (flags["solver"], flags["second"]), bounded_only)
+    certified = flags["certificate"] is not None
+    check_endless(theory_, (flags["solver"], flags["second"]), bounded_only, certified)
     if bounded_only:
         run_bounded(request, effort, flags)
     chosen = request.subject()
@@ -439,14 +435,14 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
         answer = second_opinion(answer, flags["smt2"], flags["second"])
     screen = console(to_stderr=flags["target"] == "-")
     print_proof(screen, answer, flags)
-    if flags["certificate"] is not None:
-        screen.plain(write_certificate(chosen, answer.proof, effort, Path(flags["certificate"])))
+    if certified:
+        screen.plain(write_certificate(chosen, answer.proof, Path(flags["certificate"])))
     finish(screen, answer.result(), flags["target"], flags["reports"])
 
 
 def _effort(flags: Mapping[str, Any]) -> Effort:
     """How solvers are to work; without quantifiers where texts are to show what is proven."""
-    texts = any(flags[name] is not None for name in ("second", "smt2", "certificate"))
+    texts = any(flags[name] is not None for name in ("second", "smt2"))
     return Effort(within(flags["timeout"]), flags["seed"], flags["core"], flags["solver"], quantifiers=not texts)
 
 

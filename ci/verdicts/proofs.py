@@ -234,7 +234,7 @@ def _confirmed(row: Row, proof: Proof) -> bool:
         return False
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "certificate"
-        write_certificate(subject(row[0], row[1], {}, row[2], proof=True), proof, EFFORT, place)
+        write_certificate(subject(row[0], row[1], {}, row[2], proof=True), proof, place)
         checked = check_certificate(place)
     if checked.returncode:
         fault = (checked.stdout + checked.stderr).strip().partition("\n")[0]

@@ -89,13 +89,13 @@ class _StateComparison:
         for claim, term in claims:
             self._same(f"property {claim.id}", term, _holds(claim, state))
         for recovers in program.recovers:
-            self._same(f"property {recovers.claim.id}, when", recovers.when, _answer(recovers.claim.concerns, state))
+            self._same(f"property {recovers.claim.id}, when", recovers.when, answered(recovers.claim.concerns, state))
         for live in program.liveness.claims:
-            self._same(f"property {live.claim.id}, premise", live.premise, _answer(live.claim.concerns, state))
+            self._same(f"property {live.claim.id}, premise", live.premise, answered(live.claim.concerns, state))
         for fair in program.liveness.constraints:
-            self._same(f"fairness {fair.steps.name}, unless", fair.excused, _answer(fair.steps.excused, state))
+            self._same(f"fairness {fair.steps.name}, unless", fair.excused, answered(fair.steps.excused, state))
         if program.system.quiescent is not None:
-            self._same("quiescent", program.quiescent, _answer(program.system.quiescent, state))
+            self._same("quiescent", program.quiescent, answered(program.system.quiescent, state))
         for kind in program.kinds:
             for arguments in self._instances(kind):
                 self._check_step(kind, arguments)
@@ -115,11 +115,11 @@ class _StateComparison:
         label, program, state = f"action {kind.action.name}", self._program, self._state
         values = [int(value) for _, value in leaves(tuple(arguments.values()))]
         self._values |= {term.index: value for term, value in zip(kind.variables, values, strict=True)}
-        guard = _answer(kind.action.guards, state, arguments)
+        guard = answered(kind.action.guards, state, arguments)
         for name, part in ({} if guard is None else guard).items():
             what = f"{label}, guard" if name == UNNAMED else f"{label}, guard {name}"
             self._same(what, kind.guard[name], part, kind.action.guard)
-        outcome = _answer(kind.action.outcome, state, arguments) if guard is not None and all(guard.values()) else None
+        outcome = answered(kind.action.outcome, state, arguments) if guard is not None and all(guard.values()) else None
         if outcome is None:
             return
         after = [value for _, value in leaves(outcome.state)]
@@ -152,11 +152,11 @@ def _in_domains(layout: Layout, values: Sequence[int]) -> bool:
 
 
 def _holds(claim: Property, subject: Any) -> bool | None:
-    parts = _answer(claim.parts, subject)
+    parts = answered(claim.parts, subject)
     return None if parts is None else all(parts.values())
 
 
-def _answer(rule: Callable[..., Any], *subject: Any) -> Any:
+def answered(rule: Callable[..., Any], *subject: Any) -> Any:
     """The answer of a rule on ints; None where it raises: no rule need make sense in an unreachable state."""
     try:
         return rule(*subject)

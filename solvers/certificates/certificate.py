@@ -1,106 +1,38 @@
-"""The certificate of a proof: the inductive invariant, and everything to show about it, as SMT-LIB 2.6.
+"""The certificate of a proof: one text that defines the system and what is claimed of it, for other programs to check.
 
-The invariant is the conjunction of the invariants that are proven. Each obligation
-is one text, unsatisfiable iff it holds: what may be assumed, each assertion with
-its name, and the denial of what is to be shown. An obligation may assume no other
-invariant than those that have obligations themselves.
+The text is VMT-LIB 2, which is SMT-LIB 2 with annotations: state variables and what they are next, inputs, initial
+states, transitions, invariants (Cimatti, Griggio and Tonetta, "The VMT-LIB language and tools", 2022). It has no
+obligations: who checks it makes them. These are its definitions, each under a name of its own:
+
+    domain: FIELD                the field is in its domain
+    initially                    the initial states
+    A, argument: P               an argument of action A is one of its values
+    A, guard: G                  a conjunct of its guard
+    A, bound: FIELD              its step leaves the field in its domain; one that does not is left out
+    A, next: FIELD               what the field is after the step
+    action: A                    a step of A: all of these
+    next                         a step: of one of the actions
+    invariant: ID                an invariant or a lemma
+    A, step: ID                  a claim about steps, of a step of A
+    initially, step: ID          what it claims of initial states
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import z3
 from attrs import frozen
 
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.smt.induction import Proof, obligations
+from kraftcheck.solvers.certificates.witnesses import Witnesses
+from kraftcheck.solvers.program.program import Kind
+from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.printer import Printer, symbol
-from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, Clock, Effort, Obligation, Questions
-from kraftcheck.solvers.smt.smtlib import ActionQueries
-from kraftcheck.solvers.smt.z3terms import BINDERS, Z3Reader
-
-
-def information(comment: str, status: str) -> list[str]:
-    """The first lines of a text: what it is, and the answer that is to be expected, if any."""
-    expected = [f"(set-info :status {status})"] if status else []
-    return [f"; {comment}", "(set-info :smt-lib-version 2.6)", *expected]
-
-
-def definitions(comment: str, domains: Mapping[str, Any], invariants: Mapping[str, Term]) -> str:
-    """The definition of each invariant, and the question whether some state in its domains has them all.
-
-    Claims about every place of sequences without end are quantified; nothing is asked then, for solvers seldom
-    find models of those. What a size, a least or greatest place or an upper bound is of is a predicate of its own.
-    """
-    read, printer = _QuantifiedReader(), Printer()
-    truths = {name: read.expression(term) for name, term in invariants.items()}
-    predicates = {word: tuple(map(read.expression, term.args[:2])) for word, term in read.words.items()}
-    roots = [*(body for _, body in predicates.values()), *truths.values(), *domains.values()]
-    lines = [*printer.lines(roots, [bound for bound, _ in predicates.values()])]
-    for word, (bound, body) in predicates.items():
-        lines.append(f"; {word} is {_MEANINGS[read.words[word].op]} of which this holds")
-        lines.append(printer.definition(f"holds for {word}", body, [bound]))
-    lines += [printer.definition(name, truth) for name, truth in truths.items()]
-    if read.endless:
-        return "\n".join([*information(comment, ""), "(set-logic ALL)", *lines, ""])
-    lines += [
-        *(printer.assertion(*domain) for domain in domains.items()),
-        *(f"(assert {symbol(name)})" for name in truths),
-    ]
-    return "\n".join([*information(comment, "sat"), "(set-logic QF_BV)", *lines, "(check-sat)", ""])
-
-
-_MEANINGS = {
-    "cardinality": "the number of places", "least_by": "a place with the least key, or -1, among those",
-    "above": "a number larger than every place", "least": "the first place", "greatest": "the last place",
-}  # fmt: skip
-
-
-class _QuantifiedReader(Z3Reader):
-    """Reads claims about every place as quantified ones, and a word that names a size or a place as a symbol.
-
-    Attributes:
-        words: the terms of such words, by symbol.
-        endless: whether there is a sequence without end.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words: dict[str, Term] = {}
-        self.endless = False
-
-    def _place_operator(self, node: Term) -> Any:
-        self.endless = True
-        if node.op == "every":
-            bound, body = (self._expressions[arg.index] for arg in node.args)
-            return z3.ForAll([bound], z3.Implies(bound >= 0, body))
-        word = super()._place_operator(node)
-        if node.op in BINDERS:
-            self.words[str(word)] = node
-        return word
-
-
-INITIATION_ROLE, CONSECUTION, SAFETY, DOMAIN = "initiation", "consecution", "safety", "domains"
-"""What an obligation shows: that a claim holds initially, that an action keeps it, that a step has it, that no field
-leaves its domain."""
-
-
-@frozen
-class CertifiedObligation:
-    """One obligation.
-
-    Attributes:
-        obligation: claim and action.
-        role: what it shows, one of the words above.
-        text: SMT-LIB 2.6, unsatisfiable iff it holds.
-    """
-
-    obligation: Obligation
-    role: str
-    text: str
+from kraftcheck.solvers.smt.queries import INITIATION, Questions
+from kraftcheck.solvers.smt.theory import Theory
 
 
 @frozen
@@ -110,38 +42,17 @@ class Certificate:
     Attributes:
         invariants: ids of the invariants and lemmas that are proven; together they are inductive.
         steps: ids of the step properties that are proven.
-        actions: names of the actions, in order.
-        invariant: the inductive invariant as SMT-LIB 2.6.
-        satisfiable: whether that text asks whether some state has the invariant, which it must; of sequences without
-            end it only defines the invariant.
+        text: the definition of the system and of these claims.
         bounded: fields with a declared cap, beyond which steps are left out.
+        of_nothing: the claims that every state or step satisfies, and the actions that are never enabled, by the names
+            of their definitions.
     """
 
     invariants: tuple[str, ...]
     steps: tuple[str, ...]
-    actions: tuple[str, ...]
-    invariant: str
-    satisfiable: bool
+    text: str
     bounded: tuple[str, ...]
-    _proof: Proof
-
-    def obligations(self, effort: Effort, clock: Clock) -> Iterator[CertifiedObligation]:
-        """Every obligation, initiation first; each text is made when it is asked for."""
-        theory, named = self._proof.theory, self._proof.assumed()
-        wanted = obligations(theory, [*self.invariants, *self.steps, *DOMAINS])
-        for (action, within), group in itertools.groupby(wanted, lambda one: (one.action, one.claim not in DOMAINS)):
-            queries = ActionQueries(theory, action, within, self.invariants, named, effort, clock)
-            for obligation in group:
-                role = self._role(obligation)
-                first = information(f"{obligation.claim}, {action}: {role}", "unsat")
-                yield CertifiedObligation(obligation, role, queries.text(obligation, first, or_capped=True))
-
-    def _role(self, obligation: Obligation) -> str:
-        if obligation.action == INITIATION:
-            return INITIATION_ROLE
-        if obligation.claim in DOMAINS:
-            return DOMAIN
-        return CONSECUTION if obligation.claim in self.invariants else SAFETY
+    of_nothing: tuple[str, ...]
 
 
 def certificate(proof: Proof) -> Certificate | None:
@@ -149,17 +60,92 @@ def certificate(proof: Proof) -> Certificate | None:
     proven = [claim.id for claim in proof.theory.claims if claim.id in proof.claims and proof.proven(claim.id)]
     if not set(proven) & set(proof.targets):
         return None
-    theory = proof.theory
-    invariants = tuple(claim.id for claim in theory.invariants if claim.id in proven)
-    return Certificate(
-        invariants, tuple(claim.id for claim in theory.steps if claim.id in proven),
-        tuple(kind.action.name for kind in theory.program.kinds), _invariant(proof, invariants),
-        not theory.endless, tuple(proof.bounded()), proof,
-    )  # fmt: skip
+    invariants = tuple(claim.id for claim in proof.theory.invariants if claim.id in proven)
+    steps = tuple(claim.id for claim in proof.theory.steps if claim.id in proven)
+    text = "\n".join([*_Definition(proof, invariants, steps).lines(), ""])
+    return Certificate(invariants, steps, text, tuple(proof.bounded()), of_nothing(proof.theory, invariants, steps))
 
 
-def _invariant(proof: Proof, invariants: Sequence[str]) -> str:
-    """The inductive invariant: the definition of each of its parts."""
-    truths = proof.theory.state_truths()
-    terms = {name: truths[name] for name in invariants}
-    return definitions("the inductive invariant", Questions(proof.theory).domains(), terms)
+def of_nothing(of: Theory, invariants: tuple[str, ...], steps: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that `Certificate.of_nothing` says."""
+    witnesses, actions = Witnesses(of), [kind.action.name for kind in of.program.kinds]
+    return (
+        *(f"invariant: {name}" for name in invariants if witnesses.against(name) is None),
+        *(f"action: {name}" for name in actions if witnesses.enabling(name, invariants) is None),
+        *(f"step: {name}" for name in steps if next(witnesses.breaking(name), None) is None),
+    )
+
+
+class _Definition:
+    """Writes the definition of a system and of some claims.
+
+    Args:
+        proof: of the system.
+        invariants, steps: ids of the claims.
+    """
+
+    def __init__(self, proof: Proof, invariants: tuple[str, ...], steps: tuple[str, ...]) -> None:
+        self._of, self._invariants, self._steps = proof.theory, invariants, steps
+        self._questions, self._printer = Questions(proof.theory), Printer()
+        self._read, self._state = self._questions.read, proof.theory.program.state
+        self._names = [slot.path for slot in proof.theory.program.layout.slots]
+        self._next = [self._read.variable(t, f"{n}'") for t, n in zip(self._state, self._names, strict=True)]
+
+    def lines(self) -> Iterator[str]:
+        """The text, a line at a time; each name is defined before it is used."""
+        words = [*map(self._read.expression, self._state), *self._next]
+        yield "; VMT-LIB 2: a system, and the invariants and claims about its steps that are said to be proven"
+        yield f"(set-logic {'ALL' if any(map(z3.is_int, words)) else 'QF_BV'})"
+        yield from self._printer.lines(words)
+        for word, after, name in zip(words, self._next, self._names, strict=False):
+            state = f"(! {symbol(str(word))} :next {symbol(str(after))})"
+            yield f"(define-fun {symbol(f'field: {name}')} () {word.sort().sexpr()} {state})"
+        domains, start = self._questions.domains(), self._questions.premises(INITIATION, ()).truths
+        for number, (name, truth) in enumerate(domains.items()):
+            yield from self._truths({name: truth}, f":invar-property {number}")
+        yield from self._truths({name: truth for name, truth in start.items() if name not in domains})
+        yield joined("initially", "and", {**domains, **start}, ":init true")
+        kinds = self._of.program.kinds
+        for kind in kinds:
+            yield from self._action(kind)
+        yield joined("next", "or", [f"action: {kind.action.name}" for kind in kinds], ":trans true")
+        truths, starts = self._of.state_truths(), self._of.program.starts
+        for number, name in enumerate(self._invariants, len(domains)):
+            yield from self._terms({f"invariant: {name}": truths[name]}, f":invar-property {number}")
+        yield from self._terms({f"{INITIATION}, step: {name}": starts[name] for name in self._steps if name in starts})
+
+    def _action(self, kind: Kind) -> Iterator[str]:
+        """The definitions of an action, and of claims about its steps."""
+        name = kind.action.name
+        given = self._questions.premises(name, (), within=False).truths
+        own = ("argument: ", "guard: ")
+        parts = {f"{name}, {part}": truth for part, truth in given.items() if part.startswith(own)}
+        parts |= {f"{name}, {part}": self._read.expression(term) for part, term in self._questions.bounds(kind).items()}
+        yield from self._truths(parts)
+        ends = [self._read.fitted(end, term) for end, term in zip(kind.after, self._state, strict=True)]
+        yield from self._printer.lines(ends)
+        effect = {f"{name}, next: {field}": f"(= {symbol(str(after))} {self._printer.reference(end)})"
+                  for field, after, end in zip(self._names, self._next, ends, strict=True)}  # fmt: skip
+        yield from itertools.starmap(defined, effect.items())
+        yield joined(f"action: {name}", "and", [*parts, *effect])
+        yield from self._terms({f"{name}, step: {one}": self._of.step_truth(kind, one) for one in self._steps})
+
+    def _terms(self, terms: Mapping[str, Term], annotation: str = "") -> Iterator[str]:
+        return self._truths({name: self._read.expression(term) for name, term in terms.items()}, annotation)
+
+    def _truths(self, truths: Mapping[str, Any], annotation: str = "") -> Iterator[str]:
+        """The definition of each truth, after what it needs."""
+        yield from self._printer.lines([*truths.values()])
+        for name, truth in truths.items():
+            yield defined(name, self._printer.reference(truth), annotation)
+
+
+def joined(name: str, operator: str, names: Collection[str], annotation: str = "") -> str:
+    """The definition of a conjunction or disjunction of truths that have names."""
+    words = [*map(symbol, names)]
+    return defined(name, f"({operator} {' '.join(words)})" if len(words) > 1 else words[0], annotation)
+
+
+def defined(name: str, truth: str, annotation: str = "") -> str:
+    """The definition of a truth."""
+    return f"(define-fun {symbol(name)} () Bool {f'(! {truth} {annotation})' if annotation else truth})"

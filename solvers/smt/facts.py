@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import z3
@@ -19,20 +19,17 @@ class NeededFacts:
 
     Args:
         premises: the places of all of them are of interest.
-        asserted: those that may be assumed, read into Z3.
         read: reads terms.
         effort, clock: limits of each query, and seconds from any origin.
     """
 
-    def __init__(
-        self, premises: Premises, asserted: Mapping[str, Any], read: Z3Reader, effort: Effort, clock: Clock
-    ) -> None:
+    def __init__(self, premises: Premises, read: Z3Reader, effort: Effort, clock: Clock) -> None:
         self._read, self._facts, self._effort, self._clock = read, dict[str, Any](), effort, clock
         self._instances = Instances(premises.names[0].graph)
         self._instances.require(premises.terms.values())
         self._solver = z3.Solver()
         self._solver.set("random_seed", effort.seed)
-        self._solver.add(*asserted.values())
+        self._solver.add(*premises.truths.values())
         self._add(self._instances.facts)
 
     def _add(self, facts: Sequence[Term]) -> list[str]:

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import z3
-from attrs import evolve, frozen
+from attrs import frozen
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.facts import NeededFacts
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.printer import Printer
-from kraftcheck.solvers.smt.queries import DOMAINS, PREMISE, PROVEN, Clock, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Clock, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.theory import Theory
 from kraftcheck.solvers.smt.z3terms import conjunction
 
@@ -27,8 +27,7 @@ class ActionQueries:
         of: the theory.
         action: its name.
         within: whether steps that leave the layout are left out, as in all but the obligations about domains.
-        asserted: ids of the invariants to assume.
-        named: ids of those whose places are of interest, of sequences without end; they are not assumed for that.
+        assumed: ids of the invariants to assume.
         effort, clock: limits of the queries that choose among instances, and seconds from any origin.
     """
 
@@ -37,34 +36,23 @@ class ActionQueries:
         of: Theory,
         action: str,
         within: bool,
-        asserted: Sequence[str],
-        named: Sequence[str],
+        assumed: Sequence[str],
         effort: Effort,
         clock: Clock,
     ) -> None:
         # Each action is read anew, so that no more is kept in memory than it needs.
         self.questions, self._printer = Questions(of), Printer()
-        premises = self.questions.premises(action, named, within)
-        left_out = {f"{PREMISE}{name}" for name in named if name not in asserted}
-        truths = {name: truth for name, truth in premises.truths.items() if name not in left_out}
-        self._premises = evolve(premises, truths=truths)
-        self._facts = NeededFacts(premises, truths, self.questions.read, effort, clock) if premises.endless() else None
+        self._premises = premises = self.questions.premises(action, assumed, within)
+        self._facts = NeededFacts(premises, self.questions.read, effort, clock) if premises.endless() else None
 
-    def text(self, obligation: Obligation, information: Sequence[str] = (), or_capped: bool = False) -> str:
-        """One query: its premises by their names, and the denial of what is to be shown; unsatisfiable iff it holds.
-
-        Args:
-            obligation: about this action.
-            information: lines that go before.
-            or_capped: whether a field may go beyond a declared cap; of domains only.
-        """
-        of_domains = obligation.claim in DOMAINS
-        bounds = self.questions.bounds_of(obligation.action, or_capped) if of_domains else {}
-        goals = [*bounds.values()] if of_domains else self.questions.goals(obligation)
+    def text(self, obligation: Obligation) -> str:
+        """One query: its premises by their names, and the denial of what is to be shown; unsatisfiable iff it holds."""
+        goals = self.questions.goals(obligation)
         denials = {f"denial {number}": denial for number, denial in enumerate(self._denials(goals))}
         logic = "ALL" if self._premises.numbers() or self._facts is not None else "QF_BV"
         lines = self._printer.assertions({**self._premises.truths, **denials})
-        return "\n".join([*information, f"(set-logic {logic})", *lines, "(check-sat)", ""])
+        comment = f"; {obligation.claim}, {obligation.action}: unsat means proven"
+        return "\n".join([comment, f"(set-logic {logic})", *lines, "(check-sat)", ""])
 
     def _denials(self, goals: Sequence[Term]) -> list[Any]:
         """The negation of goals; of endless sequences, instances of what is said of every place too."""
@@ -107,10 +95,9 @@ def scripts(proof: Proof, effort: Effort, clock: Clock) -> Iterator[Script]:
     assumed = proof.assumed()
     wanted = [o for o, answer in proof.answers.items() if o.claim not in proof.unproven or answer.result != PROVEN]
     for (action, within), group in itertools.groupby(wanted, lambda one: (one.action, one.claim not in DOMAINS)):
-        queries = ActionQueries(proof.theory, action, within, assumed, assumed, effort, clock)
+        queries = ActionQueries(proof.theory, action, within, assumed, effort, clock)
         for obligation in group:
-            comment = f"; {obligation.claim}, {action}: unsat means proven"
-            yield Script(obligation, queries.text(obligation, [comment]))
+            yield Script(obligation, queries.text(obligation))
 
 
 def installed(name: str) -> bool:

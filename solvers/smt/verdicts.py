@@ -163,7 +163,7 @@ def replay_countermodel(subject: Theory, answer: ObligationAnswer, assumed: Sequ
     if countermodel is None:
         raise EngineDisagreement(f"{obligation.claim}, {obligation.action}: refuted without a countermodel")
     if obligation.action == INITIATION:
-        if not _is_initial(subject.program, countermodel.state):
+        if not is_initial(subject.program, countermodel.state):
             raise EngineDisagreement(f"{obligation.claim}: {countermodel.state} is not an initial state on ints")
         return trace_on_ints(subject, subject.claim(obligation.claim), countermodel.state, ())
     before = subject.program.layout.state(countermodel.state)
@@ -174,7 +174,7 @@ def replay_countermodel(subject: Theory, answer: ObligationAnswer, assumed: Sequ
     return trace_on_ints(subject, subject.claim(obligation.claim), countermodel.state, [action])
 
 
-def _is_initial(program: Program, leaves: tuple[int, ...]) -> bool:
+def is_initial(program: Program, leaves: tuple[int, ...]) -> bool:
     """Whether a state is initial: among those that are listed, or described on ints."""
     rule = description(given_states(program.system, program.setting)) if program.initially else None
     if rule is None:

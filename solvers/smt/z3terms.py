@@ -277,6 +277,15 @@ class Z3Reader:
             parts.append(_at_most(x, z3.BitVecVal(hi, width, self.context), signed))
         return conjunction(parts, self.context)
 
+    def fitted(self, term: Term, target: Term) -> Any:
+        """A word or truth in the sort of another, which keeps its value if it is in the other's domain."""
+        value = self.expression(term)
+        if term.is_truth or (is_number(term) and is_number(target)):
+            return value
+        if is_number(term) or is_number(target):
+            return self._as_sort(target, self._as_int(term))
+        return self.resize(value, term, width_of(target.lo, target.hi))
+
     def _read(self, node: Term) -> Any:
         if node.op == "const":
             return self.constant(node, node.value)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.ci.prove import test_smallest
+from tests.ci.prove import test_certificates, test_smallest
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.model.language.words import test_sequences
-from tests.solvers.certificates import test_texts
 from tests.solvers.smt import (
     test_bounded,
     test_bounds,
@@ -17,6 +16,15 @@ from tests.solvers.smt import (
     test_worker,
 )
 from tests.solvers.smt.reading import test_z3reader
+
+HONEST = Killer(test_certificates.test_what_is_compared_is_said, fixtures={"written": test_certificates.of_the_lock})
+
+
+def forged(name: str) -> Killer:
+    """The test of a forgery."""
+    case = [*test_certificates.FORGERIES].index(name)
+    return Killer(test_certificates.test_a_forgery_is_seen, (case,), {"folder": test_certificates.of_the_lock})
+
 
 Z3_ENDS = Killer(test_z3reader.test_z3_agrees_with_ints_on_every_operator_at_the_ends)
 Z3_DIVISION = Killer(test_z3reader.test_z3_divides_as_ints_do)
@@ -180,9 +188,17 @@ INDUCTION = (
            "ci.prove.command:_undecided",
            'if expected is not None and answer not in (expected, "unknown"):', "if False:",
            Killer(test_proof_edges.test_solvers_that_differ_are_a_fault)),
-    Mutant("bound-variable-constant", "In a text a bound variable is a constant of which nothing is known.",
-           "solvers.smt.printer:Printer._node", "if not children and declaration.name() in self._bound:",
-           "if False:", Killer(test_texts.test_the_text_of_an_invariant_says_what_the_invariant_says)),
+    Mutant("certificate-without-effect", "In a certificate a step may change any field.",
+           "solvers.certificates.certificate:_Definition._action", "[*parts, *effect]", "[*parts]", HONEST),
+    Mutant("certificate-of-nought", "In a certificate every word after a step is 0.",
+           "solvers.smt.z3terms:Z3Reader.fitted", "return self.resize(value, term, width_of(target.lo, target.hi))",
+           "return self.constant(target, 0)", HONEST),
+    Mutant("comparison-blind", "A definition that is worth something else than on ints is no difference.",
+           "ci.prove.comparison:Comparison._note", "if worth != expected:", "if False:",
+           forged("an argument has one value")),
+    Mutant("checker-takes-more", "An invariant of a certificate may speak of the next state.",
+           "ci.prove.check_certificate:System._without", "if self.needed([name]) & unwanted:", "if False:",
+           forged("an invariant speaks of the next state")),
     Mutant("second-asked-otherwise", "The second solver is asked for a state that has the goal.",
            "solvers.smt.smtlib:ActionQueries._denials", "[z3.Not(conjunction(", "[(conjunction(",
            Killer(test_smtlib.test_a_second_solver_confirms_every_answer, (0,)), slow=True),

@@ -210,7 +210,7 @@ def test_cvc5_confirms_queries_for_any_number() -> None:
     wanted = [o for o in obligations(of, [claim.id for claim in of.claims]) if o.claim not in DOMAINS]
     actions = {o.action: [one for one in wanted if one.action == o.action] for o in wanted}
     for action, asked in actions.items():
-        queries = ActionQueries(of, action, True, named, named, effort, time.monotonic)
+        queries = ActionQueries(of, action, True, named, effort, time.monotonic)
         sample = [queries.text(one) for one in asked[::9]]
         assert {second_answer("cvc5", text, effort) for text in sample} == {"unsat"}, action
     possible = sample[0].partition("(assert")[0] + "(check-sat)\n"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import z3
 from attrs import evolve, frozen
 
 import kraftcheck as kc
@@ -114,20 +113,14 @@ def test_what_is_proven_and_refuted_has_no_verdict(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
-def test_another_solver_confirms_proofs_for_any_number(system: kc.System, tmp_path: Path) -> None:
-    """cvc5 refutes every query again, and what --certificate writes is checked by the script beside it."""
+def test_another_solver_confirms_proofs_for_any_number(system: kc.System) -> None:
+    """cvc5 refutes every query again."""
     pytest.importorskip("cvc5")
     named = f"tests.shared.any_number:{NAMES[system.name]}"
     ran = kraftcheck("prove", named, f"--{bound_of(system)}", "any", "--quiet", "--workers", "1", "--second-solver",
-                     "cvc5", "--certificate", tmp_path / "proof")  # fmt: skip
+                     "cvc5")  # fmt: skip
     assert ran.code == 0
     assert "and cvc5, which agree" in ran.text
-    checked = subprocess.run([sys.executable, str(tmp_path / "proof" / "check.py")], capture_output=True, text=True,
-                             check=False)  # fmt: skip
-    assert (checked.returncode, checked.stdout) == (0, "every obligation is unsat\n")
-    definitions = (tmp_path / "proof" / "invariant.smt2").read_text()
-    z3.parse_smt2_string(definitions)
-    assert ("(forall ((|bound 0| Int)" in definitions) == (system is not LEASE)
 
 
 def test_solvers_that_disagree_about_any_number_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:

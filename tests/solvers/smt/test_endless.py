@@ -104,7 +104,7 @@ def test_other_solvers_read_the_queries() -> None:
     """Z3 and cvc5 refute a query about endless logs from its text, and do not without its denial."""
     of, asked = subject(), Obligation("watermark-within-log", "fetch")
     names = [claim.id for claim in of.invariants]
-    text = ActionQueries(of, "fetch", True, names, names, EFFORT, time.monotonic).text(asked)
+    text = ActionQueries(of, "fetch", True, names, EFFORT, time.monotonic).text(asked)
     assert [second_answer(solver, text, EFFORT) for solver in ("z3", "cvc5")] == ["unsat", "unsat"]
     open_text = "\n".join(line for line in text.splitlines() if ":named |denial " not in line)
     assert second_answer("z3", open_text, EFFORT) == "sat"

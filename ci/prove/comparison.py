@@ -1,0 +1,256 @@
+"""Comparison of the definition in a certificate with the rules on ints, in sampled states and steps.
+
+The states are those of runs that are drawn at random, and the same with some fields changed, reachable or not. In each
+of them cvc5, which reads the text itself, says what every definition is worth, for an instance of each action, enabled
+or not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+from kraftcheck.ci.prove.check_certificate import System, index_of, printed
+from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, read_bytes
+from kraftcheck.model.language.layout import DomainError, leaves
+from kraftcheck.model.language.system import Step
+from kraftcheck.solvers.audit.traced_sample import answered
+from kraftcheck.solvers.certificates.witnesses import Witnesses
+from kraftcheck.solvers.program.program import Kind
+from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.verdicts import arguments_of, is_initial
+from kraftcheck.solvers.traces.render import show
+
+STATES, RUN, TRIES = 60, 12, 12
+"""States of runs that are looked at, the length of a run, and instances of an action of which one is to be enabled."""
+
+
+class _Reader:
+    """cvc5 with a text, evaluating some of its terms."""
+
+    def __init__(self, text: str, terms: Mapping[str, str]) -> None:
+        import cvc5
+
+        self._cvc5, self._manager = cvc5, cvc5.TermManager()
+        self._solver = cvc5.Solver(self._manager)
+        for name in ("incremental", "produce-models", "quiet"):  # quiet: annotations are nothing to cvc5
+            self._solver.setOption(name, "true")
+        symbols = cvc5.SymbolManager(self._manager)
+        parser = cvc5.InputParser(self._solver, symbols)
+        parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "system.vmt")
+        while not (command := parser.nextCommand()).isNull():
+            command.invoke(self._solver, symbols)
+        self._declared = {one.getSymbol(): one for one in symbols.getDeclaredTerms()}
+        self._terms = {}
+        for name, term in terms.items():
+            parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, term, name)
+            self._terms[name] = parser.nextTerm()
+
+    def values(self, given: Mapping[str, int]) -> dict[str, Any]:
+        """What each term is worth, as a constant, where the declared words have some values."""
+        self._solver.push()
+        for name, value in given.items():
+            word = self._declared[name]
+            equal = self._manager.mkTerm(self._cvc5.Kind.EQUAL, word, self.constant(word, value))
+            self._solver.assertFormula(equal)
+        assert self._solver.checkSat().isSat()
+        found = self._solver.getValue(list(self._terms.values()))
+        self._solver.pop()
+        return dict(zip(self._terms, found, strict=True))
+
+    def constant(self, like: Any, value: int) -> Any:
+        """A constant of the sort of a term."""
+        sort = like.getSort()
+        if sort.isBitVector():
+            width = sort.getBitVectorSize()
+            return self._manager.mkBitVector(width, value % (1 << width))
+        return self._manager.mkBoolean(bool(value)) if sort.isBoolean() else self._manager.mkInteger(value)
+
+
+@define
+class Comparison:
+    """A definition beside the rules.
+
+    Attributes:
+        of: the theory of the rules.
+        defined: the definition.
+        differences: where they differ, the first of each definition.
+        states, steps: how many were compared.
+        taken: the actions of which a step that is enabled was.
+        failed: the definitions that were seen false, of claims and guards.
+    """
+
+    of: Theory
+    defined: System
+    text: str
+    differences: dict[str, str] = field(factory=dict)
+    states: int = 0
+    steps: int = 0
+    taken: set[str] = field(factory=set)
+    failed: set[str] = field(factory=set)
+    _reader: _Reader = field(init=False)
+    _kinds: Mapping[str, Kind] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Read the text."""
+        effects = {name: one.body[2] for name, one in self.defined.defined.items() if ", next: " in name}
+        terms = {name: printed(effects.get(name, name), {}) for name in self.defined.defined}
+        kept = {name: term for name, term in terms.items() if ": " in name or name == self.defined.initially}
+        self._reader = _Reader(self.text, kept)
+        self._kinds = {kind.action.name: kind for kind in self.of.program.kinds}
+
+    def sample(self, seed: int) -> None:
+        """Compare states of runs that are drawn at random, and others."""
+        draw, layout, end = random.Random(seed), self.of.program.layout, self.states + STATES
+        while self.states < end:
+            values: tuple[int, ...] = draw.choice(self.of.program.initial)
+            for _ in range(RUN):
+                chosen = self._instances(draw, layout.state(values))
+                self.state(values, chosen)
+                self.state(_changed(draw, values, self.of), chosen)
+                values = self._after(draw, values, chosen)
+
+    def chosen(self) -> None:
+        """Compare states and steps that break a claim each, and a step of each action."""
+        witnesses, invariants = Witnesses(self.of), self.defined.invariants
+        found = [*map(witnesses.against, invariants)]
+        found += [witnesses.enabling(name, invariants) for name in self.defined.actions]
+        found += itertools.chain.from_iterable(map(witnesses.breaking, self.defined.steps))
+        for one in found:
+            if one is not None:
+                given = {} if one.action is None else {one.action.action: arguments_of(self.of, one.action)}
+                self.state(one.state, given)
+
+    def _instances(self, draw: random.Random, state: Any) -> dict[str, Mapping[str, Any]]:
+        """An instance of each action that has one: one that is enabled, if it is found soon."""
+        found: dict[str, Mapping[str, Any]] = {}
+        for name, kind in self._kinds.items():
+            if all(map(len, kind.action.parameters.values())):
+                for _ in range(TRIES):
+                    found[name] = {word: draw.choice(of) for word, of in kind.action.parameters.items()}
+                    if kind.action.enabled(state, found[name]):
+                        break
+        return found
+
+    def _after(self, draw: random.Random, values: tuple[int, ...], chosen: Mapping[str, Any]) -> tuple[int, ...]:
+        """The state after one of some instances, an enabled one; where there is none, an initial one."""
+        state, layout = self.of.program.layout.state(values), self.of.program.layout
+        for name in draw.sample(list(chosen), len(chosen)):
+            action = self._kinds[name].action
+            if action.enabled(state, chosen[name]):
+                with contextlib.suppress(DomainError):  # such a step is left out
+                    return layout.values(action.outcome(state, chosen[name]).state)
+        return draw.choice(self.of.program.initial)
+
+    def state(self, values: Sequence[int], instances: Mapping[str, Mapping[str, Any]]) -> None:
+        """Compare a state, and an instance of each action there."""
+        program, before = self.of.program, self.of.program.layout.state(values)
+        given = dict(zip(self.defined.next, values, strict=True))
+        for name, arguments in instances.items():
+            words = (program.graph.variables[term.value] for term in self._kinds[name].variables)
+            given |= {word: int(leaf) for word, (_, leaf) in zip(words, leaves(tuple(arguments.values())), strict=True)}
+        found = self._reader.values(given)
+        self.states += 1
+        self._same(found, self.defined.initially, is_initial(program, tuple(values)), before)
+        for claim in self.of.invariants:
+            if (name := f"invariant: {claim.id}") in found:
+                self._same(found, name, answered(claim.holds, before), before)
+        for name, arguments in instances.items():
+            self._step(self._kinds[name], before, arguments, found)
+
+    def _step(self, kind: Kind, before: Any, arguments: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+        """Compare an instance of an action in a state."""
+        name, action, layout = kind.action.name, kind.action, self.of.program.layout
+        self.steps += 1
+        where = f"{show(before)}, {name} {show(dict(arguments))}"
+        self._all(found, f"{name}, argument: ", True, where)
+        enabled = answered(action.enabled, before, arguments)
+        self._all(found, f"{name}, guard: ", enabled, where)
+        outcome = answered(action.outcome, before, arguments) if enabled else None
+        if outcome is None:
+            return
+        self.taken.add(name)
+        try:
+            after = layout.values(outcome.state)
+        except DomainError:
+            self._all(found, f"{name}, bound: ", False, where)
+            return
+        self._all(found, f"{name}, bound: ", True, where)
+        for slot, word in zip(layout.slots, after, strict=True):
+            self._same(found, f"{name}, next: {slot.path}", word, where)
+        step = Step(before, outcome.state, name, arguments, outcome.event)
+        for claim in self.of.steps:
+            if f"{name}, step: {claim.id}" in found:
+                self._same(found, f"{name}, step: {claim.id}", answered(claim.holds, step), where)
+
+    def _all(self, found: Mapping[str, Any], prefix: str, expected: Any, where: str) -> None:
+        """Compare the conjunction of the definitions whose names begin in the same way."""
+        parts = [value.getBooleanValue() for name, value in found.items() if name.startswith(prefix)]
+        if expected is not None:
+            self._note(prefix.rstrip(": "), all(parts), bool(expected), where)
+
+    def _same(self, found: Mapping[str, Any], name: str, expected: Any, where: Any) -> None:
+        """Compare a definition with what it is on ints; None where the rules make no sense."""
+        if name not in found:
+            self.differences.setdefault(name, f"{name}: system.vmt does not define it")
+        elif expected is not None:
+            self._note(name, found[name], self._reader.constant(found[name], int(expected)), where)
+
+    def _note(self, name: str, worth: Any, expected: Any, where: Any) -> None:
+        if str(expected) in ("false", "False"):
+            self.failed.add(name)
+        if worth != expected:
+            state = where if isinstance(where, str) else show(where)
+            self.differences.setdefault(name, f"{name}: {worth} in system.vmt and {expected} on ints, in {state}")
+
+
+def _changed(draw: random.Random, values: Sequence[int], of: Theory) -> tuple[int, ...]:
+    """A state with up to three fields changed."""
+    changed, slots = [*values], of.program.layout.slots
+    for place in draw.sample(range(len(slots)), min(len(slots), draw.randint(1, 3))):
+        changed[place] = draw.randint(slots[place].domain.lo, min(slots[place].domain.hi, 1 << 10))
+    return tuple(changed)
+
+
+def differences(of: Theory, words: Mapping[str, Any], folder: Path, seed: int) -> tuple[list[str], str]:
+    """Where the certificate in a folder differs from the rules, and what was compared, in a line.
+
+    Args:
+        of: the theory of the rules.
+        words: what the index of a certificate of them says, by key.
+        folder: of the certificate.
+        seed: of the sample.
+
+    Raises:
+        NoCertificate: for a text that `check.py` would refuse.
+    """
+    text, listed = (read_bytes(folder / name, MAX_JSON_BYTES).decode() for name in ("system.vmt", "index.json"))
+    index = index_of(listed)
+    defined, claims = System(text), {claim.id: claim.sentence for claim in of.claims}
+    found = [f"index.json: {key} is {index[key]}, not {word}" for key, word in words.items() if index[key] != word]
+    names = [kind.action.name for kind in of.program.kinds]
+    found += [f"action {name} is not in both" for name in sorted({*names} ^ {*defined.actions})]
+    found += [f"index.json: the sentence of {name} is {sentence!r}, not {claims.get(name)!r}"
+              for name, sentence in index["sentences"].items() if claims.get(name) != sentence]  # fmt: skip
+    fields = [of.program.graph.variables[term.value] for term in of.program.state]
+    found += ["the state has other fields"] * (fields != [*defined.next])
+    if found:
+        return found, ""
+    comparison = Comparison(of, defined, text)
+    comparison.chosen()
+    comparison.sample(seed)
+    unseen = sorted({*names} - comparison.taken)
+    never = sorted(f"invariant {name}" for name in defined.invariants if f"invariant: {name}" not in comparison.failed)
+    never += [f"claim about steps {name}" for name in defined.steps
+              if not any(f"{action}, step: {name}" in comparison.failed for action in names)]  # fmt: skip
+    compared = f"{comparison.states:,} states and {comparison.steps:,} steps, enabled or not"
+    return [*comparison.differences.values()], "\n".join([
+        f"{compared}, are what the rules on ints say", *[f"never enabled there: {', '.join(unseen)}"] * bool(unseen),
+        *[f"never false there: {', '.join(never)}"] * bool(never),
+    ])  # fmt: skip

@@ -23,7 +23,7 @@ Programs beside them, for people who work on kraftcheck:
 |---|---|
 | `./ci/test` | lint, types and all tests; arguments go to pytest |
 | `./ci/check` | every expected verdict, and the vectors of Kafka's own tests; arguments go to `kraftcheck check` |
-| `./ci/nightly` | the property-based tests at length, every operator mutant, and the fuzz of whole controllers |
+| `./ci/nightly` | every slow test, the property-based tests at length, the fuzz of whole controllers; in shards |
 | `python -m kraftcheck.ci.bench` | measures rates and memory, `--beside` other checkers; nothing else measures time |
 | `python -m kraftcheck.ci.explore.scopes_page` | explores every scope and writes [scopes](scopes.md) |
 | `python -m kraftcheck.ci.conformance.findings.live` | runs a [finding](live-findings.md) on a live cluster |

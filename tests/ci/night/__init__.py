@@ -1,0 +1,1 @@
+"""The night: everything slow, in shards that resume, and the record of what has run."""

@@ -1,0 +1,21 @@
+"""A plugin of pytest that writes the outcome of each item as it ends, one JSON document a line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+PLACE = "KRAFTCHECK_NIGHT"
+"""The environment variable that names the file."""
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note the outcome of an item; of its phases the first that fails counts, else the call, or that it is skipped."""
+    if "PYTEST_XDIST_WORKER" in os.environ or (report.when != "call" and report.passed):
+        return
+    line = {"item": report.nodeid.partition("@")[0], "outcome": report.outcome, "seconds": round(report.duration, 1)}
+    with Path(os.environ[PLACE]).open("a", encoding="utf-8") as notes:
+        notes.write(json.dumps(line) + "\n")

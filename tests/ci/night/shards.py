@@ -1,0 +1,103 @@
+"""The items of a night, the shard that each belongs to, and what has become of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from tests.ci.night.plugin import PLACE
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDER = ROOT / ".night"
+"""Where the outcomes of nights are kept, a folder for each commit."""
+
+SELECTED = "slow or hypothesis"
+"""The tests of a night: those that no change waits for, and those that draw more by night."""
+
+WORKERS = ("-n", "auto", "--dist", "loadgroup")
+"""How pytest shares items among workers."""
+
+CHUNK = 60
+"""Items that one run of pytest takes: a night that is stopped loses no more."""
+
+
+def commit() -> str:
+    """The commit of the working tree, with a mark where files have changed since."""
+    told = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
+    changed = subprocess.run(["git", "diff", "--quiet", "HEAD"], cwd=ROOT, check=False).returncode
+    return told.stdout.strip()[:12] + "-changed" * bool(changed)
+
+
+def collected(words: Sequence[str] = ()) -> list[str]:
+    """The ids of every item of a night, as pytest collects them.
+
+    Raises:
+        RuntimeError: where pytest cannot.
+    """
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", SELECTED, *words]
+    told = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    if told.returncode:
+        raise RuntimeError(f"pytest collects nothing: {(told.stdout + told.stderr).strip()[-500:]}")
+    return [line for line in told.stdout.splitlines() if "::" in line]
+
+
+def environment(place: Path | None = None) -> dict[str, str]:
+    """That of a run of pytest by night, whose outcomes go to a file."""
+    named = {} if place is None else {PLACE: str(place)}
+    outer = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST_")}
+    return {**outer, "KRAFTCHECK_PROFILE": "nightly", **named}
+
+
+@frozen
+class Shard:
+    """One part of a night.
+
+    Attributes:
+        number, of: which one, from 1, of how many.
+        folder: of the commit.
+    """
+
+    number: int
+    of: int
+    folder: Path
+
+    def items(self, every: Sequence[str]) -> list[str]:
+        """Those of all items that belong to it: by their ids, so that all of a file never meet in one."""
+        return [item for item in every if zlib.crc32(item.encode()) % self.of == self.number - 1]
+
+    @property
+    def notes(self) -> Path:
+        """The file of its outcomes."""
+        return self.folder / f"{self.number}-of-{self.of}.jsonl"
+
+    def chunks(self, every: Sequence[str]) -> Iterator[list[str]]:
+        """What is left to be run, in parts; a failure is run again."""
+        done = outcomes(self.folder)
+        left = [item for item in self.items(every) if done.get(item, "failed") == "failed"]
+        yield from (left[at : at + CHUNK] for at in range(0, len(left), CHUNK))
+
+    def run(self, items: Sequence[str], words: Sequence[str] = ()) -> None:
+        """Run some items, and note what becomes of each; one that ends the run notes nothing, and is left."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        chosen = self.folder / f"{self.notes.stem}.txt"
+        chosen.write_text("\n".join(items) + "\n", encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.ci.night.plugin", *WORKERS, *words, f"@{chosen}"]
+        subprocess.run(command, cwd=ROOT, env=environment(self.notes), check=False)
+        chosen.unlink()
+
+
+def outcomes(folder: Path) -> Mapping[str, str]:
+    """By item the last outcome that a shard of this commit has noted."""
+    found: dict[str, str] = {}
+    for place in sorted(folder.glob("*.jsonl")):
+        for line in place.read_text(encoding="utf-8").splitlines():
+            noted = json.loads(line)
+            found[noted["item"]] = noted["outcome"]
+    return found

@@ -1,0 +1,104 @@
+"""A night runs every item once, resumes, and records what it has not run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.ci.night import __main__ as night
+from tests.ci.night import record, shards
+from tests.ci.night.shards import Shard, outcomes
+
+ITEMS = [f"tests/a/test_{n % 7}.py::test_b[{n}]" for n in range(300)]
+
+TOY = '''
+import pytest
+
+@pytest.mark.parametrize("n", range(3))
+def test_toy(n):
+    assert n != 1
+
+def test_skipped():
+    pytest.skip("no reason")
+
+@pytest.fixture
+def breaking():
+    yield
+    raise ValueError
+
+def test_broken_late(breaking):
+    pass
+'''
+
+
+def test_every_item_belongs_to_one_shard() -> None:
+    """The shards of a night are disjoint, together everything, and none is empty or twice as long as it should be."""
+    parts = [Shard(number, 5, Path()).items(ITEMS) for number in range(1, 6)]
+    assert sorted(item for items in parts for item in items) == sorted(ITEMS)
+    assert all(0 < len(items) < 2 * len(ITEMS) // 5 for items in parts)
+
+
+def test_a_shard_resumes_with_what_is_left_or_has_failed(tmp_path: Path) -> None:
+    """What has passed, or is skipped, under whatever shard is not run again; what failed is."""
+    (tmp_path / "1-of-2.jsonl").write_text(
+        f'{{"item": "{ITEMS[0]}", "outcome": "passed"}}\n{{"item": "{ITEMS[1]}", "outcome": "failed"}}\n'
+        f'{{"item": "{ITEMS[2]}", "outcome": "skipped"}}\n'
+    )
+    left = [item for items in Shard(1, 1, tmp_path).chunks(ITEMS) for item in items]
+    assert left == ITEMS[1:2] + ITEMS[3:]
+
+
+def test_outcomes_are_noted_as_items_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each item has its outcome, one that breaks after it has passed too; a file of theirs is all that is written."""
+    (tmp_path / "test_toy.py").write_text(TOY)
+    monkeypatch.setattr(shards, "ROOT", tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
+    shard = Shard(1, 1, tmp_path / "night")
+    items = [*(f"test_toy.py::test_toy[{n}]" for n in range(3)), "test_toy.py::test_skipped",
+             "test_toy.py::test_broken_late"]  # fmt: skip
+    shard.run(items, ["-p", "no:cacheprovider"])
+    wanted = ("passed", "failed", "passed", "skipped", "failed")
+    assert dict(outcomes(shard.folder)) == dict(zip(items, wanted, strict=True))
+    assert [place.name for place in shard.folder.iterdir()] == ["1-of-1.jsonl"]
+
+
+def test_a_record_counts_what_has_not_run(tmp_path: Path) -> None:
+    """An item without an outcome is `not run`, on the page too; one that failed is named."""
+    (tmp_path / "1-of-1.jsonl").write_text(
+        f'{{"item": "{ITEMS[0]}", "outcome": "passed"}}\n{{"item": "{ITEMS[1]}", "outcome": "failed"}}\n'
+    )
+    document = record.recorded(tmp_path, "abc", ITEMS[:3])
+    assert document["files"]["tests/a/test_2.py"] == {"not run": 1}
+    record.write(tmp_path / "night.json", document)
+    text = record.page(tmp_path / "night.json")
+    assert "1 failed, 1 not run, 1 passed" in text
+    assert "| `tests/a/test_2.py` | 0 | 0 | 0 | 1 |" in text
+    assert f"* `{ITEMS[1]}`" in text
+
+
+@pytest.mark.parametrize("text", ["3", "0/4", "5/4", "a/b", "1/0", "/"])
+def test_a_shard_that_is_none_is_refused(text: str) -> None:
+    """The refusal is one line with an example, exit 2."""
+    words = [sys.executable, "-m", "tests.ci.night", "--shard", text]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "give one such as 3/40" in ran.stderr.splitlines()[-1]
+
+
+def test_a_night_says_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where time is up the exit code is 20 and nothing is fuzzed; where an item failed it is 1, with its name."""
+    monkeypatch.setattr(night, "FOLDER", tmp_path)
+    monkeypatch.setattr(night, "collected", lambda: ITEMS[:2])
+    monkeypatch.setattr(night, "fuzz", lambda *_: pytest.fail("nothing is to be fuzzed"))
+    assert night.main(["--minutes", "0"]) == 20
+    assert "2 items left, 0 failed" in capsys.readouterr().out
+    folder = tmp_path / shards.commit()
+    folder.mkdir()
+    (folder / "1-of-1.jsonl").write_text(f'{{"item": "{ITEMS[0]}", "outcome": "failed"}}\n')
+    assert night.main(["--minutes", "0"]) == 1
+    assert f"failed: {ITEMS[0]}" in capsys.readouterr().out

@@ -23,6 +23,8 @@ from kraftcheck.model.language.system import Step
 from kraftcheck.solvers.audit.traced_sample import answered
 from kraftcheck.solvers.certificates.witnesses import Witnesses
 from kraftcheck.solvers.program.program import Kind
+from kraftcheck.solvers.program.verdict import start_parts
+from kraftcheck.solvers.smt.queries import INITIATION
 from kraftcheck.solvers.smt.theory import Theory
 from kraftcheck.solvers.smt.verdicts import arguments_of, is_initial
 from kraftcheck.solvers.traces.render import show
@@ -161,6 +163,11 @@ class Comparison:
         for claim in self.of.invariants:
             if (name := f"invariant: {claim.id}") in found:
                 self._same(found, name, answered(claim.holds, before), before)
+        for claim in self.of.steps:
+            if claim.id in self.defined.steps and claim.id in program.starts:
+                parts = answered(start_parts, claim, before)
+                expected = None if parts is None else all(parts.values())
+                self._same(found, f"{INITIATION}, step: {claim.id}", expected, before)
         for name, arguments in instances.items():
             self._step(self._kinds[name], before, arguments, found)
 

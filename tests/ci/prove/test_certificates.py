@@ -60,9 +60,10 @@ LOCK = kc.System(
     properties=[
         kc.always("who-holds-wants", "who holds the lock wants it",
                   lambda state: kc.any_of(state.holder == -1, _wants(state, state.holder))),
-        kc.step("wanted-before", "who gives the lock back has wanted it",
-                lambda step: kc.any_of(step.before.holder == -1, step.after.holder >= 0,
-                                       _wants(step.before, step.before.holder))),
+        evolve(kc.step("wanted-before", "who gives the lock back has wanted it",
+                       lambda step: kc.any_of(step.before.holder == -1, step.after.holder >= 0,
+                                              _wants(step.before, step.before.holder))),
+               initially=lambda state: state.holder == -1),
     ],
 )  # fmt: skip
 
@@ -180,6 +181,8 @@ FORGERIES: dict[str, tuple[list[Forgery], int, str, str]] = {
     "another sentence": (
         [index(sentences={"who-holds-wants": "nothing ever goes wrong", "wanted-before": "nor ever did"})], 0,
         "nothing ever goes wrong", "the sentence of who-holds-wants is 'nothing ever goes wrong'"),
+    "what a claim says of initial states is true": (
+        [define("initially, step: wanted-before", "true")], 0, "", "initially, step: wanted-before: "),
     "other bounds": ([index(bounds={"clients": "any"})], 0, "{'clients': 'any'}", "index.json: bounds is"),
     "other rules": ([index(rules="kafka-9.9")], 0, "rules kafka-9.9", "index.json: rules is kafka-9.9"),
     "a claim has no sentence": ([index(sentences={})], 2, "sentences of other claims", ""),

@@ -42,18 +42,22 @@ def assuming(substitution: Substitution, claim: Term, condition: Term, holds: bo
 
 
 def kept_by(substitution: Substitution, claim: Term) -> tuple[Term, tuple[Term, ...]]:
-    """A claim about a place with one name for all that it reads at and that no binder gives, and who these are."""
+    """A claim about a place with a name for each place that it reads at and no binder gives, and which these are.
+
+    Each has a name of its own, in the order in which they are met: `A - B` is not `B - A`, whoever keeps the two.
+    """
     owners: list[Term] = []
-    blank = substitution.named_place("owner")
+
+    def named(owner: Term) -> Term:
+        owners.append(owner)
+        return substitution.named_place(f"owner {len(owners)}")
 
     def without(term: Term) -> Term:
         if not substitution.free(term):
             return term
         first = int(term.op == "read")
-        if first:
-            owners.extend(arg for arg in term.args[1:] if not substitution.free(arg))
         args = (*term.args[:first], *(
-            blank if first and not substitution.free(arg) else without(arg) for arg in term.args[first:]
+            named(arg) if first and not substitution.free(arg) else without(arg) for arg in term.args[first:]
         ))  # fmt: skip
         return term if _same(args, term.args) else substitution.rebuilt(term, args)
 

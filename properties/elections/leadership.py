@@ -11,7 +11,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.registration import FIRST_LOCAL, MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.elections.state import Elections
-from kraftcheck.properties.elections.stated import may_be_online, working
+from kraftcheck.properties.elections.stated import PREFERRED, may_be_online, working
 from kraftcheck.properties.kinds import always, step
 
 OF_SEVERAL_DIRECTORIES = ("failed-directories-unregistered", "unfenced-where-known", "isr-directory-online")
@@ -85,9 +85,11 @@ def _events() -> list[Property]:
         step("unfenced-candidate-leads",
              "a candidate that is unfenced, and may lead, ends the time without a leader", _candidate_leads,
              "KIP-966; semantics 3", ("unfence-retries-isr-only",), rules=("unfence.retries-leaderless",)),
-        step("assignment-keeps-leader", "an assignment to a directory that may be online leaves a live leader as it is",
-             _assignment_keeps_leader, "KIP-858; semantics 6.2", ("unknown-directory-is-offline",),
-             rules=("assignment.one-pass", "directory.unknown-is-online")),
+        step("leader-stays",
+             "a leader of the ISR that may lead before and after a step stays, but for a preferred election",
+             _leader_stays, "KIP-858; semantics 2.3 and 6.2", ("unknown-directory-is-offline",),
+             rules=("assignment.one-pass", "directory.unknown-is-online", "election.clean.keeps-valid-leader",
+                    "alter-partition.isr-of-replicas-with-leader")),
         step("directory-is-as-assigned", "a replica stays in its directory until an assignment; a new one is "
              "UNASSIGNED, in its broker's only directory, or MIGRATING where its broker lists none", _as_assigned,
              "KIP-858; semantics 8",
@@ -150,12 +152,12 @@ def _candidate_leads(t: Step) -> Truth:
     )
 
 
-def _assignment_keeps_leader(t: Step) -> Truth:
-    if t.action != "assign":
+def _leader_stays(t: Step) -> Truth:
+    if t.action in (*PREFERRED, "elect_designated"):
         return True
-    before, after, broker = t.before, t.after, t.arguments["broker"]
-    led = all_of(before.leader == broker, before.isr.keep(working(before)).minus(before.removing).has(broker))
-    return implies(all_of(led, may_be_online(after, broker)), after.leader == broker)
+    leader, after = t.before.leader, t.after
+    able = t.before.isr.keep(working(t.before)).keep(working(after)).keep(after.replicas)
+    return implies(all_of(leader >= 0, able.has(leader), may_be_online(after, leader)), after.leader == leader)
 
 
 def _as_assigned(t: Step) -> Conjuncts:

@@ -14,7 +14,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.elections.state import Elections
-from kraftcheck.properties.elections.stated import able_to_lead, may_be_online, working
+from kraftcheck.properties.elections.stated import PREFERRED, able_to_lead, may_be_online, working
 from kraftcheck.properties.kinds import Predicate, step
 
 ASKED = ("elect_unclean", "elect_designated")
@@ -63,8 +63,8 @@ class Change:
         return known.minus(self.lost).keep(self.after.replicas).keep(self.after.registered)
 
     def was_asked(self) -> Truth:
-        """Whether the topic allows unclean elections, but for a reassignment; or an operator has asked for this one."""
-        by_topic = False if self.action == "reassign" else self.before.unclean_election
+        """Whether the topic allows it, and no reassignment or preferred election does it; or an operator has asked."""
+        by_topic = False if self.action in ("reassign", *PREFERRED) else self.before.unclean_election
         return any_of(by_topic, self.action in ASKED)
 
 
@@ -92,7 +92,7 @@ def properties(setting: Setting) -> list[Property]:
         only_when_allowed(
             lambda t: by_permission(change(t)),
             ("election.unclean.only-where-allowed", "election.last-known.isr-and-elr-empty",
-             "reassignment.never-unclean"),
+             "reassignment.never-unclean", "election.preferred.first-replica"),
         )
     ]  # fmt: skip
 

@@ -14,6 +14,9 @@ from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from kraftcheck.model.systems.elections.state import Elections
 
+PREFERRED = ("elect_preferred", "balance_timer")
+"""What seats the first replica, where it may lead."""
+
 
 class Configured(Protocol):
     """What the min ISR of a partition depends on."""

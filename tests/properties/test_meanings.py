@@ -1,0 +1,96 @@
+"""Other meanings of the rules, which no variant is: what proofs for any number say of each, or why nothing changes."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import frozen
+
+from kraftcheck.ci.prove.broken import BrokenProofRow, attempt_any, proven_claims
+from kraftcheck.properties.register.proofs import ANY_PLACES
+from tests.engine_mutants.mutant import Killer, Mutant
+from tests.engine_mutants.test_engine_mutants import stale
+from tests.shared.samples import one_in
+
+RIGHT = "-fenced-may-join-isr"
+"""A row of the matrix is of a variant; this choice is off as it is."""
+
+
+@frozen
+class Meaning:
+    """A rule that means something else.
+
+    Attributes:
+        name: of the change.
+        where: module and function of the model.
+        old, new: the piece of the function, and what stands there instead.
+        breaks: the claims that a run with few brokers refutes, by a step that is not proven to keep them.
+        why: where nothing breaks, the reason.
+        bounds: where runs are looked for, in the scope tiny.
+    """
+
+    name: str
+    where: str
+    old: str
+    new: str
+    breaks: str = ""
+    why: str = ""
+    bounds: tuple[tuple[str, int], ...] = ()
+    system: str = "elections"
+
+    def mutant(self) -> Mutant:
+        """The change, which every test of this file is there to notice."""
+        killer = Killer(test_another_meaning_breaks_proofs)
+        return Mutant(self.name, self.breaks or self.why, f"model.{self.where}", self.old, self.new, killer)
+
+
+MEANINGS = (
+    Meaning("leader-does-not-stay", "partition.election:elect",
+            "choose(valid.has(c.leader), c.leader, c.replicas.first_in(valid))", "c.replicas.first_in(valid)",
+            "leader-stays"),
+    Meaning("preferred-may-be-unclean", "partition.election:elect", "NO_LEADER if preferred else choose(", "choose(",
+            why="a preferred election is asked for as a clean one already; the build's own check is a second lock"),
+    Meaning("proposal-may-lack-the-leader", "triggers.leadership:isr_checks", "LEADER: isr.has(p.leader),", "",
+            "leader-stays"),
+    Meaning("elr-at-exactly-min-isr", "partition.election:populate",
+            "isr.size() >= inputs.min_isr", "isr.size() > inputs.min_isr", "elr-empty-at-min-isr"),
+    Meaning("unfenced-does-not-count", "triggers.table:unfence", ", counted=p.isr.just(broker)", "",
+            "unfenced-candidate-leads unclean-only-when-allowed"),
+    Meaning("leaver-elected-again", "triggers.table:leave", ", barred=p.isr.just(broker)", "",
+            "leader-in-isr last-known-while-leaderless leader-active leader-directory-online isr-active-while-led "
+            "reassignment-keeps-a-leader unclean-stop-loses-eligibility"),
+    Meaning("cancel-keeps-added-in-isr", "partition.change:revert", "p.isr.minus(p.adding)", "p.isr",
+            "isr-within-replicas leader-is-replica controller-stays"),
+    Meaning("diverging-follower-counts", "systems.replication.dataplane:DataPlane.fetch",
+            "choose(apart, UNKNOWN, f.log.end()))", "f.log.end())",
+            "leader-complete candidates-complete consistent-reads logs-match acknowledged-survives "
+            "no-survivor-passed-over", bounds=(("records", 2),), system="replication"),
+    Meaning("mark-beyond-the-log", "systems.replication.dataplane:DataPlane.fetch",
+            "smaller(ldr.high_watermark, grown.end())", "ldr.high_watermark",
+            why="a follower's watermark is read once it leads, and who may be elected has all that is committed",
+            bounds=(("records", 2),), system="replication"),
+    Meaning("acknowledged-below-min-isr", "systems.replication.dataplane:DataPlane.advance",
+            "all_of(rises, leader.maximal_isr().size() >= minimum)", "rises",
+            why="the watermark rises at min ISR only, of the committed ISR, which is within the maximal one",
+            system="replication"),
+    Meaning("any-answer-accepts-a-move", "systems.directories.moves:Moves.answer",
+            "all_of(host.moving(), host.directory(host.future) == host.sent)", "host.moving()",
+            "failure-leads-away assignment-settles fenced-until-settled", system="directories"),
+    Meaning("assignment-outlives-its-process", "systems.directories.host:Host.stopped", "ready=NOTHING,", "",
+            "fenced-until-settled", system="directories"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("meaning", one_in(5, MEANINGS), ids=lambda one: one.name)
+def test_another_meaning_breaks_proofs(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed rule breaks just the claims that are named, each by a step that is not proven for any number."""
+    monkeypatch.setitem(ANY_PLACES, meaning.system, (("tiny", dict(meaning.bounds)),))  # type: ignore[index]
+    row = BrokenProofRow(meaning.system, RIGHT, tuple(proven_claims(meaning.system)))
+    with meaning.mutant().applied():
+        result = attempt_any(row, 1, quiet=True)
+    assert ({*result.actions}, result.refused) == ({*meaning.breaks.split()}, {})
+
+
+def test_no_meaning_is_stale() -> None:
+    """Each changed piece is in its function once; what breaks nothing has a reason."""
+    assert list(stale(one.mutant() for one in MEANINGS)) == []
+    assert all(bool(one.breaks) != bool(one.why) for one in MEANINGS)

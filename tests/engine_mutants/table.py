@@ -9,7 +9,7 @@ from tests.engine_mutants.compiling import COLLECTIONS, LOWERING, TERMS, TRACING
 from tests.engine_mutants.distributed import BLOCKS, COMMITS, COMPACT, MANIFESTS, TASKS
 from tests.engine_mutants.liveness import LASSOS, SUSPECTS, SWEEPS
 from tests.engine_mutants.liveness import VERDICTS as LIVENESS
-from tests.engine_mutants.memo import HELD, MEMO
+from tests.engine_mutants.memo import HELD, MEMO, RUNS_OF_LEVELS
 from tests.engine_mutants.mutant import Mutant
 from tests.engine_mutants.native import EXPANSION, LEVELS, VISITED
 from tests.engine_mutants.orders import INDEPENDENCE, PROVEN_SYMMETRY, SELECTION
@@ -25,7 +25,6 @@ from tests.engine_mutants.quantifying import (
     OUTCOMES,
     QUANTIFIERS,
 )
-from tests.engine_mutants.runs import RUNS_OF_LEVELS
 from tests.engine_mutants.stores import STORES
 from tests.engine_mutants.strangers import STRANGERS
 from tests.shared.places import DOCS
@@ -89,7 +88,8 @@ Faults that are put into the engines on purpose, each with the test that fails f
 `tests/engine_mutants` applies every mutant to the engine at hand, one function with one piece of its text replaced,
 and asserts that the test named beside it passes without the mutant and fails with it. Those marked *nightly*
 take longer and run in that profile only; so do four in five of the others.
-(Mutants of Kafka's rules, not of engines, are in [load-bearing.md](load-bearing.md).)
+(Mutants of Kafka's rules, not of engines, are in [load-bearing.md](load-bearing.md). Mutants of engines that nobody
+chose are drawn by `python -m tests.engine_mutants.drawn`, of a folder, by a seed, for so many seconds.)
 
 The data is in `tests/engine_mutants/`; after a change of it, `python -m tests.engine_mutants` writes this page anew.
 A mutant whose text is no longer there fails by name: choose another place for the same fault.

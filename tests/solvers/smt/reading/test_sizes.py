@@ -161,6 +161,8 @@ def kept_by_three(claim: Callable[[Callable[..., Any], Callable[[int], Any], Any
         (lambda size, who, _: size(0, 1) == size(0, 2), False),
         (lambda size, who, _: implies(who(0) == who(1), size(0, 2) == size(1, 1)), False),
         (lambda size, who, _: implies(who(0) == who(1), size(1, 2, 0) == size(0, 2, 1)), True),
+        (lambda size, who, _: any_of(size(0) == size(1), size(1) == size(2), size(0) == size(2)), False),
+        (lambda size, who, one_of: any_of(*(one_of(who(2) == 3, 0, 1) == size(n) for n in (0, 2))), False),
         (lambda size, who, one_of: implies(who(2) == 3, one_of(who(2) == 3, 0, 1) == size(0)), True),
         (lambda size, who, one_of: implies(who(2) == 4, one_of(who(2) == 3, 0, 1) == size(1)), True),
         (lambda size, who, one_of: implies(who(2) == 4, one_of(who(2) == 3, 0, 1) == size(0)), False),

@@ -1,0 +1,105 @@
+"""Drawn mutants: a run says what becomes of each, and a sample of those of the shapes of sets is killed or judged."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.engine_mutants.drawn.campaign import judgements
+from tests.engine_mutants.drawn.children import in_child
+from tests.engine_mutants.drawn.mutants import mutants_of
+from tests.engine_mutants.drawn.operators import OF_PYTHON, changes
+from tests.shared.places import ROOT
+
+SIZES = "tests/solvers/smt/reading/test_sizes.py"
+QUICK = (f"{SIZES}::test_equal_brokers_keep_sets_of_one_size",
+         f"{SIZES}::test_what_one_broker_keeps_without_another_is_not_the_other_way_round")  # fmt: skip
+SHAPES = "solvers/smt/reading/set_shapes.py"
+
+LONG = tuple(
+    pytest.param(path.relative_to(ROOT).as_posix(), marks=pytest.mark.slow)
+    for path in sorted((ROOT / "solvers" / "smt").rglob("*.py")) if any(mutants_of(path))
+)  # fmt: skip
+
+
+def drawn(*words: object) -> subprocess.CompletedProcess[str]:
+    """A run of the command."""
+    command = [sys.executable, "-m", "tests.engine_mutants.drawn", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_a_sample_is_killed_or_judged(tmp_path: Path) -> None:
+    """Of six mutants of the shapes of sets none survives that nobody has judged."""
+    ran = drawn("--folder", SHAPES, "--count", 6, "--reach", tmp_path / "reach.json", *QUICK)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "6 mutants: " in ran.stdout
+    assert "killed" in ran.stdout
+
+
+@pytest.mark.parametrize("file", LONG)
+def test_a_file_of_the_prover_has_no_survivor(file: str, tmp_path: Path) -> None:
+    """Of forty mutants of a file of the provers none survives that nobody has judged."""
+    words = ("--only", Path(file).name, "--count", 40, "--seed", time.strftime("%j"), "--reach", tmp_path / "reach")
+    tests = ("tests/solvers/smt", "tests/random_collections", "tests/ci/prove")
+    ran = drawn("--folder", Path(file).parent, *words, *tests)
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_a_survivor_is_told(tmp_path: Path) -> None:
+    """A change that no test reaches is listed with its line, and the run ends with 1."""
+    ran = drawn("--folder", "solvers/smt/facts.py", "--count", 1, "--reach", tmp_path / "reach.json", QUICK[0])
+    assert ran.returncode == 1, ran.stdout
+    assert "solvers/smt/facts.py:" in ran.stdout
+    assert "1 mutants: 1 " in ran.stdout
+
+
+def test_a_judgement_is_of_a_mutant_that_there_is() -> None:
+    """Each key in `judged.toml` begins the name of some mutant, and has a reason."""
+    keys = [one.key for one in mutants_of(ROOT / "solvers" / "smt")]
+    assert [key for one in judgements() for key in one.keys if not any(k.startswith(key) for k in keys)] == []
+    assert all(len(one.why) > 40 for one in judgements())
+
+
+def test_a_mutant_is_applied_for_a_while() -> None:
+    """Meanwhile the function runs the changed code, and afterwards its own."""
+    from kraftcheck.solvers.smt.reading import polarity
+
+    right = {name: one.__code__ for name, one in vars(polarity).items() if hasattr(one, "__code__")}
+    mutant = next(mutants_of(ROOT / "solvers" / "smt" / "reading" / "polarity.py"))
+    with mutant.applied():
+        assert vars(polarity)[mutant.function].__code__ != right[mutant.function]
+    assert vars(polarity)[mutant.function].__code__ is right[mutant.function]
+
+
+@pytest.mark.parametrize(
+    ("operator", "before", "after"),
+    [
+        ("other-operator", "a is b", "a is not b"), ("other-operator", "a and b", "a or b"),
+        ("drop-part", "a + b", "a"), ("other-number", "1", "2"), ("other-number", "True", "False"),
+        ("other-name", "all(x)", None), ("argument-for-call", "not a", "a"), ("drop-slice", "a[1:]", "a"),
+        ("drop-test", "a if b else c", "c"), ("negate-test", "a if b else c", "a if not b else c"),
+    ],
+)  # fmt: skip
+def test_an_operator_makes_what_it_says(operator: str, before: str, after: str | None) -> None:
+    """An operator's changes of an expression have the one expected, or none."""
+    made = {ast.unparse(one) for name, one in changes(ast.parse(before, mode="eval").body, None) if name == operator}
+    assert (after in made) if after is not None else made == set()
+
+
+def test_every_operator_of_python_changes_the_prover() -> None:
+    """No operator is idle."""
+    found = {one.operator for one in mutants_of(ROOT / "solvers" / "smt")}
+    assert OF_PYTHON.keys() <= found
+
+
+def test_what_hangs_or_fails_in_a_child_ends() -> None:
+    """Work that takes too long has no result, what it raises is raised, and what it gives is given."""
+    assert in_child(lambda: time.sleep(60), 0.2) is None
+    assert in_child(lambda: {"one": [1]}, 60) == {"one": [1]}
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        in_child(lambda: 1 // 0, 60)

@@ -10,7 +10,6 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.replication.endless import unbounded
 from kraftcheck.model.systems.replication.history import of_each
-from kraftcheck.model.systems.replication.log import smaller
 from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, UNKNOWN, Broker, Replication
 from kraftcheck.properties.elections.lemmas import of_controller
 from kraftcheck.properties.elections.stated import needed_isr
@@ -35,12 +34,16 @@ def lemmas(setting: Setting) -> tuple[Property, ...]:
                _request),
         always("lemma-accepted-is-the-isr", "an accepted proposal that nothing overtook is the controller's ISR",
                lambda s: _leaders(s, lambda b: implies(b.answer == ACCEPTED, b.proposed.same(s.controller.isr)))),
-        always("lemma-known-covers-candidates",
-               "what a leader was told, or will be, covers the ISR, and the ELR at min ISR",
+        always("lemma-accepted-while-current-is-known",
+               "an accepted proposal of a leader that has applied all metadata is the ISR that it knows",
+               lambda s: _leaders(s, lambda b: implies(
+                   all_of(_is_accepted(b), b.current), b.proposed.same(b.isr)))),
+        always("lemma-known-covers-candidates", "what a leader was told, or will be, covers ISR and ELR at min ISR",
                lambda s: _leaders(s, lambda b: _covered(s, b)),
                rests_on=(("lemma-one-min-isr", "lemma-controller-elr-empty-at-min-isr", "metadata-match",
                           "lemma-request-is-the-leaders", "lemma-history-is-current", "lemma-nobody-is-ahead",
-                          "lemma-controller-leader-in-isr", "lemma-accepted-is-the-isr"),)),
+                          "lemma-controller-leader-in-isr", "lemma-accepted-is-the-isr",
+                          "lemma-accepted-while-current-is-known"),)),
         *_of_any_number(setting),
         *_of_logs(setting),
         *of_controller(setting),
@@ -104,11 +107,14 @@ def _request(s: Replication) -> Conjuncts:
     )
 
 
+def _is_accepted(b: Broker) -> Truth:
+    return any_of(b.answer == ACCEPTED, b.answer == OVERTAKEN)
+
+
 def _covered(s: Replication, b: Broker) -> Truth:
-    accepted = any_of(b.answer == ACCEPTED, b.answer == OVERTAKEN)
-    known = choose(accepted, b.proposed, b.isr)
-    minimum, candidates = smaller(b.min_isr, needed_isr(s.controller)), s.controller.isr.plus(s.controller.elr)
-    return all_of(s.controller.isr.within(known), implies(known.size() >= minimum, candidates.within(known)))
+    known = choose(_is_accepted(b), b.proposed, b.isr)
+    candidates = s.controller.isr.plus(s.controller.elr)
+    return implies(known.size() >= b.min_isr, candidates.within(known))
 
 
 def _history(s: Replication) -> Conjuncts:

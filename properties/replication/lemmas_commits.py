@@ -13,7 +13,7 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, concrete, implies, negate
 from kraftcheck.model.systems.replication.endless import unbounded
 from kraftcheck.model.systems.replication.history import has_no_end, is_some, last_kept, until
-from kraftcheck.model.systems.replication.log import Log, larger, smaller
+from kraftcheck.model.systems.replication.log import Log, larger
 from kraftcheck.model.systems.replication.state import (
     ACCEPTED,
     INELIGIBLE,
@@ -23,7 +23,6 @@ from kraftcheck.model.systems.replication.state import (
     Broker,
     Replication,
 )
-from kraftcheck.properties.elections.stated import needed_isr
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.leaders import each_led, each_other, endless, leading, needed_isr_at
 from kraftcheck.properties.replication.lemmas_logs import COMMITS_REST_ON, asked, candidates, eligible
@@ -37,7 +36,8 @@ REACH_RESTS_ON = (
     ("lemma-ends-within-log", "lemma-fetched-means-applied", "lemma-logs-sorted",
      "lemma-nobody-is-ahead", "lemma-history-is-current", "lemma-commits-are-applied", "lemma-fetched-is-held",
      "lemma-no-record-of-the-future"),
-    ("lemma-one-min-isr", "lemma-controller-elr-empty-at-min-isr", "metadata-match", "lemma-request-is-the-leaders"),
+    ("lemma-one-min-isr", "lemma-controller-elr-empty-at-min-isr", "metadata-match", "lemma-request-is-the-leaders",
+     "lemma-accepted-while-current-is-known"),
     ("lemma-known-covers-candidates", "lemma-fetched-is-held", "lemma-history-is-current", "lemma-one-min-isr",
      "lemma-controller-elr-empty-at-min-isr", "metadata-match", "lemma-request-is-the-leaders"),
     (*STEPS, "lemma-candidates-hold-committed", "lemma-controller-leader-in-isr", "lemma-ends-within-log",
@@ -140,13 +140,11 @@ def _views(s: Replication) -> Iterator[tuple[str, View]]:
 
 def _views_of(s: Replication, n: Word, epoch: Word, b: Broker, leads: Truth) -> tuple[View, View]:
     """What a broker that may lead may commit with: now, and once an answer has come."""
-    lowered = smaller(b.min_isr, needed_isr(s.controller))  # it may go by the controller's with the next metadata
-    minimum = choose(epoch == s.leader_epoch, lowered, b.min_isr)
-    enough = all_of(leads, b.isr.size() >= minimum)
+    enough = all_of(leads, b.isr.size() >= b.min_isr)
     now = View(n, epoch, b.log, enough, b.maximal_isr(), b.end_of)
     accepted = any_of(b.answer == ACCEPTED, b.answer == OVERTAKEN)
     known = choose(accepted, b.proposed, b.isr)
-    able = all_of(leads, any_of(accepted, b.answer == INELIGIBLE), known.size() >= minimum)
+    able = all_of(leads, any_of(accepted, b.answer == INELIGIBLE), known.size() >= b.min_isr)
     refused = all_of(b.answer == INELIGIBLE, epoch == s.leader_epoch)
     return now, View(n, epoch, b.log, able, known, b.end_of, refused)
 

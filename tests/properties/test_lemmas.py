@@ -45,6 +45,19 @@ def setting_of(name: str, scope: str, rules: str) -> Setting:
 
 
 @pytest.mark.parametrize(
+    ("scope", "bounds"),
+    [("tiny", {"config-changes": 2}), ("tiny", {"config-changes": 1, "reassignments": 1}),
+     pytest.param("small", {"config-changes": 1}, marks=pytest.mark.slow)],
+)  # fmt: skip
+def test_no_change_of_min_isr_breaks_a_lemma(scope: str, bounds: dict[str, int]) -> None:
+    """Every lemma of `replication` holds where an operator changes min.insync.replicas."""
+    system = SYSTEMS["replication"]
+    setting = system.setting(scope, bounds, rules=parse("fixed"))
+    result = explore(trace(with_lemmas(system), setting), clock=time.perf_counter)
+    assert [one.claim for one in result.verdicts if not isinstance(one.verdict, UNBROKEN)] == []
+
+
+@pytest.mark.parametrize(
     ("name", "scope", "rules"),
     [(*at, rules) for at in SCOPES for rules in ("fixed", "kip")] + [(*at, "fixed") for at in FURTHER],
 )

@@ -345,7 +345,14 @@ def search_evidence(request: ProofRequest, proof: Proof, most: int, explore: Exp
     first = of_scope(request, min(most, FIRST_STATES), explore)
     if all(one.cut is None for one in first.searches) or (not wanted and not _open(proof, first)):
         return first
-    return of_scope(request, most, explore)
+    few: tuple[Exploration, ...] = ()
+    if not wanted and (fewer := request.of_few()) is not None:
+        few = (explore(program(with_lemmas(fewer)), most),)
+        evidence = evolve(first, others=(*first.others, *few))
+        if not _open(proof, evidence):
+            return evidence
+    whole = of_scope(request, most, explore)
+    return evolve(whole, others=(*whole.others, *few))
 
 
 def _open(proof: Proof, evidence: SearchEvidence) -> bool:

@@ -100,6 +100,12 @@ class ProofRequest:
         given = [(bound, self.bounds[bound.name]) for bound in self._system().bounds if bound.name in self.bounds]
         return [bound.name for bound, value in given if not bound.accepts(value, proof=False)]
 
+    def of_few(self) -> Subject | None:
+        """The subject with few participants, where the request has more and they may be any; None where it has not."""
+        numbers = {bound.name: bound.lo + MORE for bound in self._system().bounds if bound.takes_any}
+        fewer = {name: few for name, few in numbers.items() if self.bounds.get(name, 0) > few}
+        return self.of_numbers(self._system(), fewer) if fewer else None
+
     def of_more(self, more: int) -> Subject:
         """The subject with the fewest participants for the bounds that are `any`, and some more."""
         return self.of_numbers(self._system(), {b.name: min(b.hi, b.lo + more) for b in self.free()})

@@ -9,6 +9,7 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
+from kraftcheck.ci.prove.request import ProofRequest
 from tests.shared.commands import kraftcheck
 
 
@@ -188,3 +189,12 @@ def test_a_bound_beyond_searches_is_searched_with_the_largest(limit: int, verdic
     )  # fmt: skip
     asked = kc.prove(system, most=80)
     assert (type(asked.verdicts["claim"]).__name__, asked.exit_code) == (verdict, code)
+
+
+def test_few_participants_show_what_many_would_only_late() -> None:
+    """With more participants than few, a search with few is made too; with few there is none besides."""
+    many = ProofRequest("elections", "default", {"brokers": 5, "replication": 5}, "fixed").of_few()
+    assert many is not None
+    assert (many.setting["brokers"], many.setting["replication"]) == (3, 3)
+    assert ProofRequest("elections", "default", {"brokers": 3}, "fixed").of_few() is None
+    assert ProofRequest("elections", "default", {}, "fixed").of_few() is None

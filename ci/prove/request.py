@@ -102,7 +102,7 @@ class ProofRequest:
 
     def of_few(self) -> Subject | None:
         """The subject with few participants, where the request has more and they may be any; None where it has not."""
-        numbers = {bound.name: bound.lo + MORE for bound in self._system().bounds if bound.takes_any}
+        numbers = {bound.name: bound.lo + 1 for bound in self._system().bounds if bound.takes_any}
         fewer = {name: few for name, few in numbers.items() if self.bounds.get(name, 0) > few}
         return self.of_numbers(self._system(), fewer) if fewer else None
 

@@ -10,6 +10,7 @@ from kraftcheck.ci.mutants.score import page as operator_mutants
 from kraftcheck.ci.mutants.table import read_parts
 from kraftcheck.ci.prove import table
 from tests.ci.mutants.scores import read_scores
+from tests.ci.night import record
 from tests.documentation import commands, coverage, defects, findings, index, live, releases
 from tests.documentation.mistakes import page as mistakes
 from tests.model.language.words import page as words
@@ -28,6 +29,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
         read_scores(DOCS / "reference" / "operator-mutants.json")
     ),
     DOCS / "reference" / "proofs.md": lambda: table.page(table.read_runs(DOCS / "reference" / "proofs.json")),
+    **({record.PAGE: record.page} if record.DATA.exists() else {}),
     DOCS / "reference" / "words.md": words.page,
     DOCS / "reference" / "rules.md": rules_page,
     DOCS / "reference" / "README.md": index.reference,

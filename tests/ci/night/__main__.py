@@ -9,8 +9,10 @@ import sys
 import time
 from collections.abc import Sequence
 
-from tests.ci.night.record import DATA, recorded, write
-from tests.ci.night.shards import FOLDER, ROOT, Shard, collected, commit, outcomes
+from kraftcheck.ci.terminal.files import write_json
+from tests.ci.night.record import DATA, recorded
+from tests.ci.night.shards import FOLDER, Shard, collected, commit, outcomes
+from tests.shared.places import ROOT
 
 EXIT_FAILED, EXIT_LEFT = 1, 20
 
@@ -32,14 +34,15 @@ def run(chosen: argparse.Namespace) -> int:
     number, of = chosen.shard
     shard, end = Shard(number, of, FOLDER / commit()), time.monotonic() + 60 * chosen.minutes
     every, seed = collected(), chosen.seed if chosen.seed is not None else random.randrange(1 << 30)
-    print(f"shard {number}/{of}: {len(shard.items(every)):,} of {len(every):,} items; seed {seed}", flush=True)
-    for items in shard.chunks(every):
+    mine = shard.items(every)
+    print(f"shard {number}/{of}: {len(mine):,} of {len(every):,} items; seed {seed}", flush=True)
+    for items in shard.chunks(mine):
         if time.monotonic() > end:
             break
         shard.run(items, ["--hypothesis-seed", str(seed)])
     told = outcomes(shard.folder)
-    left = [item for item in shard.items(every) if item not in told]
-    failed = [item for item in shard.items(every) if told.get(item) == "failed"]
+    left = [item for item in mine if item not in told]
+    failed = [item for item in mine if told.get(item) == "failed"]
     fuzzed = 0 if left else fuzz(chosen.fuzz // of, seed + number)
     print(*(f"failed: {item}" for item in failed), f"{len(left):,} items left, {len(failed):,} failed", sep="\n")
     return EXIT_FAILED if failed or fuzzed else EXIT_LEFT if left else 0
@@ -60,7 +63,7 @@ def record() -> int:
     if (of := commit()).endswith("-changed"):
         print("the working tree differs from its commit: commit first, and run the night of that", file=sys.stderr)
         return 2
-    write(DATA, recorded(FOLDER / of, of, collected()))
+    write_json(str(DATA), recorded(FOLDER / of, of, collected()))
     print(f"wrote {DATA.relative_to(ROOT)}; `python -m tests.documentation` makes its page")
     return 0
 

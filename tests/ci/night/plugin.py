@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,14 @@ import pytest
 PLACE = "KRAFTCHECK_NIGHT"
 """The environment variable that names the file."""
 
+GROUP = re.compile(r"@[^\]]*$")
+"""What pytest-xdist puts after the id of an item that has a group; an id may have an @ in its brackets."""
+
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Note the outcome of an item; of its phases the first that fails counts, else the call, or that it is skipped."""
     if "PYTEST_XDIST_WORKER" in os.environ or (report.when != "call" and report.passed):
         return
-    line = {"item": report.nodeid.partition("@")[0], "outcome": report.outcome, "seconds": round(report.duration, 1)}
+    line = {"item": GROUP.sub("", report.nodeid), "outcome": report.outcome, "seconds": round(report.duration, 1)}
     with Path(os.environ[PLACE]).open("a", encoding="utf-8") as notes:
         notes.write(json.dumps(line) + "\n")

@@ -35,11 +35,6 @@ def _by_file(told: Mapping[str, str], every: Sequence[str]) -> Mapping[str, Coun
     return counts
 
 
-def write(place: Path, document: Mapping[str, Any]) -> None:
-    """Write a record."""
-    place.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-
-
 def page(place: Path = DATA) -> str:
     """The record as a page."""
     return "\n".join(_lines(json.loads(place.read_text(encoding="utf-8")))) + "\n"

@@ -13,8 +13,8 @@ from pathlib import Path
 from attrs import frozen
 
 from tests.ci.night.plugin import PLACE
+from tests.shared.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / ".night"
 """Where the outcomes of nights are kept, a folder for each commit."""
 
@@ -35,13 +35,13 @@ def commit() -> str:
     return told.stdout.strip()[:12] + "-changed" * bool(changed)
 
 
-def collected(words: Sequence[str] = ()) -> list[str]:
+def collected() -> list[str]:
     """The ids of every item of a night, as pytest collects them.
 
     Raises:
         RuntimeError: where pytest cannot.
     """
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", SELECTED, *words]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", SELECTED]
     told = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     if told.returncode:
         raise RuntimeError(f"pytest collects nothing: {(told.stdout + told.stderr).strip()[-500:]}")
@@ -77,10 +77,10 @@ class Shard:
         """The file of its outcomes."""
         return self.folder / f"{self.number}-of-{self.of}.jsonl"
 
-    def chunks(self, every: Sequence[str]) -> Iterator[list[str]]:
-        """What is left to be run, in parts; a failure is run again."""
+    def chunks(self, items: Sequence[str]) -> Iterator[list[str]]:
+        """What of its items is left to be run, in parts; a failure is run again."""
         done = outcomes(self.folder)
-        left = [item for item in self.items(every) if done.get(item, "failed") == "failed"]
+        left = [item for item in items if done.get(item, "failed") == "failed"]
         yield from (left[at : at + CHUNK] for at in range(0, len(left), CHUNK))
 
     def run(self, items: Sequence[str], words: Sequence[str] = ()) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.terminal.files import write_json
 from tests.ci.night import __main__ as night
 from tests.ci.night import record, shards
 from tests.ci.night.shards import Shard, outcomes
@@ -17,7 +18,8 @@ ITEMS = [f"tests/a/test_{n % 7}.py::test_b[{n}]" for n in range(300)]
 TOY = '''
 import pytest
 
-@pytest.mark.parametrize("n", range(3))
+@pytest.mark.xdist_group("toys")
+@pytest.mark.parametrize("n", [0, 1, "a@b"])
 def test_toy(n):
     assert n != 1
 
@@ -57,7 +59,7 @@ def test_outcomes_are_noted_as_items_end(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(shards, "ROOT", tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     shard = Shard(1, 1, tmp_path / "night")
-    items = [*(f"test_toy.py::test_toy[{n}]" for n in range(3)), "test_toy.py::test_skipped",
+    items = [*(f"test_toy.py::test_toy[{n}]" for n in (0, 1, "a@b")), "test_toy.py::test_skipped",
              "test_toy.py::test_broken_late"]  # fmt: skip
     shard.run(items, ["-p", "no:cacheprovider"])
     wanted = ("passed", "failed", "passed", "skipped", "failed")
@@ -72,7 +74,7 @@ def test_a_record_counts_what_has_not_run(tmp_path: Path) -> None:
     )
     document = record.recorded(tmp_path, "abc", ITEMS[:3])
     assert document["files"]["tests/a/test_2.py"] == {"not run": 1}
-    record.write(tmp_path / "night.json", document)
+    write_json(str(tmp_path / "night.json"), document)
     text = record.page(tmp_path / "night.json")
     assert "1 failed, 1 not run, 1 passed" in text
     assert "| `tests/a/test_2.py` | 0 | 0 | 0 | 1 |" in text

@@ -24,6 +24,7 @@ from kraftcheck.solvers.audit.traced_sample import answered
 from kraftcheck.solvers.certificates.witnesses import Witnesses
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.program.verdict import start_parts
+from kraftcheck.solvers.smt.printer import WORD
 from kraftcheck.solvers.smt.queries import INITIATION
 from kraftcheck.solvers.smt.theory import Theory
 from kraftcheck.solvers.smt.verdicts import arguments_of, is_initial
@@ -155,7 +156,7 @@ class Comparison:
         program, before = self.of.program, self.of.program.layout.state(values)
         given = dict(zip(self.defined.next, values, strict=True))
         for name, arguments in instances.items():
-            words = (program.graph.variables[term.value] for term in self._kinds[name].variables)
+            words = (WORD + program.graph.variables[term.value] for term in self._kinds[name].variables)
             given |= {word: int(leaf) for word, (_, leaf) in zip(words, leaves(tuple(arguments.values())), strict=True)}
         found = self._reader.values(given)
         self.states += 1
@@ -245,7 +246,7 @@ def differences(of: Theory, words: Mapping[str, Any], folder: Path, seed: int) -
     found += [f"action {name} is not in both" for name in sorted({*names} ^ {*defined.actions})]
     found += [f"index.json: the sentence of {name} is {sentence!r}, not {claims.get(name)!r}"
               for name, sentence in index["sentences"].items() if claims.get(name) != sentence]  # fmt: skip
-    fields = [of.program.graph.variables[term.value] for term in of.program.state]
+    fields = [WORD + of.program.graph.variables[term.value] for term in of.program.state]
     found += ["the state has other fields"] * (fields != [*defined.next])
     if found:
         return found, ""

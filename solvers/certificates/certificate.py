@@ -30,9 +30,10 @@ from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.certificates.witnesses import Witnesses
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.induction import Proof
-from kraftcheck.solvers.smt.printer import Printer, symbol
+from kraftcheck.solvers.smt.printer import WORD, Printer, symbol
 from kraftcheck.solvers.smt.queries import INITIATION, Questions
 from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 
 @frozen
@@ -86,7 +87,7 @@ class _Definition:
 
     def __init__(self, proof: Proof, invariants: tuple[str, ...], steps: tuple[str, ...]) -> None:
         self._of, self._invariants, self._steps = proof.theory, invariants, steps
-        self._questions, self._printer = Questions(proof.theory), Printer()
+        self._questions, self._printer = Questions(proof.theory, Z3Reader(prefix=WORD)), Printer()
         self._read, self._state = self._questions.read, proof.theory.program.state
         self._names = [slot.path for slot in proof.theory.program.layout.slots]
         self._next = [self._read.variable(t, f"{n}'") for t, n in zip(self._state, self._names, strict=True)]

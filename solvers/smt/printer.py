@@ -12,7 +12,10 @@ from attrs import define, field, frozen
 NOT_IN_SYMBOLS = str.maketrans({"|": "!", "\\": "!"})
 """What a quoted symbol may not hold."""
 
-_SIMPLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+WORD = "$"
+"""What the symbols of variables begin with in a text, so that none is a symbol of a theory or of a definition."""
+
+_SIMPLE = re.compile(r"[a-zA-Z_$][a-zA-Z0-9_]*")
 
 
 def symbol(name: str) -> str:

@@ -145,9 +145,9 @@ class Premises:
 class Questions:
     """Reads the obligations of one theory into Z3, each term once."""
 
-    def __init__(self, subject: Theory) -> None:
+    def __init__(self, subject: Theory, read: Z3Reader | None = None) -> None:
         self.subject = subject
-        self.read = Z3Reader()
+        self.read = read or Z3Reader()
         self._kinds = {kind.action.name: kind for kind in subject.program.kinds}
 
     def premises(self, action: str, assumed: Sequence[str], within: bool = True) -> Premises:

@@ -213,12 +213,15 @@ z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and go on with
 class Z3Reader:
     """Z3 expressions of the terms of one graph, each made once.
 
+    Args:
+        prefix: of the symbols of variables.
+
     Attributes:
         context: the Z3 context that they belong to.
     """
 
-    def __init__(self, context: z3.Context | None = None) -> None:
-        self.context = context or z3.main_ctx()
+    def __init__(self, context: z3.Context | None = None, prefix: str = "") -> None:
+        self.context, self._prefix = context or z3.main_ctx(), prefix
         self._expressions: dict[int, Any] = {}
 
     def bind(self, variable: Term, value: Any) -> None:
@@ -246,6 +249,7 @@ class Z3Reader:
 
     def variable(self, term: Term, name: str) -> Any:
         """A constant symbol in the sort of a term."""
+        name = self._prefix + name
         if term.op == "sequence":
             places = [z3.IntSort(self.context)] * term.args[0].value
             return z3.Function(name, *places, self._sort(term))

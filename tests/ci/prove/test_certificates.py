@@ -67,6 +67,28 @@ LOCK = kc.System(
     ],
 )  # fmt: skip
 
+
+@frozen
+class Names:
+    """Fields that have names of SMT-LIB and of definitions."""
+
+    next: bool
+    initially: int
+    t1: int
+    ite: bool
+
+
+NAMES = kc.System(
+    name="names",
+    summary="Fields with names that mean something else elsewhere.",
+    initial=[Names(False, 0, 1, True)],
+    layout=Names(kc.truth(), kc.ints(0, 3), kc.ints(0, 5), kc.truth()),
+    actions=[kc.Action("turn", lambda state, distinct: Names(state.ite, distinct, state.initially + 1, state.next),
+                       parameters={"distinct": range(3)})],
+    properties=[kc.always("one-of-two", "one is on, and there is something", lambda state: kc.all_of(
+        kc.any_of(state.next, state.ite), state.t1 >= 1, state.initially + state.t1 <= 6))],
+)  # fmt: skip
+
 PROVE = ("prove", "tests.ci.prove.test_certificates:LOCK", "--quiet", "--workers", "1")
 
 
@@ -154,7 +176,7 @@ FORGERIES: dict[str, tuple[list[Forgery], int, str, str]] = {
     "an action is left out": ([without_action("ask")], 0, "", "action ask is not in both"),
     "no state is initial": ([define("initially", "false")], 1, "initially: unsat, not sat", "initially: "),
     "one initial state is left out": (
-        [define("initially", "(and OLD (not |wanted[0]|))")], 0, "", "initially: false in system.vmt and true on ints"),
+        [define("initially", "(and OLD (not |$wanted[0]|))")], 0, "", "initially: false in system.vmt and true on"),
     "a goal is always true": (
         [define("invariant: who-holds-wants", "true")], 1, f"invariant: who-holds-wants: {OF_NOTHING}",
         "invariant: who-holds-wants: "),
@@ -168,15 +190,15 @@ FORGERIES: dict[str, tuple[list[Forgery], int, str, str]] = {
     "a guard is false": (
         [define("take, guard: it wants", "false")], 1, f"action: take: {OF_NOTHING}", "take, guard: "),
     "a guard asks for more": (
-        [define("take, guard: it wants", "(and OLD |wanted[0]|)")], 0, "", "take, guard: "),
+        [define("take, guard: it wants", "(and OLD |$wanted[0]|)")], 0, "", "take, guard: "),
     "an argument has one value": (
-        [define("take, argument: client", "|wanted[0]|")], 0, "", "take, argument: "),
-    "a step is left out": ([define("take, bound: taken", "|wanted[0]|")], 0, "taken: steps", "take, bound: "),
+        [define("take, argument: client", "|$wanted[0]|")], 0, "", "take, argument: "),
+    "a step is left out": ([define("take, bound: taken", "|$wanted[0]|")], 0, "taken: steps", "take, bound: "),
     "steps are left out and the index does not say so": (
         [index(left_out=[])], 1, "index.json has it not in left_out", ""),
-    "a field becomes another value": ([define("ask, next: taken", "(= |taken'| #b00)")], 0, "", "ask, next: taken: "),
+    "a field becomes another value": ([define("ask, next: taken", "(= |$taken'| #b00)")], 0, "", "ask, next: taken: "),
     "a claim that is not inductive": (
-        [define("invariant: who-holds-wants", "(or OLD |wanted[1]|)")], 1, "sat, not unsat",
+        [define("invariant: who-holds-wants", "(or OLD |$wanted[1]|)")], 1, "sat, not unsat",
         "invariant: who-holds-wants: "),
     "another sentence": (
         [index(sentences={"who-holds-wants": "nothing ever goes wrong", "wanted-before": "nor ever did"})], 0,
@@ -193,14 +215,14 @@ FORGERIES: dict[str, tuple[list[Forgery], int, str, str]] = {
     "two texts say what is initial": (
         [add("(define-fun start () Bool (! true :init true))")], 2, "2 definitions are :init", "no certificate"),
     "an invariant speaks of the next state": (
-        [define("invariant: who-holds-wants", "(or OLD |wanted[1]'|)")], 2, "speaks of more than a state",
+        [define("invariant: who-holds-wants", "(or OLD |$wanted[1]'|)")], 2, "speaks of more than a state",
         "no certificate"),
     "an action has one part more": (
         [add("(define-fun |take, guard: never| () Bool false)")], 2, "take is not made of its parts", "no certificate"),
     "a field has any value": (
         [define("take, next: taken", "(or OLD true)")], 2, "is not made equal to anything", "no certificate"),
     "a field restricts another": (
-        [define("take, next: taken", "(= |taken'| (ite |wanted[0]'| taken taken))")], 2, "rests on another",
+        [define("take, next: taken", "(= |$taken'| (ite |$wanted[0]'| $taken $taken))")], 2, "rests on another",
         "no certificate"),
     "a word is unknown": ([define("initially", "(and OLD nobody)")], 2, "nobody", "no certificate"),
     "a bracket is open": ([add("(")], 2, "a bracket is not closed", "no certificate"),
@@ -237,6 +259,16 @@ def test_a_certificate_is_checked_alone(written: Path) -> None:
     assert "taken: steps that take it out of its domain are left out" in ran.stdout
     assert ran.stdout.endswith("everything is shown\n")
     assert "kraftcheck" not in (written / "check.py").read_text()
+
+
+def test_names_of_fields_are_no_others(tmp_path: Path) -> None:
+    """A field may have the name of an operator, a definition or a term: in texts all of its symbols begin with $."""
+    words = ("prove", "tests.ci.prove.test_certificates:NAMES", "--quiet", "--workers", "1")
+    ran = kraftcheck(*words, "--second-solver", "cvc5", "--certificate", tmp_path / "names")
+    assert ran.code == 0
+    ran = check(tmp_path / "names")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert kraftcheck(*words, "--against", tmp_path / "names").code == 0
 
 
 def test_another_solver_is_asked_by_its_command(written: Path) -> None:

@@ -121,6 +121,8 @@ class ProofRun:
         seconds: how long the proof took; 0 where no run has said it.
         solver: what answered, with its version.
         searched: what was explored beside it, and refutes nothing.
+        used: by claim, lemmas among them, the other invariants that its proof named, in one line. Empty, but for the
+            first run of a system.
     """
 
     system: str
@@ -136,6 +138,7 @@ class ProofRun:
     seconds: int = 0
     solver: str = ""
     searched: tuple[str, ...] = ()
+    used: Mapping[str, str] = field(factory=dict)
 
     def request(self) -> ProofRequest:
         """The request that proves it again."""
@@ -188,7 +191,14 @@ def run_of(document: Mapping[str, Any]) -> ProofRun:
         tuple(document["bounded_by"]), sum(len(claim["queries"]) for claim in document["claims"]),
         document["behaviour"], {claim["id"]: claim["digest"] for claim in claims}, round(document["seconds"]),
         f"{document['engine']} {document['versions'][document['engine']]}", tuple(document["searched"]),
+        {claim["id"]: " ".join(_others(claim)) for claim in document["claims"]},
     )  # fmt: skip
+
+
+def _others(claim: Mapping[str, Any]) -> list[str]:
+    """The other invariants that the proof of a claim named."""
+    invariants = (name.removeprefix("invariant: ") for name in claim["used"] if name.startswith("invariant: "))
+    return [name for name in invariants if name != claim["id"]]
 
 
 LISTS = ("left_out", "searched")
@@ -201,9 +211,11 @@ def read_runs(place: Path) -> list[ProofRun]:
 
 
 def merged(runs: Sequence[ProofRun], more: Sequence[ProofRun]) -> list[ProofRun]:
-    """Runs with some added or replaced, by system and then by size."""
+    """Runs with some added or replaced, by system and then by size; the first of a system keeps what it used."""
     by_key = {run.key(): run for run in (*runs, *more)}
-    return sorted(by_key.values(), key=lambda run: (list(SYSTEMS).index(run.system), _size(run), run.head()))
+    rows = sorted(by_key.values(), key=lambda run: (list(SYSTEMS).index(run.system), _size(run), run.head()))
+    first = {run.system: run for run in reversed(rows)}
+    return [run if run is first[run.system] else evolve(run, used={}) for run in rows]
 
 
 def _size(run: ProofRun) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from kraftcheck.ci.mutants.page import page as load_bearing
 from kraftcheck.ci.mutants.score import page as operator_mutants
 from kraftcheck.ci.mutants.table import read_parts
-from kraftcheck.ci.prove import table
+from kraftcheck.ci.prove import lemmas, table
 from tests.ci.mutants.scores import read_scores
 from tests.ci.night import record
 from tests.documentation import commands, coverage, defects, findings, index, live, releases
@@ -16,6 +17,9 @@ from tests.documentation.mistakes import page as mistakes
 from tests.model.language.words import page as words
 from tests.properties.register.rules_page import page as rules_page
 from tests.shared.places import DOCS
+
+PROOFS = table.read_runs(DOCS / "reference" / "proofs.json")
+"""The runs of provers that pages show."""
 
 PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "commands.md": commands.page,
@@ -28,8 +32,10 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "operator-mutants.md": lambda: operator_mutants(
         read_scores(DOCS / "reference" / "operator-mutants.json")
     ),
-    DOCS / "reference" / "proofs.md": lambda: table.page(table.read_runs(DOCS / "reference" / "proofs.json")),
+    DOCS / "reference" / "proofs.md": lambda: table.page(PROOFS),
     **({record.PAGE: record.page} if record.DATA.exists() else {}),
+    DOCS / "reference" / "lemmas.md": lambda: lemmas.page(PROOFS),
+    **{DOCS / "images" / f"lemmas-{row.system}.svg": partial(lemmas.picture, row) for row in lemmas.shown(PROOFS)},
     DOCS / "reference" / "words.md": words.page,
     DOCS / "reference" / "rules.md": rules_page,
     DOCS / "reference" / "README.md": index.reference,

@@ -7,8 +7,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.registration import MIGRATING, UNASSIGNED
-from kraftcheck.model.systems.directories.host import NOTHING, SERVING, Host
-from kraftcheck.model.systems.directories.state import Placement
+from kraftcheck.model.systems.directories.state import NOTHING, SERVING, Host, Placement
 from kraftcheck.properties.directories.loss import forgiven
 from kraftcheck.properties.elections.stated import may_be_online, working
 from kraftcheck.properties.kinds import always, step

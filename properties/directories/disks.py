@@ -6,8 +6,7 @@ from kraftcheck.model.language.anynumber import each_record
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
-from kraftcheck.model.systems.directories.host import ABSENT, METADATA, Host
-from kraftcheck.model.systems.directories.state import UPGRADE, Placement, drawn_by
+from kraftcheck.model.systems.directories.state import ABSENT, METADATA, UPGRADE, Host, Placement, drawn_by
 from kraftcheck.properties.directories.assignment import ASSIGNING
 from kraftcheck.properties.kinds import always, happens, step
 

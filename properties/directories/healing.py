@@ -11,8 +11,16 @@ from typing import Any
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate, none_of
-from kraftcheck.model.systems.directories.host import ABSENT, METADATA, NEW, OFFLINE, SERVING, UNOPENED
-from kraftcheck.model.systems.directories.state import UPGRADE, Placement
+from kraftcheck.model.systems.directories.state import (
+    ABSENT,
+    METADATA,
+    NEW,
+    OFFLINE,
+    SERVING,
+    UNOPENED,
+    UPGRADE,
+    Placement,
+)
 from kraftcheck.properties.kinds import recovers
 
 Way = Mapping[str, Mapping[str, Any]]

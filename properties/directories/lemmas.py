@@ -7,8 +7,17 @@ from kraftcheck.model.language.system import ANY, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.registration import LOST, UNASSIGNED
-from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, OFFLINE, SERVING, UNOPENED, Host
-from kraftcheck.model.systems.directories.state import Placement
+from kraftcheck.model.systems.directories.state import (
+    ABSENT,
+    IDLE,
+    NEW,
+    NOTHING,
+    OFFLINE,
+    SERVING,
+    UNOPENED,
+    Host,
+    Placement,
+)
 from kraftcheck.properties.directories.lemmas_failures import assignments, claim, of_failures, of_records, wanted
 from kraftcheck.properties.directories.loss import paid_for
 from kraftcheck.properties.elections.lemmas import of_controller

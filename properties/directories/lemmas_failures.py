@@ -9,8 +9,7 @@ from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, none_of, same_truth
 from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING
-from kraftcheck.model.systems.directories.host import ABSENT, NOTHING, OFFLINE, UNOPENED, Host
-from kraftcheck.model.systems.directories.state import RUNNING, Placement
+from kraftcheck.model.systems.directories.state import ABSENT, NOTHING, OFFLINE, RUNNING, UNOPENED, Host, Placement
 from kraftcheck.properties.kinds import always
 
 

@@ -11,7 +11,7 @@ from attrs import evolve
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
-from kraftcheck.model.systems.directories.host import OFFLINE
+from kraftcheck.model.systems.directories.state import OFFLINE
 from kraftcheck.model.systems.kraft.state import Kraft
 from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.properties.directories import assignment as placement

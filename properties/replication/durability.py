@@ -8,8 +8,7 @@ from kraftcheck.model.language.anynumber import Claim, each_pair, each_record, s
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate
-from kraftcheck.model.systems.replication.history import kept_at, of_each
-from kraftcheck.model.systems.replication.log import smaller
+from kraftcheck.model.systems.replication.log import kept_at, of_each, smaller
 from kraftcheck.model.systems.replication.settle import remembered
 from kraftcheck.model.systems.replication.state import Broker, Replication
 from kraftcheck.properties.elections.stated import needed_isr, working

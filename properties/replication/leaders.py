@@ -13,7 +13,7 @@ from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.system import Conjuncts
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, implies, negate
-from kraftcheck.model.systems.replication.history import first_kept, kept_at, of_each
+from kraftcheck.model.systems.replication.log import first_kept, kept_at, of_each
 from kraftcheck.model.systems.replication.state import Broker, Replication
 from kraftcheck.properties.elections.stated import needed_isr
 

@@ -9,7 +9,7 @@ from kraftcheck.model.language.system import ANY, Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate
 from kraftcheck.model.systems.replication.endless import unbounded
-from kraftcheck.model.systems.replication.history import of_each
+from kraftcheck.model.systems.replication.log import of_each
 from kraftcheck.model.systems.replication.state import ACCEPTED, NONE, OVERTAKEN, UNKNOWN, Broker, Replication
 from kraftcheck.properties.elections.lemmas import of_controller
 from kraftcheck.properties.elections.stated import needed_isr

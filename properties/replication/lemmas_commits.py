@@ -12,8 +12,7 @@ from kraftcheck.model.language.system import Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, concrete, implies, negate
 from kraftcheck.model.systems.replication.endless import unbounded
-from kraftcheck.model.systems.replication.history import has_no_end, is_some, last_kept, until
-from kraftcheck.model.systems.replication.log import Log, larger
+from kraftcheck.model.systems.replication.log import Log, has_no_end, is_some, larger, last_kept, until
 from kraftcheck.model.systems.replication.state import (
     ACCEPTED,
     INELIGIBLE,

@@ -13,8 +13,7 @@ from kraftcheck.model.language.system import Fairness, Property, Setting
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.systems.ending_faults import Healing, with_ending_faults
-from kraftcheck.model.systems.sessions.state import Peer, Sessions
-from kraftcheck.model.systems.sessions.system import SESSIONS
+from kraftcheck.model.systems.sessions.system import SESSIONS, Peer, Sessions
 from kraftcheck.properties.kinds import leads_to, weak_fairness
 
 

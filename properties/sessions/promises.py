@@ -8,8 +8,7 @@ from typing import Any
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, implies, negate, word
-from kraftcheck.model.systems.sessions.state import NOT_HEARD_OF, Peer, Sessions
-from kraftcheck.model.systems.sessions.system import Touch
+from kraftcheck.model.systems.sessions.system import NOT_HEARD_OF, Peer, Sessions, Touch
 from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
 
 ROUNDS: Mapping[str, Mapping[str, Any]] = {"beat": {}, "pass_round": {}}

@@ -6,8 +6,15 @@ from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies, negate, none_of, word
-from kraftcheck.model.systems.zk_controller.start import versions
-from kraftcheck.model.systems.zk_controller.state import READ, STARTING, UNREAD, Decision, Partition, ZkController
+from kraftcheck.model.systems.zk_controller.state import (
+    READ,
+    STARTING,
+    UNREAD,
+    Decision,
+    Partition,
+    ZkController,
+    versions,
+)
 from kraftcheck.properties.kinds import always
 
 UNASKED = ("new-topic", "depositions", "reassignments", "deletions")

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from kraftcheck.model.language.system import Property, Setting
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, implies, negate, none_of
-from kraftcheck.model.systems.zk_jbod.errors import NONE
 from kraftcheck.model.systems.zk_jbod.state import (
     CHECKPOINTS_CUT,
     CLEANING_STOPPED,
     DETECTED,
+    NONE,
     REMOVED,
     Host,
     Partition,

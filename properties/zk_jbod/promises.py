@@ -8,8 +8,7 @@ from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, implies, negate
-from kraftcheck.model.systems.zk_jbod.errors import NONE, READ
-from kraftcheck.model.systems.zk_jbod.state import IDLE, ZkJbod
+from kraftcheck.model.systems.zk_jbod.state import IDLE, NONE, READ, ZkJbod
 from kraftcheck.model.systems.zk_jbod.system import actions
 from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
 

@@ -14,7 +14,7 @@ from attrs import define, field
 from kraftcheck.model.language.system import Arrow, event, sent
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, ids
-from kraftcheck.model.systems.elections.legend import BROKER, CONTROLLER, CONTROLLER_ARROWS, OPERATOR
+from kraftcheck.model.systems.elections.system import BROKER, CONTROLLER, CONTROLLER_ARROWS, OPERATOR
 from kraftcheck.model.visible import visible
 from kraftcheck.solvers.logs.explain.explain import Explanation
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch

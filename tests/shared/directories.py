@@ -10,8 +10,7 @@ from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Action, Setting
 from kraftcheck.model.partition.registration import FIRST_LOCAL
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.model.systems.directories.host import Host
-from kraftcheck.model.systems.directories.state import Placement
+from kraftcheck.model.systems.directories.state import Host, Placement
 from kraftcheck.model.systems.directories.system import DIRECTORIES
 
 DIR0, DIR1 = FIRST_LOCAL, FIRST_LOCAL + 1

@@ -10,7 +10,7 @@ from attrs import evolve
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Action, Outcome, Setting
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.model.systems.elections import passes
+from kraftcheck.model.systems.elections import triggers
 from kraftcheck.model.systems.replication.log import VACANT, Log
 from kraftcheck.model.systems.replication.state import Broker, Replication, decided
 from kraftcheck.model.systems.replication.system import REPLICATION
@@ -97,7 +97,7 @@ def with_controller(state: Replication, **changes: Any) -> Replication:
 def elect(state: Replication, leader: int, isr: Sequence[int]) -> Replication:
     """The state after an election that the controller is taken to have made; no broker has heard of it."""
     after = evolve(state.controller, leader=leader, isr=ids(*isr))
-    event = evolve(passes.start(state.controller).event, records=1, leader_epoch_bumps=1, partition_epoch_bumps=1)
+    event = evolve(triggers.start(state.controller).event, records=1, leader_epoch_bumps=1, partition_epoch_bumps=1)
     return decided(state, Outcome(after, event), parse("fixed").data_plane)
 
 

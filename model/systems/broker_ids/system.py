@@ -1,16 +1,271 @@
-"""The `broker-ids` system: actions, bounds and scopes."""
+"""The `broker-ids` system: actions, bounds and scopes.
+
+Faults of machines, lost sessions among them.
+
+What the controller keeps up: the garbage collection of hostname nodes, and the nodes of missing ids.
+Source: the broker-id KIP, "Garbage Collection of ZooKeeper Nodes" and "Another Way of Looking for Missing Broker Id".
+Each access to ZooKeeper is a step.
+"""
 
 from __future__ import annotations
 
-from kraftcheck.model.language.system import Action, Bound, Setting, System
-from kraftcheck.model.language.terms import Truth
-from kraftcheck.model.language.words import all_of, any_of
+from collections.abc import Mapping
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.system import Action, Bound, Legend, Outcome, Setting, System, event, numbered, sent
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of, pick, rule
 from kraftcheck.model.rules.groups import BrokerIdRules
-from kraftcheck.model.systems.broker_ids.faults import Faults
-from kraftcheck.model.systems.broker_ids.legend import LEGEND
-from kraftcheck.model.systems.broker_ids.startup import Startup
-from kraftcheck.model.systems.broker_ids.state import BrokerIds, initial, late, layout
-from kraftcheck.model.systems.broker_ids.upkeep import Upkeep
+from kraftcheck.model.systems.broker_ids.startup import BrokerIdsEvent, Startup, registered
+from kraftcheck.model.systems.broker_ids.state import DOWN, FAILED, NONE, BrokerIds, initial, late, layout, replaced
+
+
+@frozen
+class Faults:
+    """Stops, lost disks, other hostnames, lost sessions; and the topics that operators create."""
+
+    rules: BrokerIdRules
+
+    def may_stop(self, state: BrokerIds, machine: Word, clean: Truth) -> dict[str, Truth]:
+        """A broker stops or dies, live or while it starts."""
+        m = state.machine(machine)
+        return {"a process runs": negate(m.is_down()), "a stop is left": state.left.stops > 0}
+
+    def stop(self, state: BrokerIds, machine: Word, clean: Truth) -> Outcome:
+        """After a clean stop the ephemeral node is gone at once; otherwise it stays until the session expires."""
+        m = state.machine(machine)
+        left = evolve(state.left, stops=state.left.stops - 1)
+        after = evolve(state.with_machine(machine, m.ended(DOWN)), left=left)
+        held = all_of(m.is_live(), pick(state.sessions, m.id, NONE) == machine)
+        return Outcome(choose(all_of(clean, held), self._unregistered(after, m.id), after), BrokerIdsEvent())
+
+    def may_expire(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
+        """The session of a process that is gone."""
+        owner = pick(state.sessions, id, NONE)
+        holder = state.machine(owner)
+        return {
+            "id is registered": owner >= 0,
+            "its process is gone": negate(all_of(holder.is_live(), holder.id == id)),
+        }
+
+    def expire(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
+        """ZooKeeper removes the ephemeral node."""
+        return Outcome(self._unregistered(state, id), BrokerIdsEvent())
+
+    def may_lose_session(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """A broker that works is cut off from ZooKeeper for longer than its session."""
+        m = state.machine(machine)
+        return {
+            "broker is live": m.is_live(),
+            "its session lasts": negate(state.zombie(machine)),
+            "a session loss is left": state.left.session_losses > 0,
+        }
+
+    def lose_session(self, state: BrokerIds, machine: Word) -> Outcome:
+        """The node goes, the broker does not know."""
+        left = evolve(state.left, session_losses=state.left.session_losses - 1)
+        return Outcome(self._unregistered(evolve(state, left=left), state.machine(machine).id), BrokerIdsEvent())
+
+    def may_return(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """A broker without a session learns of it."""
+        return {"session is gone": state.zombie(machine)}
+
+    def come_back(self, state: BrokerIds, machine: Word) -> Outcome:
+        """It registers again under its id; where somebody else has, it stops."""
+        m = state.machine(machine)
+        back = registered(state, machine, m, self.rules)
+        free = pick(state.sessions, m.id, NONE) < 0
+        return Outcome(choose(free, back, state.with_machine(machine, m.ended(FAILED))), BrokerIdsEvent())
+
+    def may_lose_disk(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """Hardware fails while no process runs."""
+        m = state.machine(machine)
+        return {
+            "machine is down": m.is_down(),
+            "there is an id on its disk": m.meta >= 0,
+            "a disk loss is left": state.left.disk_losses > 0,
+        }
+
+    def lose_disk(self, state: BrokerIds, machine: Word) -> Outcome:
+        """Data and meta.properties are gone; the machine, or its replacement, keeps the hostname."""
+        m = state.machine(machine)
+        left = evolve(state.left, disk_losses=state.left.disk_losses - 1)
+        homes = tuple(choose(home == machine, NONE, home) for home in state.homes)
+        empty = evolve(m, meta=NONE, before=m.meta)
+        return Outcome(evolve(state.with_machine(machine, empty), homes=homes, left=left), BrokerIdsEvent())
+
+    def may_rename(self, state: BrokerIds, machine: Word, name: Word) -> dict[str, Truth]:
+        """A machine comes up under a hostname that no other has."""
+        others = [m.name == name for m in state.machines]
+        return {
+            "machine is down": state.machine(machine).is_down(),
+            "hostname is free": none_of(*others),
+            "a rename is left": state.left.renames > 0,
+        }
+
+    def rename(self, state: BrokerIds, machine: Word, name: Word) -> Outcome:
+        """Another address, another hostname."""
+        left = evolve(state.left, renames=state.left.renames - 1)
+        return Outcome(
+            evolve(state.with_machine(machine, evolve(state.machine(machine), name=name)), left=left), BrokerIdsEvent()
+        )
+
+    def may_rewrite_host(self, state: BrokerIds, machine: Word) -> dict[str, Truth]:
+        """A replacement that is down has no id on its disk, and its hostname's node is not that of the id it had."""
+        m = state.machine(machine)
+        return {
+            "machine is down": m.is_down(),
+            "it replaces another disk": all_of(m.meta == NONE, m.before >= 0),
+            "the node is another": negate(pick(state.hosts, m.name, NONE) == m.before),
+            "a rewrite is left": state.left.rewrites > 0,
+        }
+
+    def rewrite_host(self, state: BrokerIds, machine: Word) -> Outcome:
+        """A tool writes the id that the machine had into /brokers/hosts/<hostname>."""
+        m, left = state.machine(machine), evolve(state.left, rewrites=state.left.rewrites - 1)
+        return Outcome(evolve(state, hosts=replaced(state.hosts, m.name, m.before), left=left), BrokerIdsEvent())
+
+    def may_create_topic(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
+        """Partitions are placed on registered brokers."""
+        return {"id is registered": state.registered().has(id), "no topic uses it yet": negate(state.used.has(id))}
+
+    def create_topic(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
+        """A topic now uses the id."""
+        return Outcome(evolve(state, used=state.used.plus(state.used.just(id))), BrokerIdsEvent())
+
+    @rule("broker-id.missing-ids-noted-at-once", source="broker-id KIP, rejected alternatives",
+          switches=("missing-ids-noted-late",),
+          says="The node of a missing id is there as soon as its registration goes.")  # fmt: skip
+    def _unregistered(self, state: BrokerIds, id: Word) -> BrokerIds:  # noqa: A002
+        gone = evolve(state, sessions=replaced(state.sessions, id, NONE), places=replaced(state.places, id, 0))
+        if self.rules.missing_ids_noted_late or self.rules.search_reads_every_topic:
+            return gone
+        noted = self.rules.identity_by_elimination
+        return evolve(gone, noted=state.noted.plus(state.noted.just(id))) if noted else gone
+
+
+@frozen
+class Upkeep:
+    """The steps of the controller under one rule set."""
+
+    rules: BrokerIdRules
+
+    def may_sweep(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
+        """The controller looks for garbage, one registered id at a time."""
+        return {"id is registered": state.registered().has(id), "sweep is idle": state.swept_id < 0}
+
+    def sweep(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
+        """Read /brokers/ids/<id>: its hostname."""
+        return Outcome(evolve(state, swept_id=id, swept_host=pick(state.places, id, 0)), BrokerIdsEvent(reads=1))
+
+    def may_read_host(self, state: BrokerIds, name: Word) -> dict[str, Truth]:
+        """The node of another hostname has the id that was read."""
+        return {
+            "sweep has read an id": state.swept_id >= 0,
+            "no node is about to go": state.swept_node < 0,
+            "hostname is another": negate(state.swept_host == name),
+            "its node has that id": pick(state.hosts, name, NONE) == state.swept_id,
+        }
+
+    def read_host(self, state: BrokerIds, name: Word) -> Outcome:
+        """Read /brokers/hosts/<hostname>: it is garbage."""
+        return Outcome(evolve(state, swept_node=name), BrokerIdsEvent(reads=1))
+
+    @rule("broker-id.garbage-is-as-it-was-read", source="broker-id KIP, garbage collection",
+          switches=("garbage-deleted-unseen",),
+          says="A hostname node is deleted only while it is as it was read.")  # fmt: skip
+    def may_remove_garbage(self, state: BrokerIds) -> dict[str, Truth]:
+        """It has read a node that is garbage; a conditional delete is refused where something has changed."""
+        same: Truth = pick(state.hosts, state.swept_node, NONE) == state.swept_id
+        if self.rules.garbage_deleted_unseen:
+            same = True
+        return {
+            "a node is about to go": state.swept_node >= 0,
+            "the registration is as it was read": self._stands(state),
+            "the node is as it was read": same,
+        }
+
+    @rule("broker-id.sweep-is-conditional", source="broker-id KIP, garbage collection",
+          switches=("sweep-trusts-first-read",),
+          says="A hostname node is deleted only while the registration that was read still stands.")  # fmt: skip
+    def _stands(self, state: BrokerIds) -> Truth:
+        """Whether the id is registered from the hostname that was read; who trusts the first read does not ask."""
+        if self.rules.sweep_trusts_first_read:
+            return True
+        owner = pick(state.sessions, state.swept_id, NONE)
+        return all_of(owner >= 0, pick(state.places, state.swept_id, 0) == state.swept_host)
+
+    def remove_garbage(self, state: BrokerIds) -> Outcome:
+        """Delete /brokers/hosts/<hostname>."""
+        hosts = replaced(state.hosts, state.swept_node, NONE)
+        return Outcome(evolve(state, hosts=hosts, swept_node=NONE), BrokerIdsEvent(reads=1))
+
+    def may_end_sweep(self, state: BrokerIds) -> dict[str, Truth]:
+        """It has read an id."""
+        return {"sweep has read an id": state.swept_id >= 0}
+
+    def end_sweep(self, state: BrokerIds) -> Outcome:
+        """All nodes of this id were looked at, or a conditional delete was refused."""
+        return Outcome(evolve(state, swept_id=NONE, swept_host=NONE, swept_node=NONE), BrokerIdsEvent())
+
+    def may_list_registered(self, state: BrokerIds) -> dict[str, Truth]:
+        """Its watch on the children of /brokers/ids has fired, and it has written what it saw the last time."""
+        return {
+            "the children have changed": negate(state.listed.same(state.registered())),
+            "nothing is left to write": all_of(state.owed.is_empty(), state.noted.keep(state.listed).is_empty()),
+        }
+
+    def list_registered(self, state: BrokerIds) -> Outcome:
+        """List /brokers/ids, which sets the watch again; what came and went in between is not seen."""
+        now = state.registered()
+        return Outcome(evolve(state, listed=now, owed=state.listed.minus(now)), BrokerIdsEvent(reads=1))
+
+    def may_note(self, state: BrokerIds, id: Word) -> dict[str, Truth]:  # noqa: A002
+        """An id that was gone has no node yet, or one that is back still has one."""
+        back = all_of(state.noted.has(id), state.listed.has(id))
+        return {"its node is to change": any_of(state.owed.has(id), back)}
+
+    def note(self, state: BrokerIds, id: Word) -> Outcome:  # noqa: A002
+        """Create /brokers/missing_ids/<id>, or delete it."""
+        one = state.noted.just(id)
+        noted = choose(state.owed.has(id), state.noted.plus(one), state.noted.minus(one))
+        return Outcome(evolve(state, noted=noted, owed=state.owed.minus(one)), BrokerIdsEvent())
+
+
+SWEEP, ZOOKEEPER, MACHINE, OPERATOR = "sweep", "ZooKeeper", "machine {machine}", "operator"
+
+
+def lanes(bounds: Mapping[str, int]) -> tuple[str, ...]:
+    """The operator, what removes garbage, ZooKeeper, and each machine."""
+    return (OPERATOR, SWEEP, ZOOKEEPER, *numbered("machine", bounds["machines"]))
+
+
+LEGEND = Legend(
+    lanes,
+    {
+        "start": event(MACHINE),
+        "decide": sent(ZOOKEEPER, MACHINE, "/brokers/hosts"),
+        "read_used_ids": sent(ZOOKEEPER, MACHINE, "/brokers/topics"),
+        "list_ids": sent(ZOOKEEPER, MACHINE, "/brokers/ids"),
+        "register": sent(MACHINE, ZOOKEEPER, "/brokers/ids"),
+        "record": sent(MACHINE, ZOOKEEPER, "/brokers/hosts"),
+        "come_back": sent(MACHINE, ZOOKEEPER, "/brokers/ids"),
+        "lose_session": sent(ZOOKEEPER, MACHINE, "session expiry"),
+        "expire": event(ZOOKEEPER),
+        "create_topic": event(ZOOKEEPER),
+        "stop": event(MACHINE),
+        "lose_disk": event(MACHINE),
+        "rename": event(MACHINE),
+        "rewrite_host": sent(OPERATOR, ZOOKEEPER, "/brokers/hosts"),
+        "sweep": sent(ZOOKEEPER, SWEEP, "/brokers/ids"),
+        "read_host": sent(ZOOKEEPER, SWEEP, "/brokers/hosts"),
+        "remove_garbage": sent(SWEEP, ZOOKEEPER, "/brokers/hosts"),
+        "end_sweep": event(SWEEP),
+    },
+    {"registered at": "places", "hosts": "hosts", "used ids": "used"},
+)
+
 
 BOUNDS = (
     Bound("machines", 1, 4, "number of machines"),

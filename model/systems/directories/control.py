@@ -13,8 +13,7 @@ from kraftcheck.model.language.system import Conjuncts, Outcome
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, rule, word
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.model.systems.directories.host import Host, Slots, failing
-from kraftcheck.model.systems.directories.state import Placement, decided
+from kraftcheck.model.systems.directories.state import Host, Placement, Slots, decided, failing
 from kraftcheck.model.systems.elections import system as guards
 from kraftcheck.model.systems.elections.triggers import Triggers
 

@@ -3,26 +3,134 @@
 Leader and partition epochs are not state: each event starts them at 0, so the
 partition after the event carries how often each rose. That keeps the state
 space finite without a budget; what is lost is the absolute number.
+
+Any number of brokers: the fields of a state, its initial states and the arguments of actions, for proofs.
 """
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
 from attrs import evolve, fields, frozen
 
-from kraftcheck.model.language.anynumber import brokers_where, record_of, with_record
+from kraftcheck.model.language.anynumber import (
+    AnyReplicas,
+    AnySet,
+    Family,
+    PerBroker,
+    brokers_where,
+    each_broker,
+    record_of,
+    unlisted,
+    with_record,
+)
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
-from kraftcheck.model.language.layout import all_where, counter, ints, subset_of, truth
-from kraftcheck.model.language.system import ANY, Setting
+from kraftcheck.model.language.layout import all_where, counter, endless, ints, subset_of, truth
+from kraftcheck.model.language.sequences import Sequence, every
+from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.system import ANY, Conjuncts, Setting
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, negate
-from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED, DirectoryMap, Partition
+from kraftcheck.model.language.words import EMPTY, NO_LEADER, all_of, choose, implies, negate, same_truth
+from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED, Directories, DirectoryMap, Partition
 from kraftcheck.model.rules.groups import PartitionRules
-from kraftcheck.model.systems.elections import any_number
 from kraftcheck.model.triggers.leadership import active, replica_online
 from kraftcheck.model.triggers.table import default_directory, effective_min_isr
+
+
+@frozen
+class AnyDirectories:
+    """The directory of each of any number of brokers; UNASSIGNED for those that are no replicas.
+
+    Attributes:
+        ids: the directory by broker.
+    """
+
+    ids: Any
+
+    def of(self, broker: Word) -> Word:
+        """The directory of a replica; of another broker UNASSIGNED."""
+        directory: Word = self._sequence().at(broker)
+        return directory
+
+    def _sequence(self) -> Sequence:
+        sequence: Sequence = self.ids
+        return sequence
+
+    def for_replicas(self, replicas: Brokers, wanted: Callable[[Word], Word]) -> AnyDirectories:
+        """See `Directories.for_replicas`."""
+        graph = self._sequence().graph
+        return AnyDirectories(Sequence(graph, lambda at: choose(replicas.has(at), wanted(at), UNASSIGNED)))
+
+    def moved(self, broker: Word, directory: Word) -> AnyDirectories:
+        """The same with one replica in another directory."""
+        graph = self._sequence().graph
+        return AnyDirectories(Sequence(graph, lambda at: choose(broker == at, directory, self.of(at))))
+
+    def same(self, other: Directories) -> Truth:
+        """Equality of every entry."""
+        if not isinstance(other, AnyDirectories):
+            raise TypeError(f"a directory map is compared with {described(other)}")
+        return every(self._sequence().graph, lambda at: self.of(at) == other.of(at))
+
+
+def some_set() -> Any:
+    """The domain of a set of brokers."""
+    return AnySet(endless(0, 1, truths=True))
+
+
+def some_replicas() -> Any:
+    """The domain of a list of replicas."""
+    return AnyReplicas(endless(0, 1, truths=True), endless(0, counter().hi), counter())
+
+
+def some_directories(dirs: int) -> Any:
+    """The domain of the directory of each broker, of so many."""
+    return AnyDirectories(endless(0, FIRST_LOCAL + dirs - 1))
+
+
+def directories_by_broker(dirs: int) -> Any:
+    """The domain of the registered directories of each broker, of so many."""
+    return PerBroker(BrokerSet(endless(0, (1 << dirs) - 1)))
+
+
+def sets() -> Family:
+    """Every set of brokers with a member."""
+    return Family(some_set(), lambda members: negate(members.is_empty()), unlisted)
+
+
+def lists() -> Family:
+    """Every list of distinct brokers with a member."""
+    return Family(some_replicas(), lambda some: all_of(negate(some.is_empty()), some.ranked()), unlisted)
+
+
+def new_topic(state: Any, dirs: int, elr: bool = False) -> Conjuncts:
+    """What holds of a topic that is new on registered, unfenced brokers, of any replication factor and min ISR."""
+    replicas, none = state.replicas, state.isr.none()
+    everything = BrokerSet.of(range(dirs))
+    first = FIRST_LOCAL if dirs == 1 else UNASSIGNED
+
+    def placed(broker: Word) -> Truth:
+        directory: Word = state.directories.of(broker)
+        return directory == choose(replicas.has(broker), first, UNASSIGNED)
+
+    def online(broker: Word) -> Truth:
+        listed: BrokerSet = state.dirs_of(broker)
+        return implies(state.registered.has(broker), listed.same(everything))
+
+    empty = {name: getattr(state, name).is_empty() for name in ("elr", "removing", "adding", "fenced", "shutting_down")}
+    return {
+        "replicas are a list": all_of(negate(replicas.is_empty()), replicas.ranked()),
+        "replicas are registered": replicas.within(state.registered),
+        "all are in sync": none.plus(replicas).same(state.isr),
+        "the first leads": state.leader == replicas.first(),
+        "no last known leader": state.last_known_elr.is_empty(),
+        "not recovering": negate(state.recovering),
+        "nothing else is configured": all_of(negate(state.unclean_election), same_truth(state.elr_enabled, elr)),
+        **{f"{name} is empty": truth for name, truth in empty.items()},
+        **each_broker(state.online_dirs, lambda b: all_of(placed(b), online(b))),
+    }
 
 
 @frozen
@@ -173,12 +281,12 @@ def layout(setting: Setting) -> Elections:
 
 def _layout_of_any(dirs: int) -> Elections:
     """The domain of each field for any number of brokers."""
-    broker, some = counter(NO_LEADER), any_number.some_set()
+    broker, some = counter(NO_LEADER), some_set()
     return Elections(
-        replicas=any_number.some_replicas(), directories=any_number.some_directories(dirs),
+        replicas=some_replicas(), directories=some_directories(dirs),
         isr=some, elr=some, last_known_elr=AtMostOne(counter(EMPTY)), removing=some, adding=some,
         leader=broker, recovering=truth(), registered=some, fenced=some, shutting_down=some,
-        online_dirs=any_number.directories_by_broker(dirs), min_insync_replicas=counter(1),
+        online_dirs=directories_by_broker(dirs), min_insync_replicas=counter(1),
         unclean_election=truth(), elr_enabled=truth(),
     )  # fmt: skip
 
@@ -186,7 +294,7 @@ def _layout_of_any(dirs: int) -> Elections:
 def initial(setting: Setting) -> list[Elections]:
     """A new topic on live brokers, for each replication factor and min ISR of the scope."""
     if setting["brokers"] == ANY:
-        return [all_where(lambda state: any_number.new_topic(state, setting["directories"]))]
+        return [all_where(lambda state: new_topic(state, setting["directories"]))]
     brokers, everyone = setting["brokers"], BrokerSet.of(range(setting["brokers"]))
     dirs = setting["directories"]
     first = default_directory(True, dirs, FIRST_LOCAL, True, setting.rules.partition)

@@ -3,29 +3,77 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from kraftcheck.model.language.anynumber import Family, numbers
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.symmetry import Symmetry
-from kraftcheck.model.language.system import ANY, Action, Bound, Conjuncts, Setting, System
+from kraftcheck.model.language.system import (
+    ANY,
+    Action,
+    Arrow,
+    Bound,
+    Conjuncts,
+    Legend,
+    Setting,
+    System,
+    event,
+    numbered,
+    sent,
+)
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, implies, negate, rule
 from kraftcheck.model.partition.election import LEADERLESS, may_designate
 from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from kraftcheck.model.rules.groups import DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.model.systems.elections import any_number
-from kraftcheck.model.systems.elections.legend import LEGEND
-from kraftcheck.model.systems.elections.passes import eligible
+from kraftcheck.model.systems.elections import state
 from kraftcheck.model.systems.elections.state import Elections, initial, layout, replicas_offline
-from kraftcheck.model.systems.elections.triggers import Triggers
+from kraftcheck.model.systems.elections.triggers import Triggers, eligible
 from kraftcheck.model.triggers import leadership
 from kraftcheck.model.triggers import table as reassigning
 from kraftcheck.model.triggers.heartbeat import directory_known
 from kraftcheck.model.triggers.table import needs_leader, needs_preferred
+
+CONTROLLER, OPERATOR, BROKER = "controller", "operator", "broker {broker}"
+
+STRIP = {"leader": "leader", "ISR": "isr", "ELR": "elr", "replicas": "replicas", "fenced": "fenced"}
+"""The partition's registration, and who may not lead it, by their paths in the state."""
+
+CONTROLLER_ARROWS: Mapping[str, tuple[Arrow, ...]] = {
+    "fence": event(CONTROLLER),
+    "sweep_sessions": event(CONTROLLER),
+    "unclean_timer": event(CONTROLLER),
+    "balance_timer": event(CONTROLLER),
+    "unfence": sent(BROKER, CONTROLLER, "heartbeat: wants to be unfenced"),
+    "heartbeat": sent(BROKER, CONTROLLER, "heartbeat: wants to be unfenced, reports failed directories"),
+    "controlled_shutdown": sent(BROKER, CONTROLLER, "heartbeat: wants to shut down"),
+    "directories_offline": sent(BROKER, CONTROLLER, "heartbeat: reports failed directories"),
+    "new_incarnation": sent(BROKER, CONTROLLER, "BrokerRegistration"),
+    "assign": sent(BROKER, CONTROLLER, "AssignReplicasToDirs"),
+    "alter_partition": sent("broker {leader}", CONTROLLER, "AlterPartition"),
+    "unregister": sent(OPERATOR, CONTROLLER, "UnregisterBroker"),
+    "elect_preferred": sent(OPERATOR, CONTROLLER, "ElectLeaders PREFERRED"),
+    "elect_unclean": sent(OPERATOR, CONTROLLER, "ElectLeaders UNCLEAN"),
+    "elect_designated": sent(OPERATOR, CONTROLLER, "ElectLeaders DESIGNATED"),
+    "set_min_isr": sent(OPERATOR, CONTROLLER, "IncrementalAlterConfigs"),
+    "set_unclean_election": sent(OPERATOR, CONTROLLER, "IncrementalAlterConfigs"),
+    "enable_elr": sent(OPERATOR, CONTROLLER, "UpdateFeatures"),
+    "disable_elr": sent(OPERATOR, CONTROLLER, "UpdateFeatures"),
+    "reassign": sent(OPERATOR, CONTROLLER, "AlterPartitionReassignments"),
+    "cancel": sent(OPERATOR, CONTROLLER, "AlterPartitionReassignments"),
+}
+
+
+def lanes(bounds: Mapping[str, int]) -> tuple[str, ...]:
+    """The operator, the controller, and each broker."""
+    return (OPERATOR, CONTROLLER, *numbered("broker", bounds["brokers"]))
+
+
+LEGEND = Legend(lanes, CONTROLLER_ARROWS, STRIP)
+
 
 BOUNDS = (
     Bound("brokers", 2, 5, "number of brokers", proven_to=9, takes_any=True),
@@ -144,7 +192,7 @@ def other_min_isr(state: Elections, minimum: Word) -> Conjuncts:
 def replica_lists(brokers: int, largest: int) -> Family:
     """Every replica list of 1..largest distinct brokers; of any number of brokers, every list."""
     if brokers == ANY:
-        return any_number.lists()
+        return state.lists()
 
     def listed() -> Iterator[Replicas]:
         for size in range(1, largest + 1):
@@ -174,7 +222,7 @@ def _ids(brokers: int) -> Sequence[int]:
 
 
 def _proposals(brokers: int) -> Sequence[BrokerSet]:
-    return any_number.sets() if brokers == ANY else _nonempty_sets(brokers)
+    return state.sets() if brokers == ANY else _nonempty_sets(brokers)
 
 
 def _minimums(setting: Setting) -> Sequence[int]:
@@ -214,7 +262,7 @@ def actions(setting: Setting) -> list[Action]:
             Action("directories_offline", do.directories_offline, has_dirs, failures, "handleDirectoriesOffline"),
             Action("heartbeat", do.heartbeat, partial(unfence_has_dirs, rules=rules.directories), failures,
                    "processBrokerHeartbeat"),
-        ]
+        ]  # fmt: skip
     if rules.partition.fences_share_one_base:
         pair = {**each, "other": each["broker"]}
         listed.append(Action("sweep_sessions", do.fence_two, two_unfenced, pair, "KAFKA-13173"))
@@ -226,8 +274,9 @@ def actions(setting: Setting) -> list[Action]:
         targets = replica_lists(brokers, setting["replication"])
         listed += [
             Action("reassign", do.reassign, targets_registered, {"target": targets}, "changePartitionReassignment"),
-            Action("cancel", do.cancel, lambda state: may_cancel(state, rules.partition), {},
-                   "cancelPartitionReassignment"),
+            Action(
+                "cancel", do.cancel, lambda state: may_cancel(state, rules.partition), {}, "cancelPartitionReassignment"
+            ),
         ]
     return listed
 

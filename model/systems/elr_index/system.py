@@ -7,18 +7,33 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.brokersets import BrokerSet
-from kraftcheck.model.language.system import Action, Bound, Conjuncts, Outcome, Setting, System
+from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, Outcome, Setting, System, event, sent
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
 from kraftcheck.model.rules.groups import ControllerRules, DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections import system as elections
-from kraftcheck.model.systems.elections.passes import start
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elections.state import initial as new_topics
-from kraftcheck.model.systems.elr_index.legend import LEGEND
+from kraftcheck.model.systems.elections.system import CONTROLLER, CONTROLLER_ARROWS, OPERATOR, STRIP, lanes
+from kraftcheck.model.systems.elections.triggers import start
 from kraftcheck.model.systems.elr_index.state import ElrIndexed, initial, layout
 from kraftcheck.model.triggers.table import first_isr, visits_elr
+
+_ABSENT = ("reassign", "cancel", "directories_offline", "heartbeat")
+"""Brokers have one directory here, and replicas stay where they are."""
+
+LEGEND = Legend(
+    lanes,
+    {
+        **{name: arrows for name, arrows in CONTROLLER_ARROWS.items() if name not in _ABSENT},
+        "delete_topic": sent(OPERATOR, CONTROLLER, "DeleteTopics"),
+        "create_topic": sent(OPERATOR, CONTROLLER, "CreateTopics"),
+        "load_snapshot": event(CONTROLLER),
+    },
+    {"topic exists": "exists", **{label: f"controller.{path}" for label, path in STRIP.items()}},
+)
+
 
 BOUNDS = (
     Bound("brokers", 2, 3, "number of brokers"),

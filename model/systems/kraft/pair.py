@@ -17,11 +17,9 @@ from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
 from kraftcheck.model.partition.registration import FIRST_LOCAL
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control
-from kraftcheck.model.systems.directories.host import ABSENT, NOTHING, Host
-from kraftcheck.model.systems.directories.state import Placement, Told, decided
+from kraftcheck.model.systems.directories.state import ABSENT, NOTHING, Host, Placement, Told, decided
 from kraftcheck.model.systems.directories.system import actions as directory_actions
-from kraftcheck.model.systems.elections.passes import start
-from kraftcheck.model.systems.elections.triggers import Triggers
+from kraftcheck.model.systems.elections.triggers import Triggers, start
 from kraftcheck.model.systems.kraft.second import Second, capped
 from kraftcheck.model.systems.kraft.state import Kraft
 

@@ -17,8 +17,7 @@ from kraftcheck.model.language.words import NO_LEADER, choose
 from kraftcheck.model.partition.registration import FIRST_LOCAL, UNASSIGNED, DirectoryMap
 from kraftcheck.model.rules.groups import ControllerRules
 from kraftcheck.model.systems.directories import state as directories
-from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NEW, NOTHING, Host, Slots
-from kraftcheck.model.systems.directories.state import Placement
+from kraftcheck.model.systems.directories.state import ABSENT, IDLE, NEW, NOTHING, Host, Placement, Slots
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.triggers.table import effective_min_isr
 

@@ -16,14 +16,13 @@ from kraftcheck.model.partition.registration import FIRST_LOCAL, DirectoryMap
 from kraftcheck.model.rules.groups import DirectoryRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories import state as directories
-from kraftcheck.model.systems.directories.host import ABSENT, IDLE, NOTHING, SERVING, Host, Slots
-from kraftcheck.model.systems.directories.state import Placement
-from kraftcheck.model.systems.elections.passes import start
+from kraftcheck.model.systems.directories.state import ABSENT, IDLE, NOTHING, SERVING, Host, Placement, Slots
 from kraftcheck.model.systems.elections.state import Elections
+from kraftcheck.model.systems.elections.triggers import start
 from kraftcheck.model.systems.kraft import second
 from kraftcheck.model.systems.kraft.second import Second
-from kraftcheck.model.systems.replication import shape as replication
 from kraftcheck.model.systems.replication import state as data_plane
+from kraftcheck.model.systems.replication import system as replication
 from kraftcheck.model.systems.replication.log import smaller
 from kraftcheck.model.systems.replication.state import STOPPED_UNCLEAN, Broker, Replication
 from kraftcheck.model.triggers.table import effective_min_isr

@@ -7,17 +7,17 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.system import Action, Bound, Conjuncts, Outcome, Setting, System, conjuncts
+from kraftcheck.model.language.system import Action, Bound, Conjuncts, Legend, Outcome, Setting, System, conjuncts, sent
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.model.rules.groups import ControllerRules, DataPlaneRules, DirectoryRules, PartitionRules
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.state import Placement, Told
+from kraftcheck.model.systems.directories.system import DIRECTORY_ARROWS, at_rest
 from kraftcheck.model.systems.directories.system import actions as directory_actions
-from kraftcheck.model.systems.directories.system import at_rest
 from kraftcheck.model.systems.elections.state import replicas_offline
+from kraftcheck.model.systems.elections.system import BROKER, CONTROLLER, OPERATOR, STRIP, lanes
 from kraftcheck.model.systems.elections.triggers import Triggers
-from kraftcheck.model.systems.kraft.legend import LEGEND
 from kraftcheck.model.systems.kraft.pair import Beside
 from kraftcheck.model.systems.kraft.state import Kraft, decided, initial, layout, moved, replicated
 from kraftcheck.model.systems.replication import state as data_plane
@@ -25,8 +25,33 @@ from kraftcheck.model.systems.replication.control import Control
 from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.state import Replication, Request
 from kraftcheck.model.systems.replication.system import BOUNDS as DATA_BOUNDS
-from kraftcheck.model.systems.replication.system import unsettled_actions
+from kraftcheck.model.systems.replication.system import REPLICATION_ARROWS, unsettled_actions
 from kraftcheck.model.triggers.leadership import kept_out
+
+_ABSENT = (
+    "reassign", "repair", "replace_disk", "copy_meta_properties", "register_again", "apply_equal_metadata", "shut_down",
+    "stop",
+)  # fmt: skip
+"""What only the parts have when they are explored by themselves."""
+
+_OF_PARTS = {**DIRECTORY_ARROWS, **REPLICATION_ARROWS}
+
+LEGEND = Legend(
+    lanes,
+    {
+        **{name: arrows for name, arrows in _OF_PARTS.items() if name not in _ABSENT},
+        "apply_directories": sent(CONTROLLER, BROKER, "metadata records"),
+        "elect_second_preferred": sent(OPERATOR, CONTROLLER, "ElectLeaders PREFERRED"),
+        "expand_second_isr": sent(BROKER, CONTROLLER, "AlterPartition"),
+        "delete_second": sent(OPERATOR, CONTROLLER, "DeleteTopics"),
+    },
+    {
+        **{label: f"data.controller.{path}" for label, path in STRIP.items()},
+        "leader epoch": "data.leader_epoch",
+        "committed": "data.committed",
+    },
+)
+
 
 DATA = {
     "produce": ("broker",), "produce_acks_1": ("broker",), "fetch": ("follower", "leader"), "apply_metadata": (),

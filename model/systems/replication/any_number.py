@@ -15,11 +15,10 @@ from kraftcheck.model.language.layout import UNBOUNDED, Flag, counter, endless, 
 from kraftcheck.model.language.system import Conjuncts, ScopeError, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
-from kraftcheck.model.systems.elections import any_number as elections
+from kraftcheck.model.systems.elections import state as elections
 from kraftcheck.model.systems.elections.state import layout as registration
 from kraftcheck.model.systems.replication.endless import EndlessLog, allows, unbounded
-from kraftcheck.model.systems.replication.history import first_kept, of_each
-from kraftcheck.model.systems.replication.log import VACANT, Log
+from kraftcheck.model.systems.replication.log import VACANT, Log, first_kept, of_each
 from kraftcheck.model.systems.replication.settle import limits_lag
 from kraftcheck.model.systems.replication.state import (
     INELIGIBLE,

@@ -25,8 +25,7 @@ from kraftcheck.model.language.system import ANY, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, none_of
 from kraftcheck.model.systems.replication.endless import unbounded
-from kraftcheck.model.systems.replication.history import isrs_rewritten, kept_at, rewritten
-from kraftcheck.model.systems.replication.log import larger
+from kraftcheck.model.systems.replication.log import isrs_rewritten, kept_at, larger, rewritten
 from kraftcheck.model.systems.replication.state import NONE, Broker, Replication, Reply, no_reply
 from kraftcheck.model.triggers.table import effective_min_isr
 

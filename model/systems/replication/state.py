@@ -32,8 +32,15 @@ from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, negate
 from kraftcheck.model.rules.groups import DataPlaneRules
 from kraftcheck.model.systems.elections.state import Elections, outsider_leads
-from kraftcheck.model.systems.replication.history import first_kept, isr_kept_at, isrs_rewritten, kept_at, rewritten
-from kraftcheck.model.systems.replication.log import VACANT, Log
+from kraftcheck.model.systems.replication.log import (
+    VACANT,
+    Log,
+    first_kept,
+    isr_kept_at,
+    isrs_rewritten,
+    kept_at,
+    rewritten,
+)
 from kraftcheck.model.triggers.leadership import current_checks
 
 RUNNING = 0

@@ -1,18 +1,314 @@
-"""The `zk-controller` system: actions, bounds and scopes."""
+"""The `zk-controller` system: actions, bounds and scopes.
+
+Faults of brokers: crashes, expired sessions, failed replicas.
+Source: the early controller design, E (on_broker_startup) and question A.3.
+
+A controller that was deposed: its session has expired, it does not know, and its writes are under way.
+Source: the early controller design, D, which has no such controller; Kafka's controller epoch is the later answer.
+
+Topics that come and go.
+Source: the early controller design, C; its on_topic_change, and D, of which a deletion must survive a failover.
+"""
 
 from __future__ import annotations
 
-from kraftcheck.model.language.system import Action, Bound, Setting, System
-from kraftcheck.model.language.words import rule
+from collections.abc import Mapping
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.brokersets import BrokerSet
+from kraftcheck.model.language.system import Action, Bound, Legend, Outcome, Setting, System, event, numbered, sent
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, negate, none_of, pick, rule
 from kraftcheck.model.rules.groups import ZkControllerRules
-from kraftcheck.model.systems.zk_controller.control import Control
-from kraftcheck.model.systems.zk_controller.deposed import Deposed
-from kraftcheck.model.systems.zk_controller.faults import Faults
+from kraftcheck.model.systems.zk_controller.control import Control, Moves, ZkControllerEvent
 from kraftcheck.model.systems.zk_controller.hosts import Hosts
-from kraftcheck.model.systems.zk_controller.legend import LEGEND
-from kraftcheck.model.systems.zk_controller.moves import Moves
-from kraftcheck.model.systems.zk_controller.start import initial, layout, settled
-from kraftcheck.model.systems.zk_controller.topics import Topics
+from kraftcheck.model.systems.zk_controller.state import (
+    NOTHING,
+    RESTING,
+    STARTING,
+    UNREAD,
+    Broker,
+    ZkController,
+    blank,
+    initial,
+    layout,
+    replaced,
+    settled,
+)
+
+
+@frozen
+class Faults:
+    """Processes that die, sessions that end, replicas that fail."""
+
+    rules: ZkControllerRules
+
+    def may_fail(self, state: ZkController) -> dict[str, Truth]:
+        """The controller dies or loses its session."""
+        return {
+            "there is a controller": state.controller.present,
+            "a failure is left": state.left.controller_failures > 0,
+        }
+
+    def fail(self, state: ZkController) -> Outcome:
+        """/controller is gone, and what it knew."""
+        left = evolve(state.left, controller_failures=state.left.controller_failures - 1)
+        gone = evolve(state, controller=blank(len(state.partitions)), changed=False, left=left)
+        return Outcome(gone, ZkControllerEvent())
+
+    def may_crash(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """It runs."""
+        return {"it runs": state.broker(broker).up, "a stop is left": state.left.stops > 0}
+
+    def crash(self, state: ZkController, broker: Word) -> Outcome:
+        """The process is gone; session, queue and log stay."""
+        left = evolve(state.left, stops=state.left.stops - 1)
+        return Outcome(evolve(_crashed(state, broker), left=left), ZkControllerEvent())
+
+    def may_expire(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """The session of a process that is gone."""
+        b = state.broker(broker)
+        return {"it is registered": b.registered, "it does not run": negate(b.up)}
+
+    def expire(self, state: ZkController, broker: Word) -> Outcome:
+        """/brokers/ids/<id> goes, which fires the controller's watch."""
+        gone = evolve(state.broker(broker), registered=False)
+        return Outcome(evolve(state.with_broker(broker, gone), changed=True), ZkControllerEvent())
+
+    def may_lose_session(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """It is cut off from ZooKeeper for longer than its session."""
+        return {"it works": state.broker(broker).works(), "a session loss is left": state.left.session_losses > 0}
+
+    def lose_session(self, state: ZkController, broker: Word) -> Outcome:
+        """Its node and its watches go; it leads and follows as before."""
+        left = evolve(state.left, session_losses=state.left.session_losses - 1)
+        cut = evolve(state.broker(broker), registered=False, status=STARTING)
+        gone = evolve(state.with_broker(broker, cut), changed=True, left=left)
+        return Outcome(_without_controller(gone, broker), ZkControllerEvent())
+
+    def may_reconnect(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """It runs without a session."""
+        b = state.broker(broker)
+        return {"it runs": b.up, "it has no session": negate(b.registered)}
+
+    def reconnect(self, state: ZkController, broker: Word) -> Outcome:
+        """A new session: it registers, and reads everything again."""
+        back = evolve(state.broker(broker), registered=True)
+        return Outcome(evolve(state.with_broker(broker, back), changed=True), ZkControllerEvent())
+
+    def may_fail_replica(self, state: ZkController, broker: Word, partition: Word) -> dict[str, Truth]:
+        """One replica of a live broker fails (question A.3)."""
+        return {
+            "it runs": state.broker(broker).up,
+            "its replica works": state.replica(broker, partition).role.version > 0,
+            "a failure is left": state.left.replica_failures > 0,
+        }
+
+    @rule("zk-controller.replica.failure-halts-broker", source="early controller design, question A.3",
+          switches=("replica-failure-unnoticed",))  # fmt: skip
+    def fail_replica(self, state: ZkController, broker: Word, partition: Word) -> Outcome:
+        """A broker of which a replica fails halts; where nobody notices, it lives on without the replica."""
+        left = evolve(state.left, replica_failures=state.left.replica_failures - 1)
+        if not self.rules.replica_failure_unnoticed:
+            return Outcome(evolve(_crashed(state, broker), left=left), ZkControllerEvent())
+        p, r = state.partition(partition), state.replica(broker, partition)
+        dead = state.with_partition(partition, evolve(p, failed=p.failed.plus(p.failed.just(broker))))
+        dead = dead.with_replica(broker, partition, evolve(r, role=NOTHING, fetching=False))
+        return Outcome(evolve(dead, left=left), ZkControllerEvent())
+
+
+def _crashed(state: ZkController, broker: Word) -> ZkController:
+    b = state.broker(broker)
+    idle = tuple(evolve(r, role=NOTHING, fetching=False) for r in b.replicas)
+    down: Broker = evolve(b, up=False, status=STARTING, replicas=idle)
+    healed = tuple(evolve(p, failed=p.failed.minus(p.failed.just(broker))) for p in state.partitions)
+    return _without_controller(evolve(state.with_broker(broker, down), partitions=healed), broker)
+
+
+def _without_controller(state: ZkController, broker: Word) -> ZkController:
+    """A controller on this broker goes with it, and what it knew; the next one looks at everything."""
+    gone = all_of(state.controller.present, state.controller.host == broker)
+    c = choose(gone, blank(len(state.partitions)), state.controller)
+    return evolve(state, controller=c, changed=all_of(state.changed, negate(gone)))
+
+
+@frozen
+class Deposed:
+    """Its steps. Where every write is conditional on who is controller, it can only learn that it is not."""
+
+    control: Control
+
+    def _may_write(self, state: ZkController) -> Truth:
+        """Whether ZooKeeper takes its writes; with an epoch, once it has that of a new controller."""
+        return True if self.control.rules.controller_writes_unfenced else state.controller.present
+
+    def may_depose(self, state: ZkController) -> dict[str, Truth]:
+        """A controller that is at work loses its session, and goes on."""
+        c = state.controller
+        return {
+            "there is a controller": c.present,
+            "it has something to write": any_of(c.working, negate(c.told_all())),
+            "no other is deposed": negate(state.deposed.present),
+            "a loss is left": state.left.depositions > 0,
+        }
+
+    def depose(self, state: ZkController) -> Outcome:
+        """/controller is gone, and it has not heard of it."""
+        left = evolve(state.left, depositions=state.left.depositions - 1)
+        gone = evolve(state, controller=blank(len(state.partitions)), deposed=state.controller, changed=False)
+        return Outcome(evolve(gone, left=left), ZkControllerEvent())
+
+    def may_resign(self, state: ZkController) -> dict[str, Truth]:
+        """It hears that its session has expired, or a write of its is refused."""
+        return {"there is one": state.deposed.present}
+
+    def resign(self, state: ZkController) -> Outcome:
+        """It forgets what it knew."""
+        return Outcome(evolve(state, deposed=blank(len(state.partitions))), ZkControllerEvent())
+
+    def may_write_all_late(self, state: ZkController) -> dict[str, Truth]:
+        """As for one that is controller: ZooKeeper does not ask who writes."""
+        may = self.control.may_write_all(_swapped(state))
+        return {**may, "its writes are taken": self._may_write(state)}
+
+    def write_all_late(self, state: ZkController) -> Outcome:
+        """Decisions of an earlier time."""
+        done = self.control.write_all(_swapped(state))
+        return evolve(done, state=_swapped(done.state))
+
+    def may_write_one_late(self, state: ZkController, partition: Word) -> dict[str, Truth]:
+        """As for one that is controller."""
+        may = self.control.may_write_one(_swapped(state), partition)
+        return {**may, "its writes are taken": self._may_write(state)}
+
+    def write_one_late(self, state: ZkController, partition: Word) -> Outcome:
+        """A decision of an earlier time."""
+        done = self.control.write_one(_swapped(state), partition)
+        return evolve(done, state=_swapped(done.state))
+
+    def may_publish_late(self, state: ZkController, broker: Word) -> dict[str, Truth]:
+        """It has something left to tell."""
+        wanted: Truth = all_of(*self.control.may_publish(_swapped(state), broker).values())
+        return {"there is one": state.deposed.present, "something is left to tell": wanted,
+                "its writes are taken": self._may_write(state)}  # fmt: skip
+
+    def publish_late(self, state: ZkController, broker: Word) -> Outcome:
+        """A queue gets decisions of an earlier time."""
+        done = self.control.publish(_swapped(state), broker)
+        return evolve(done, state=_swapped(done.state))
+
+
+def _swapped(state: ZkController) -> ZkController:
+    """The state with the two controllers in each other's place."""
+    return evolve(state, controller=state.deposed, deposed=state.controller)
+
+
+@frozen
+class Topics:
+    """Operators create and delete topics; the controller has the replicas of a deleted one stopped."""
+
+    rules: ZkControllerRules
+
+    def may_create_topic(self, state: ZkController, partition: Word) -> dict[str, Truth]:
+        """It does not exist, and never did."""
+        p = state.partition(partition)
+        return {"it is new": none_of(p.created, p.deleted)}
+
+    def create_topic(self, state: ZkController, partition: Word) -> Outcome:
+        """/brokers/topics has a new child, which fires the controller's watch."""
+        made = evolve(state.partition(partition), created=True)
+        return Outcome(evolve(state.with_partition(partition, made), changed=True), ZkControllerEvent())
+
+    def may_delete_topic(self, state: ZkController, partition: Word) -> dict[str, Truth]:
+        """It exists."""
+        return {"it exists": state.partition(partition).exists(), "a deletion is left": state.left.deletions > 0}
+
+    @rule("zk-controller.deletion.is-marked-first", source="early controller design, C",
+          switches=("deletion-forgets-topic",),
+          says="The nodes of a deleted topic stay until its replicas are told to stop.")  # fmt: skip
+    def delete_topic(self, state: ZkController, partition: Word) -> Outcome:
+        """A mark, which fires the controller's watch; in the document the topic's nodes go at once."""
+        left = evolve(state.left, deletions=state.left.deletions - 1)
+        gone = evolve(state.partition(partition), deleted=True)
+        if self.rules.deletion_forgets_topic:
+            gone = evolve(gone, created=False, node=NOTHING, target=BrokerSet())
+        return Outcome(evolve(state.with_partition(partition, gone), changed=True, left=left), ZkControllerEvent())
+
+    def may_delete_partition(self, state: ZkController, partition: Word) -> dict[str, Truth]:
+        """It sees the mark; where there is none, it remembers a topic that is not listed any more."""
+        c, p = state.controller, state.partition(partition)
+        known: Truth = p.created
+        if self.rules.deletion_forgets_topic:
+            known = pick(c.decided, partition, NOTHING).version > 0
+        return {"the controller is idle": c.idle(), "the topic is deleted": p.deleted, "it knows of it": known}
+
+    def delete_partition(self, state: ZkController, partition: Word) -> Outcome:
+        """Send StopReplica to every replica, and remove the topic's nodes, in one multi."""
+        c, p = state.controller, state.partition(partition)
+        known = evolve(
+            c, decided=replaced(c.decided, partition, NOTHING), checked=replaced(c.checked, partition, UNREAD),
+            moved=replaced(c.moved, partition, RESTING),
+        )  # fmt: skip
+        gone = evolve(p, stopping=p.stopping.plus(p.replicas()))
+        if not self.rules.deletion_forgets_topic:
+            gone = evolve(gone, created=False, node=NOTHING, target=BrokerSet())
+        return Outcome(evolve(state.with_partition(partition, gone), controller=known), ZkControllerEvent(operations=1))
+
+
+OPERATOR, ZOOKEEPER, CONTROLLER, DEPOSED, BROKER = "operator", "ZooKeeper", "controller", "deposed", "broker {broker}"
+
+_NODE = "the partition's node"
+_DECISION = "a decision, through its queue"
+
+
+def lanes(bounds: Mapping[str, int]) -> tuple[str, ...]:
+    """The operator, ZooKeeper, the controller, a deposed one, and each broker."""
+    deposed = (DEPOSED,) if bounds["depositions"] else ()
+    return (OPERATOR, ZOOKEEPER, CONTROLLER, *deposed, *numbered("broker", bounds["brokers"]))
+
+
+LEGEND = Legend(
+    lanes,
+    {
+        "list_brokers": sent(ZOOKEEPER, CONTROLLER, "live brokers"),
+        "read_node": sent(ZOOKEEPER, CONTROLLER, _NODE),
+        "write_one": sent(CONTROLLER, ZOOKEEPER, _NODE),
+        "write_all": sent(CONTROLLER, ZOOKEEPER, "the nodes of all partitions"),
+        "write_one_late": sent(DEPOSED, ZOOKEEPER, _NODE),
+        "write_all_late": sent(DEPOSED, ZOOKEEPER, "the nodes of all partitions"),
+        "publish": sent(CONTROLLER, BROKER, _DECISION),
+        "publish_late": sent(DEPOSED, BROKER, _DECISION),
+        **{name: event(CONTROLLER) for name in ("finish", "abandon", "controller_fails", "depose", "recheck")},
+        "resign": event(DEPOSED),
+        "retry": sent(ZOOKEEPER, CONTROLLER, "a refused write"),
+        "take_over": sent(CONTROLLER, ZOOKEEPER, "/controller"),
+        "load": sent(ZOOKEEPER, CONTROLLER, "all nodes"),
+        **{name: event(BROKER) for name in ("stop_fetcher", "act", "doze", "set_watch", "commit", "fetch", "crash")},
+        "read_decisions": sent(ZOOKEEPER, BROKER, "decisions"),
+        "subscribe": sent(BROKER, ZOOKEEPER, "a watch"),
+        "change_isr": sent(BROKER, ZOOKEEPER, "the ISR"),
+        "start": sent(BROKER, ZOOKEEPER, "/brokers/ids"),
+        "reconnect": sent(BROKER, ZOOKEEPER, "/brokers/ids"),
+        "lose_session": sent(ZOOKEEPER, BROKER, "session expiry"),
+        "expire": event(ZOOKEEPER),
+        "fail_replica": sent(BROKER, CONTROLLER, "a failed replica"),
+        "create_topic": sent(OPERATOR, ZOOKEEPER, "a topic"),
+        "delete_topic": sent(OPERATOR, ZOOKEEPER, "a deletion"),
+        "delete_partition": sent(CONTROLLER, ZOOKEEPER, "a deletion"),
+        "reassign": sent(OPERATOR, ZOOKEEPER, "a reassignment"),
+        "stop_replica": sent(CONTROLLER, BROKER, "StopReplica"),
+        "start_replicas": sent(ZOOKEEPER, CONTROLLER, "a reassignment"),
+        "check_isr": sent(ZOOKEEPER, CONTROLLER, "the ISR"),
+        "shrink_isr": sent(CONTROLLER, ZOOKEEPER, "the ISR"),
+        "replace": sent(CONTROLLER, ZOOKEEPER, "the assigned replicas"),
+        "complete": sent(CONTROLLER, ZOOKEEPER, "the assigned replicas"),
+        "end_reassignment": sent(CONTROLLER, ZOOKEEPER, "the end of a reassignment"),
+    },
+    {"leader": "partitions[0].node.leader", "ISR": "partitions[0].node.isr", "version": "partitions[0].node.version",
+     "assigned": "partitions[0].assigned"},
+)  # fmt: skip
+
 
 BOUNDS = (
     Bound(

@@ -12,18 +12,24 @@ from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate, rule
 from kraftcheck.model.rules.groups import ZkJbodRules
-from kraftcheck.model.systems.zk_jbod.errors import DIRECTORY, HALT, NONE, NOTHING, WATERMARK, decision, raised
 from kraftcheck.model.systems.zk_jbod.state import (
     CHECKPOINTS_CUT,
     CLEANING_STOPPED,
     DETECTED,
+    DIRECTORY,
+    HALT,
     IDLE,
     NODE_READ,
+    NONE,
+    NOTHING,
     REMOVED,
+    WATERMARK,
     DirectorySet,
     Host,
     PartitionSet,
     ZkJbod,
+    decision,
+    raised,
     replaced,
 )
 

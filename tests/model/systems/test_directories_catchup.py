@@ -7,8 +7,8 @@ from attrs import evolve
 
 from kraftcheck.model.partition.registration import FIRST_LOCAL, LOST, MIGRATING, UNASSIGNED
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.model.systems.directories.catchup import Assigned, Verdict, decide, left, swapped, taken
-from kraftcheck.model.systems.directories.host import (
+from kraftcheck.model.systems.directories.process import Assigned, Verdict, decide, left, swapped, taken
+from kraftcheck.model.systems.directories.state import (
     ABSENT,
     ACCEPTED,
     IDLE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kraftcheck.model.partition.registration import LOST, UNASSIGNED
-from kraftcheck.model.systems.directories.host import ABSENT, ACCEPTED, IDLE, NOTHING, OFFLINE, QUEUED, SERVING
+from kraftcheck.model.systems.directories.state import ABSENT, ACCEPTED, IDLE, NOTHING, OFFLINE, QUEUED, SERVING
 from tests.shared.directories import DIR0, DIR1, Cluster, slots
 
 

@@ -17,8 +17,7 @@ from kraftcheck.model.controller.heartbeat import Wish
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.model.systems.sessions.state import Sessions
-from kraftcheck.model.systems.sessions.system import SESSIONS
+from kraftcheck.model.systems.sessions.system import SESSIONS, Sessions
 from tests.model.controller.controllers import beat, cluster, directory, play, with_topic
 
 Step = tuple[str, int] | tuple[str]

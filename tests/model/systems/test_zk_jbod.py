@@ -13,21 +13,25 @@ from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.brokersets import BrokerSet
 from kraftcheck.model.language.system import Outcome
 from kraftcheck.model.rules.ruleset import parse, variants
-from kraftcheck.model.systems.zk_jbod.control import select
-from kraftcheck.model.systems.zk_jbod.errors import (  # fmt: skip
+from kraftcheck.model.systems.zk_jbod.state import (
     APPEND,
+    DETECTED,
     DIRECTORY,
     HALT,
+    IDLE,
     NONE,
     NOTHING,
     PARTITION,
     READ,
+    REMOVED,
     WATERMARK,
     IOFailure,
+    Partition,
+    ZkJbod,
     decision,
     raised,
 )
-from kraftcheck.model.systems.zk_jbod.state import DETECTED, IDLE, REMOVED, Partition, ZkJbod
+from kraftcheck.model.systems.zk_jbod.system import select
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED

@@ -20,7 +20,7 @@ from kraftcheck.model.language.sequences import Sequence, every, word_at
 from kraftcheck.model.language.system import Action, System
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, choose
-from kraftcheck.model.systems.replication.history import kept_at, last_kept, of_each, rewritten
+from kraftcheck.model.systems.replication.log import kept_at, last_kept, of_each, rewritten
 from kraftcheck.model.systems.replication.state import RUNNING, STOPPED_CLEAN, Replication
 from kraftcheck.properties.kinds import always
 from kraftcheck.properties.replication.lemmas_commits import nothing_after

@@ -15,8 +15,7 @@ from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.directories.process import Process
 from kraftcheck.model.systems.directories.state import Told
-from kraftcheck.model.systems.elections.passes import start
-from kraftcheck.model.systems.elections.triggers import Triggers
+from kraftcheck.model.systems.elections.triggers import Triggers, start
 from kraftcheck.model.systems.kraft.system import request_in_flight
 from kraftcheck.model.triggers.leadership import member_checks
 

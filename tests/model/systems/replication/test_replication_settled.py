@@ -13,7 +13,7 @@ from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.system import Conjuncts, Setting, System
 from kraftcheck.model.language.words import all_of, implies, negate
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.model.systems.replication.history import of_each
+from kraftcheck.model.systems.replication.log import of_each
 from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.model.systems.replication.system import unsettled_actions

@@ -2,155 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import click
-from attrs import asdict, frozen
 
 from kraftcheck.ci.conformance.kafka.change.checks import MOST_EXHAUSTIVE, CheckSize
 from kraftcheck.ci.conformance.kafka.command import TourSize, run, run_fuzz, run_tour
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
-from kraftcheck.ci.conformance.vectors import run_vector
-from kraftcheck.ci.conformance.vectors.core import (
-    FAILED,
-    PASSED,
-    UNSUPPORTED,
-    Vector,
-    VectorError,
-    VectorOutcome,
-    find,
-    read,
-)
+from kraftcheck.ci.conformance.vectors.core import VectorError
+from kraftcheck.ci.conformance.vectors.run import conform, vector_lines
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError
-from kraftcheck.model.records.fields import FormError
-from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.model.visible import visible
-
-NON_CONFORMANT = 23
-"""Exit code when a vector failed, or was not run and nobody allowed that."""
 
 MOST_DRAWN = 10**12
 """The most cases that can be drawn: months of them."""
-
-DOCUMENT_VERSION = 1
-"""Version of the JSON document."""
-
-
-@frozen
-class VectorRow:
-    """One vector and its judgement."""
-
-    path: Path
-    vector: Vector
-    outcome: VectorOutcome
-
-
-@frozen
-class VectorReport:
-    """The judgement of every vector read, in the order of the files.
-
-    Attributes:
-        rules: name of the rule set.
-        files: the files read, empty ones included.
-        rows: one a vector.
-    """
-
-    rules: str
-    files: tuple[Path, ...]
-    rows: tuple[VectorRow, ...]
-
-    def counts(self, path: Path | None = None) -> Counter[str]:
-        """How many passed, failed and were unsupported, of one file or of all."""
-        return Counter(row.outcome.status for row in self.rows if path in (None, row.path))
-
-    def exit_code(self, allow_unsupported: bool) -> int:
-        """0 when every vector passed, or was unsupported and that is allowed."""
-        counts = self.counts()
-        return NON_CONFORMANT if counts[FAILED] or (counts[UNSUPPORTED] and not allow_unsupported) else 0
-
-    def document(self) -> dict[str, Any]:
-        """The report as plain values."""
-        return {
-            "version": DOCUMENT_VERSION,
-            "command": "conform",
-            "rules": self.rules,
-            "totals": {status: self.counts()[status] for status in (PASSED, FAILED, UNSUPPORTED)},
-            "rows": [
-                {
-                    "file": str(row.path),
-                    "id": row.vector.id,
-                    "function": row.vector.function,
-                    "status": row.outcome.status,
-                    "reason": row.outcome.reason,
-                    "differences": [asdict(difference) for difference in row.outcome.differences],
-                }
-                for row in self.rows
-            ],
-        }
-
-
-def conform(paths: tuple[Path, ...], rules: str = "kafka-4.0") -> VectorReport:
-    """Run every vector of files and folders.
-
-    Args:
-        paths: JSON files, or folders of them.
-        rules: rule set, `PRESET[+VARIANT...]`.
-
-    Raises:
-        VectorError: when nothing was read, or naming file, vector and key of what is malformed.
-        ScopeError: for an unknown rule set.
-    """
-    chosen = parse(rules)
-    files = tuple(find(paths))
-    rows = tuple(row for path in files for row in _run_file(path, chosen))
-    if not rows:
-        raise VectorError(f"no vectors in {', '.join(map(str, paths)) or 'no path at all'}")
-    return VectorReport(rules, files, rows)
-
-
-def _run_file(path: Path, rules: RuleSet) -> list[VectorRow]:
-    vectors = {vector.id: vector for vector in read(path).vectors}
-    rows = []
-    for vector in vectors.values():
-        try:
-            outcome = run_vector(vector, rules, vectors.get(vector.given_continues or ""))
-        except FormError as reason:
-            raise VectorError(f"{path}: {vector.id}: {reason}") from None
-        rows.append(VectorRow(path, vector, outcome))
-    return rows
-
-
-def lines(report: VectorReport) -> list[str]:
-    """The report for a reader: counts per file, then what went wrong field by field."""
-    text = []
-    for path in report.files:
-        counts = report.counts(path)
-        text.append(f"{path}: {counts[PASSED]} passed, {counts[FAILED]} failed, {counts[UNSUPPORTED]} unsupported")
-    for row in report.rows:
-        if row.outcome.status == FAILED:
-            text.append(f"FAILED {row.vector.id} ({row.vector.function}, {row.path})")
-            for difference in row.outcome.differences:
-                expected, actual = _json_text(difference.expected), _json_text(difference.actual)
-                text.append(f"  {difference.field}: expected {expected}, actual {actual}")
-    unsupported = Counter(row.outcome.reason for row in report.rows if row.outcome.status == UNSUPPORTED)
-    text += [f"UNSUPPORTED {number} x {reason}" for reason, number in sorted(unsupported.items())]
-    counts = report.counts()
-    text.append(f"{report.rules}: {counts[PASSED]} passed, {counts[FAILED]} failed, {counts[UNSUPPORTED]} unsupported")
-    return list(map(visible, text))
-
-
-def _json_text(value: Any) -> str:
-    return json.dumps(value, default=str)
-
 
 @click.command("conform")
 @click.option("--vectors", "first", multiple=True, metavar="PATH...", help="Files or folders of vectors; repeatable.")
@@ -232,7 +102,7 @@ def _run_vectors(paths: tuple[Path, ...], rules: str | None, target: str | None,
     except (VectorError, ScopeError) as reason:
         raise Refusal(str(reason)) from None
     screen, code = console(to_stderr=target == "-"), report.exit_code(allow_unsupported)
-    screen.plain("\n".join(lines(report)) + f" (exit {code})")
+    screen.plain("\n".join(vector_lines(report)) + f" (exit {code})")
     sys.exit(code)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kraftcheck.ci.conformance.command import NON_CONFORMANT
+from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
 from kraftcheck.ci.dataset.dataset_place import DatasetPlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.query_engine import open_session, packed

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from attrs import field, frozen
 
-from kraftcheck.ci.conformance import command as conformance
+from kraftcheck.ci.conformance.vectors import run as conformance
 from kraftcheck.ci.conformance.vectors.core import VectorError
 from kraftcheck.ci.interface.engines import check_numbers
 from kraftcheck.ci.logs import command as logs
@@ -148,4 +148,4 @@ def conform(*paths: Place, rules: str = "kafka-4.0", allow_unsupported: bool = F
         report = conformance.conform(tuple(Path(path) for path in paths), rules)
     except (VectorError, ScopeError) as error:
         raise Refusal(str(error)) from error
-    return Report(report.exit_code(allow_unsupported), report.document(), "\n".join(conformance.lines(report)))
+    return Report(report.exit_code(allow_unsupported), report.document(), "\n".join(conformance.vector_lines(report)))

@@ -20,9 +20,8 @@ import click
 from attrs import define, evolve, field
 from rich.text import Text
 
-from kraftcheck.ci.conformance.command import NON_CONFORMANT, VectorReport, conform
-from kraftcheck.ci.conformance.command import lines as conform_lines
 from kraftcheck.ci.conformance.vectors.core import VectorError
+from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT, VectorReport, conform, vector_lines
 from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, claims_of, every_id, judged, not_judged
 from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.run.reports import ReportFiles, report_options
@@ -89,7 +88,7 @@ def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Sequence[
 
 def print_summary(screen: Screen, checked: CheckedRows, conformance: VectorReport | None, verbose: bool) -> None:
     """Print the vectors, a table for each system, what is unexpected, and what the verdicts rest on."""
-    for line in [] if conformance is None else conform_lines(conformance):
+    for line in [] if conformance is None else vector_lines(conformance):
         screen.plain(line)
     screen.plain("")
     unexpected = checked.unexpected

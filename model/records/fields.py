@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from attrs import frozen
 
@@ -34,7 +34,7 @@ class Fields:
     where: str = ""
 
     @classmethod
-    def of(cls, value: object, where: str = "") -> Fields:
+    def of(cls, value: object, where: str = "") -> Self:
         """The value as fields.
 
         Raises:
@@ -48,7 +48,7 @@ class Fields:
         """The path to a key."""
         return f"{self.where}.{key}" if self.where else key
 
-    def only(self, *known: str) -> Fields:
+    def only(self, *known: str) -> Self:
         """These fields, once no others are there.
 
         Raises:

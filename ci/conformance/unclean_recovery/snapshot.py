@@ -12,8 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.conformance.vectors.reassignments import RECOVERY, brokers, directories
-from kraftcheck.ci.conformance.vectors.scenarios.given import configuration
+from kraftcheck.ci.conformance.vectors.forms import RECOVERY, brokers, configuration, directories
 from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.commits import replay_all

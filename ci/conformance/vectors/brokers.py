@@ -1,21 +1,45 @@
-"""Vectors of broker_registration.json and directory_id.json."""
+"""Vectors of single functions on brokers: registrations, directory ids, placement, sessions.
+
+Random draws of a placement are those of the stream that the original tests used, so vectors that depend on it are run
+like the others.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
 from attrs import asdict
 
-from kraftcheck.ci.conformance.vectors.core import Function, KafkaError, Vector, as_exact_says, whole_value
-from kraftcheck.ci.conformance.vectors.reassignments import (
+from kraftcheck.ci.conformance.vectors.core import (
+    Function,
+    KafkaError,
+    Unsupported,
+    Vector,
+    VectorDifference,
+    Watched,
+    as_exact_says,
+    listed_keys,
+    read_step,
+    same_members,
+    whole_value,
+)
+from kraftcheck.ci.conformance.vectors.forms import (
     directories,
     directory,
     directory_text,
     read_registration,
+    read_usable,
     write_registration,
+    write_usable,
 )
+from kraftcheck.model.controller.errors import NotTracked, RequestError, Resignation
+from kraftcheck.model.controller.heartbeat import Sessions, Wish, by_last_contact, by_metadata_offset
+from kraftcheck.model.controller.placement import RackList, RandomStream, Ring, place, rack_list
 from kraftcheck.model.partition.registration import DirectoryMismatch, assignment_map, is_online, is_reserved
-from kraftcheck.model.records.fields import flag, integers, text
+from kraftcheck.model.records.fields import INT64, Fields, each, flag, integer, integers, long, text
 from kraftcheck.model.records.records import Registration, in_order, register_record, registration_of
 from kraftcheck.model.rules.ruleset import RuleSet
 
@@ -75,19 +99,204 @@ def _is_online(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     return {"online": bool(is_online(directory_id, True, not online, directory_id in online))}
 
 
-_STORED = ("controlled_shutdown_recorded", "directory_assignment_supported")
+def _ring(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    ring = Ring(
+        vector.given.read("brokers", integers),
+        epoch=vector.given.read_or("initial_epoch", integer, 0),
+        offset=vector.given.read_or("initial_offset", integer, 0),
+    )
+    returned = []
+    for epoch in vector.when.read("next_epochs", integers):
+        broker, ring = ring.next(epoch)
+        returned.append(broker)
+    return {"size": len(ring.brokers), "returned": returned}
 
-FUNCTIONS = {
-    "broker_id": Function(_broker_id, ("registration",), (), {"id": whole_value}),
-    "equals": Function(_equals, ("left", "right"), (), {"equal": whole_value}),
-    "registration.record_round_trip": Function(
-        _round_trip, ("registration",), _STORED, {"after": as_exact_says}, ("exact",)
+
+def _racks(vector: Vector) -> tuple[RackList, RandomStream]:
+    return rack_list(vector.given.read("brokers", each(read_usable)), RandomStream())
+
+
+def _summary(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    racks, _ = _racks(vector)
+    names = [rack.name for rack in racks.racks]
+    return {"total_brokers": racks.total, "unfenced_brokers": racks.live, "rack_names": names}
+
+
+def _rack_list(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    racks, stream = _racks(vector)
+    placements = []
+    for factor in vector.when.read("replication_factors", integers):
+        try:
+            replicas, racks, stream = racks.place(factor, stream)
+        except RequestError as refusal:
+            raise KafkaError(refusal.error) from None
+        placements.append(list(replicas))
+    return {"placements": placements, "placement_counts": placements}
+
+
+def _topic(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    """A topic placed as often as `repeat` says; the partition it starts at has no influence."""
+    brokers = vector.given.read("brokers", each(read_usable))
+    vector.when.read_or("start_partition", integer, 0)
+    partitions, factor = (vector.when.read(key, integer) for key in ("num_partitions", "replication_factor"))
+    stream, placements = RandomStream(), []
+    for _ in range(vector.when.read_or("repeat", integer, 1)):
+        placed, stream = place(brokers, partitions, factor, stream)
+        if isinstance(placed, RequestError):
+            raise KafkaError(placed.error)
+        placements += [list(replicas) for replicas in placed]
+    return {"placements": placements, "placement_counts": placements}
+
+
+def _count_placements(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
+    """How often each replica list was placed; the rows are in no order."""
+    if isinstance(actual, list):
+        actual = [[list(replicas), number] for replicas, number in Counter(map(tuple, actual)).items()]
+    return same_members(expected, actual, vector)
+
+
+def _keeps_order(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    return {"replicas": list(vector.when.read("replicas", integers))}
+
+
+def _same_assignment(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    left, right = (vector.when.read(side, integers) for side in ("left", "right"))
+    return {"equal": left == right}
+
+
+T = TypeVar("T")
+
+_STEPS: Mapping[str, Callable[[Sessions, int, Fields], Sessions]] = {
+    "register": lambda at, now, step: at.register(_broker(step), step.read("fenced", flag), now),
+    "touch": lambda at, now, step: at.touch(
+        _broker(step), step.read("fenced", flag), step.read("metadata_offset", long), now
     ),
-    "node_for_listener": Function(_node, ("registration",), ("listener",), {"node": whole_value}),
-    "stored_directory_order": Function(_order, ("dirs",), (), {"dirs": whole_value}),
-    "has_online_dir": Function(_has_online_dir, ("dirs",), ("dir",), {"online": whole_value}),
-    "is_reserved": Function(_is_reserved, (), ("dir",), {"reserved": whole_value}),
-    "create_assignment_map": Function(_assignment_map, (), ("replicas", "directories"), {"map": whole_value}),
-    "is_online": Function(_is_online, ("online_dirs",), ("dir",), {"online": whole_value}),
+    "fence": lambda at, now, step: at.fence(_broker(step)),
+    "remove": lambda at, now, step: at.remove(_broker(step)),
+    "set_controlled_shutdown_offset": lambda at, now, step: at.begin_shutdown(_broker(step), step.read("offset", long)),
 }
-"""The functions of the two files by name; one name is shared with another file and carries a prefix."""
+"""The steps of a session: the sessions after one, from those before it and the time."""
+
+
+def _broker(step: Fields) -> int:
+    return step.read("broker", integer)
+
+
+def _run(given: Fields, steps: tuple[Watched, ...]) -> tuple[Sessions, int]:
+    """The sessions after the steps, starting from none, and the time then.
+
+    Raises:
+        KafkaError: when a step fails.
+    """
+    sessions, now_ms = Sessions(given.read("session_timeout_ms", long)), given.read("now_ms", long)
+    for step in steps:
+        op = step.read("op", text)
+        if op == "sleep":
+            now_ms += read_step(step, lambda step: step.read("ms", long))
+        elif op not in _STEPS:
+            raise Unsupported(f"unknown step {op} of a session")
+        else:
+            sessions = _checked(partial(read_step, step, partial(_STEPS[op], sessions, now_ms)))
+    return sessions, now_ms
+
+
+def _checked(ask: Callable[[], T]) -> T:
+    try:
+        return ask()
+    except NotTracked:
+        raise KafkaError("NOT_REGISTERED") from None
+    except Resignation:
+        raise KafkaError("INTERNAL") from None
+
+
+def _tracking(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    """The state of the sessions after the steps; a last step that fails leaves them as they were."""
+    steps = vector.when.read("steps", each(Watched.of))
+    racks = vector.given.read_or("racks", Fields.of, Fields({}))
+    sessions, now = _run(vector.given, steps[:-1])
+    error: Mapping[str, Any] = {}
+    try:
+        sessions, now = _run(vector.given, steps)
+    except KafkaError as failure:
+        error = failure.actual
+    brokers = {
+        *sessions.tracked,
+        *_named_brokers(vector, "has_valid_session"),
+        *_named_brokers(vector, "controlled_shutdown_offset"),
+    }
+    usable = sessions.usable(lambda broker: racks.read_or(str(broker), text, None))
+    return {
+        **error,
+        "has_valid_session": {str(b): sessions.is_valid(b, now) for b in brokers},
+        "unfenced_order": list(sessions.live),
+        "stale_broker": sessions.stale(now),
+        "next_check_ms": sessions.next_check(),
+        "lowest_active_offset": sessions.lowest_active_offset(),
+        "usable_brokers": [write_usable(broker) for broker in usable],
+        "controlled_shutdown_offset": {str(b): sessions.shutdown_offset(b) for b in brokers},
+    }
+
+
+def _named_brokers(vector: Vector, key: str) -> list[int]:
+    """Brokers that an expectation names, tracked or not."""
+    expected = vector.then.data.get(key)
+    return [int(b) for b in expected if b.isdecimal()] if isinstance(expected, Mapping) else []
+
+
+def _next_state(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    when = vector.when
+    wish = Wish(when.read("want_fence", flag), when.read("want_shutdown", flag), when.read("metadata_offset", long))
+    broker, offset = _broker(when), when.read("registration_offset", long)
+    leads = when.read("leads_partitions", flag)
+    sessions, _ = _run(vector.given, vector.given.read("steps", each(Watched.of)))
+    after = _checked(lambda: sessions.next_state(broker, wish, offset, leads))
+    return {"current": sessions.state(broker).name, "next": after.name}
+
+
+def _by_offset(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    order = by_metadata_offset(dict(_pairs(vector, "metadata_offset")))
+    return {"order": list(order), "first": next(iter(order), None)}
+
+
+def _by_contact(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    removed = vector.when.read("remove", integers) if vector.when.has("remove") else ()
+    order = by_last_contact([pair for pair in _pairs(vector, "last_contact") if pair[0] not in removed])
+    return {"order": list(order), "first": next(iter(order), None)}
+
+
+def _pairs(vector: Vector, key: str) -> list[tuple[int, int]]:
+    brokers = vector.given.read("brokers", each(Fields.of))
+    return [(b.only("id", key).read("id", integer), b.read(key, long)) for b in brokers]
+
+
+def _same_offset(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
+    """Equality; no offset at all is infinite, which a vector may write as null or as the largest number."""
+    return whole_value(None if expected == INT64[1] else expected, actual, vector)
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "broker_id": Function(_broker_id),
+    "equals": Function(_equals),
+    "registration.record_round_trip": Function(_round_trip, {"after": as_exact_says}, ("exact",)),
+    "node_for_listener": Function(_node),
+    "stored_directory_order": Function(_order),
+    "has_online_dir": Function(_has_online_dir),
+    "is_reserved": Function(_is_reserved),
+    "create_assignment_map": Function(_assignment_map),
+    "is_online": Function(_is_online),
+    "broker_ring": Function(_ring),
+    "rack_list_summary": Function(_summary),
+    "rack_list_place": Function(_rack_list, {"placement_counts": _count_placements}),
+    "place_topic": Function(_topic, {"placement_counts": _count_placements}),
+    "assignment_keeps_order": Function(_keeps_order),
+    "assignment_equality": Function(_same_assignment),
+    "session_tracking": Function(
+        _tracking,
+        {"has_valid_session": listed_keys, "lowest_active_offset": _same_offset, "usable_brokers": same_members,
+         "controlled_shutdown_offset": listed_keys},
+    ),
+    "next_broker_state": Function(_next_state),
+    "order_by_metadata_offset": Function(_by_offset),
+    "order_by_last_contact": Function(_by_contact),
+}  # fmt: skip
+"""The functions by name; a name that partitions have too carries a prefix."""

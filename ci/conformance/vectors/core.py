@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, parse_json, read_bytes
-from kraftcheck.model.records.fields import CODE, DirectoryTextError, Fields, FormError, items, text
+from kraftcheck.model.records.fields import CODE, DirectoryTextError, Fields, FormError, each, items, text
 from kraftcheck.model.rules.ruleset import RuleSet
+
+T = TypeVar("T")
 
 PASSED, FAILED, UNSUPPORTED = "passed", "failed", "unsupported"
 
@@ -97,47 +100,81 @@ def as_exact_says(expected: Any, actual: Any, vector: Vector) -> list[VectorDiff
     return compare_values(expected, actual, "", partial=vector.then.data.get("exact") is False)
 
 
+def same_members(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
+    """Equality; lists compare as sets."""
+
+    def key(value: Any) -> str:
+        return repr(sorted(value.items())) if isinstance(value, dict) else repr(value)
+
+    if isinstance(expected, list) and isinstance(actual, list):
+        expected, actual = (sorted(canonical(members), key=key) for members in (expected, actual))
+    return compare_values(expected, actual, "", partial=False)
+
+
 @frozen
 class Function:
     """How the vectors of one function are run.
 
     Attributes:
         run: the actual result by the keys of `then`; raises `KafkaError` for errors.
-        given, when: the keys it takes into account.
-        then: how each key of the expectation is compared.
+        compares: how a key of the expectation is compared, where not by `whole_value`.
         modifiers: keys of `then` that say how to compare, not what to expect.
     """
 
     run: Callable[[Vector, RuleSet], Mapping[str, Any]]
-    given: tuple[str, ...]
-    when: tuple[str, ...] = ()
-    then: Mapping[str, Compare] = field(factory=dict)
+    compares: Mapping[str, Compare] = field(factory=dict)
     modifiers: tuple[str, ...] = ()
 
-    def unknown_key(self, vector: Vector) -> str | None:
-        """The first key of the vector that would be ignored, or None."""
-        allowed = {
-            "given": (*self.given, "metadata_version"),
-            "when": (*self.when, "metadata_version"),
-            "then": (*self.then, *self.modifiers, "error", "reason"),
-        }
-        for part, keys in allowed.items():
-            for key in getattr(vector, part).data:
-                if key not in keys:
-                    return f"{part}.{key}"
-        return None
+
+@frozen
+class Watched(Fields):
+    """Fields that remember which keys were asked for: the others would be ignored."""
+
+    asked: set[str] = field(factory=set)
+
+    def has(self, key: str) -> bool:
+        """See `Fields.has`."""
+        self.asked.add(key)
+        return super().has(key)
+
+    def read(self, key: str, reader: Callable[[object, str], T]) -> T:
+        """See `Fields.read`."""
+        self.asked.add(key)
+        return super().read(key, reader)
 
 
-def known_keys(step: Fields, *keys: str) -> Fields:
-    """The step, once it has no other keys than these.
+@contextmanager
+def all_read(fields: Watched, message: str, *also: str) -> Iterator[None]:
+    """Within the block every key is asked for, unless the input is malformed; those of `also` need not be.
+
+    Raises:
+        Unsupported: with the message, `{}` being the key that would be ignored.
+    """
+    malformed = False
+    try:
+        yield
+    except FormError:
+        malformed = True
+        raise
+    finally:
+        ignored = [key for key in fields.data if key not in (*fields.asked, *also, "metadata_version")]
+        if ignored and not malformed:
+            raise Unsupported(message.format(ignored[0]))
+
+
+def read_step(step: Watched, run: Callable[[Watched], T]) -> T:
+    """What a step comes to, once all of its keys are read.
 
     Raises:
         Unsupported: naming the key that would be ignored.
     """
-    for key in step.data:
-        if key not in (*keys, "op", "reason", "metadata_version"):
-            raise Unsupported(f"unknown key {key} of step {step.data.get('op')}")
-    return step
+    with all_read(step, f"unknown key {{}} of step {step.data.get('op')}", "op", "reason"):
+        return run(step)
+
+
+def read_rows(step: Fields, key: str, row: Callable[[Watched], T]) -> tuple[T, ...]:
+    """The rows of a request, once all their keys are read."""
+    return tuple(read_step(one, row) for one in step.read(key, each(Watched.of)))
 
 
 def judge(function: Function, vector: Vector, rules: RuleSet) -> VectorOutcome:
@@ -146,26 +183,31 @@ def judge(function: Function, vector: Vector, rules: RuleSet) -> VectorOutcome:
     Raises:
         FormError: when the input is malformed, naming the key.
     """
-    unknown_key = function.unknown_key(vector)
-    if unknown_key is not None:
-        return VectorOutcome(UNSUPPORTED, reason=f"unknown key {unknown_key}")
+    given, when = (Watched(part.data, part.where) for part in (vector.given, vector.when))
+    actual: Mapping[str, Any]
     try:
-        actual = function.run(vector, rules)
+        with all_read(given, "unknown key given.{}"), all_read(when, "unknown key when.{}"):
+            actual = function.run(evolve(vector, given=given, when=when), rules)
     except Unsupported as reason:
         return VectorOutcome(UNSUPPORTED, reason=str(reason))
     except KafkaError as error:
         actual = error.actual
-    expected = vector.then.data
-    if not {*expected} - {*function.modifiers, "reason"}:
+    expected = {key: value for key, value in vector.then.data.items() if key not in (*function.modifiers, "reason")}
+    if not expected:
         return VectorOutcome(UNSUPPORTED, reason="then: nothing is expected")
-    differences = []
+    for key in expected if "error" not in actual else ():
+        if key not in (*actual, *function.compares, "error"):
+            return VectorOutcome(UNSUPPORTED, reason=f"unknown key then.{key}")
+    differences: list[VectorDifference] = []
     for key in dict.fromkeys(("error", *expected)):
-        if key in function.modifiers or key == "reason":
-            continue
-        compare = function.then.get(key, whole_value)
-        for difference in compare(expected.get(key, MISSING), actual.get(key, MISSING), vector):
-            differences.append(VectorDifference(key + difference.field, difference.expected, difference.actual))
+        compare = function.compares.get(key, whole_value)
+        differences += below(key, compare(expected.get(key, MISSING), actual.get(key, MISSING), vector))
     return VectorOutcome(FAILED if differences else PASSED, tuple(differences))
+
+
+def below(name: str, differences: Iterable[VectorDifference]) -> list[VectorDifference]:
+    """Differences of a part, by their place in the whole."""
+    return [evolve(difference, field=f"{name}{difference.field}") for difference in differences]
 
 
 def canonical(value: Any) -> Any:
@@ -205,14 +247,6 @@ class VectorError(ValueError):
     """Vectors that cannot be read: one line that names file, vector and key."""
 
 
-@frozen
-class VectorFile:
-    """A file of vectors."""
-
-    path: Path
-    vectors: tuple[Vector, ...]
-
-
 def find(paths: tuple[Path, ...]) -> list[Path]:
     """The files named, and the JSON files below the folders named, each once.
 
@@ -235,8 +269,8 @@ def find(paths: tuple[Path, ...]) -> list[Path]:
     return list(files)
 
 
-def read(path: Path) -> VectorFile:
-    """The vectors of one file.
+def read(path: Path) -> dict[str, Vector]:
+    """The vectors of one file by id, in order.
 
     Raises:
         Refusal: when it cannot be read or is no JSON.
@@ -252,7 +286,7 @@ def read(path: Path) -> VectorFile:
         if vector.id in vectors:
             raise VectorError(f"{path}: {vector.id}: id: used twice")
         vectors[vector.id] = vector
-    return VectorFile(path, tuple(vectors.values()))
+    return vectors
 
 
 def _vector(path: Path, position: int, item: Any) -> Vector:

@@ -1,9 +1,12 @@
-"""Vectors of partition_registration.json: merging, comparing and storing partition state."""
+"""Vectors of single functions on a partition: its change and election, its forms, its reassignment."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
+
+from attrs import evolve
 
 from kraftcheck.ci.conformance.vectors.core import (
     Function,
@@ -11,27 +14,208 @@ from kraftcheck.ci.conformance.vectors.core import (
     Vector,
     VectorDifference,
     as_exact_says,
+    compare_values,
     listed_keys,
     whole_value,
 )
-from kraftcheck.ci.conformance.vectors.reassignments import (
+from kraftcheck.ci.conformance.vectors.forms import (
+    CHANGE_KEYS,
     LISTS,
     PARTITION_KEYS,
-    RECOVERY,
     brokers,
     directories,
+    directory,
     directory_text,
+    elr_sorted,
     read_change,
     read_partition,
+    read_record,
+    write_change,
     write_partition,
+    write_record,
 )
-from kraftcheck.model.partition.registration import DirectoryMismatch, Partition, election_was_clean, merge
-from kraftcheck.model.records.fields import Fields, choice, each, flag, integer, integers, text
-from kraftcheck.model.records.records import PartitionRecord, loses_directories, partition_of, partition_record
+from kraftcheck.model.language.brokersets import Brokers
+from kraftcheck.model.language.idlists import IdList
+from kraftcheck.model.language.terms import Word
+from kraftcheck.model.language.words import Maybe, absent, all_of, present
+from kraftcheck.model.partition.change import (
+    Plan,
+    Target,
+    build_change,
+    bump_on_removal,
+    bump_on_shrink,
+    candidates,
+    complete,
+    in_progress,
+    original_replicas,
+    plan,
+    revert,
+)
+from kraftcheck.model.partition.election import BuildContext, elect
+from kraftcheck.model.partition.registration import (
+    DirectoryList,
+    DirectoryMismatch,
+    Partition,
+    PartitionChange,
+    election_was_clean,
+    merge,
+    no_change,
+)
+from kraftcheck.model.records.fields import Fields, FormError, choice, each, flag, integer, integers, text
+from kraftcheck.model.records.records import PartitionRecord, ids, loses_directories, partition_of, partition_record
 from kraftcheck.model.rules.ruleset import RuleSet
 
 MANDATORY = ("replicas", "directories", "isr", "leader", "leader_recovery_state", "leader_epoch", "partition_epoch")
-"""The fields without a default, in the order in which they are asked for."""
+"""The fields of a partition without a default, in the order in which they are asked for."""
+
+NOT_GIVEN = -1
+"""The default directory where the vector gives none: it must not turn up in a change."""
+
+
+def _context(vector: Vector) -> BuildContext:
+    given, when = vector.given, vector.when
+    election = when.read_or("election", choice("ONLINE", "PREFERRED", "UNCLEAN"), "ONLINE")
+    default = given.read_or("default_directory", directory, NOT_GIVEN)
+    return BuildContext(
+        acceptable=given.read("acceptable_leaders", brokers),
+        min_isr=given.read("min_isr", integer),
+        preferred=election == "PREFERRED",
+        unclean=election == "UNCLEAN",
+        elr=given.read("elr_enabled", flag),
+        use_last_known_leader=given.read("use_last_known_leader", flag),
+        unclean_shutdown=when.read_or("unclean_shutdown_replicas", brokers, IdList()),
+        directory_assignment=given.read("directory_assignment_supported", flag),
+        leader_recovery=given.read("leader_recovery_supported", flag),
+        bump_on_isr_shrink=given.read("bump_leader_epoch_on_isr_shrink", flag),
+        default_directory=lambda broker: default,
+    )
+
+
+def _target(p: Partition, when: Fields) -> Target:
+    """The target of the vector; absent keys keep the state, empty lists are empty targets."""
+    assigned = _set_directories(when)
+
+    def assignment(broker: Word) -> Maybe[Word]:
+        directory_id = assigned.get(int(broker))
+        return absent(cast(Word, NOT_GIVEN)) if directory_id is None else present(cast(Word, directory_id))
+
+    return Target(
+        isr=when.read_or("target_isr", brokers, cast(IdList, p.isr)),
+        replicas=when.read_or("target_replicas", brokers, cast(IdList, p.replicas)),
+        removing=when.read_or("target_removing", brokers, cast(IdList, p.removing)),
+        adding=when.read_or("target_adding", brokers, cast(IdList, p.adding)),
+        recovering=p.recovering,
+        directory=assignment,
+    )
+
+
+def _set_directories(when: Fields) -> dict[int, int]:
+    if not when.has("set_directories"):
+        return {}
+    assigned = when.read("set_directories", Fields.of)
+    for key in assigned.data:
+        if not key.isdecimal():
+            raise FormError(f"{assigned.key(key)}: a broker id is wanted")
+    return {int(key): assigned.read(key, directory) for key in assigned.data}
+
+
+def _build(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    p = vector.given.read("partition", read_partition)
+    change = build_change(p, _target(p, vector.when), _context(vector), rules.partition)
+    document = write_change(change)
+    return {
+        "change": document,
+        "leader_epoch_bump": "leader" in (document or {}),
+        "after": _after(p, change),
+        "unchanged": document,
+    }
+
+
+def _after(p: Partition, change: PartitionChange) -> dict[str, Any]:
+    """The state after the change; it stays when nothing is written."""
+    if change.is_noop():
+        return write_partition(p)
+    try:
+        return write_partition(merge(p, change))
+    except DirectoryMismatch as mismatch:
+        return {"error": str(mismatch)}
+
+
+def _same_change(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
+    """Exact, or at least the fields listed; the ELR lists compare as sets."""
+    expected, actual = elr_sorted(expected), elr_sorted(actual)
+    if vector.then.data.get("exact") is not False:
+        return whole_value(expected, actual, vector)
+    if isinstance(expected, dict):
+        return listed_keys(expected, actual or {}, vector)
+    return compare_values(expected, actual, "", partial=False)
+
+
+def _same_after(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
+    return listed_keys(elr_sorted(expected), elr_sorted(actual), vector)
+
+
+def _unchanged(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
+    """None of the fields named is in the change."""
+    differences = []
+    for key in each(choice(*CHANGE_KEYS))(expected, "then.unchanged"):
+        if key in (actual or {}):
+            differences.append(VectorDifference(f".{key}", "(unchanged)", actual[key]))
+    return differences
+
+
+def _elect(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    p = vector.given.read("partition", read_partition)
+    context = _context(vector)
+    choice_ = candidates(p, _target(p, vector.when), p.elr, context)
+    last_known = all_of(context.elr, context.use_last_known_leader)
+    result = elect(choice_, context.preferred, context.unclean, last_known, rules.partition)
+    return {"leader": result.leader, "unclean": result.unclean}
+
+
+def _bump(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    p = vector.given.read("partition", read_partition)
+    context, target = _context(vector), _target(p, vector.when)
+    triggers = vector.when.read("triggers", each(choice("replica_reassignment", "isr_shrink")))
+    sets_isr = vector.when.read_or("change_isr", choice("target_isr"), None) is not None
+    change = no_change(p)
+    for trigger in triggers:
+        if trigger == "replica_reassignment":
+            change = bump_on_removal(p, change, target.replicas, rules.partition)
+        else:
+            isr: Maybe[Brokers] = present(target.isr) if sets_isr else change.isr
+            change = bump_on_shrink(p, evolve(change, isr=isr), context.bump_on_isr_shrink)
+    bumps = bool(change.leader.present)
+    return {"leader_epoch_bump": bumps, "change_leader": change.leader.value if bumps else None}
+
+
+def _noop(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    change = vector.when.read("change", lambda value, where: read_change(_EMPTY_PARTITION, value or {}, where))
+    return {"noop": change.is_noop()}
+
+
+_NOBODY = IdList()
+_EMPTY_PARTITION = Partition(
+    _NOBODY,
+    DirectoryList((), ()),
+    _NOBODY,
+    _NOBODY,
+    _NOBODY,
+    _NOBODY,
+    _NOBODY,
+    -1,
+    False,
+    leader_epoch=0,
+    partition_epoch=0,
+)
+
+
+def state_after(vector: Vector, rules: RuleSet) -> Partition | None:
+    """The state that a vector's change leads to, for vectors that continue it; None for other functions."""
+    if vector.function != "build_change":
+        return None
+    p = vector.given.read("partition", read_partition)
+    return merge(p, build_change(p, _target(p, vector.when), _context(vector), rules.partition))
 
 
 def _clean(vector: Vector, rules: RuleSet) -> dict[str, Any]:
@@ -73,7 +257,7 @@ def _construct(vector: Vector, rules: RuleSet) -> dict[str, Any]:
 def _to_record(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     p = vector.given.read("partition", read_partition)
     record, loses = _stored(p, vector)
-    return {"record": _write_record(record), "loses_directories": loses}
+    return {"record": write_record(record), "loses_directories": loses}
 
 
 def _stored(p: Partition, vector: Vector) -> tuple[PartitionRecord, bool]:
@@ -82,23 +266,6 @@ def _stored(p: Partition, vector: Vector) -> tuple[PartitionRecord, bool]:
     return partition_record(
         p, "topic", 0, directories=with_directories, elr=elr
     ), not with_directories and loses_directories(p)
-
-
-def _write_record(record: PartitionRecord) -> dict[str, Any]:
-    """The record form of the vectors; a record without the field has no directories."""
-    return {
-        "replicas": list(record.replicas),
-        "isr": list(record.isr),
-        "removing_replicas": list(record.removing),
-        "adding_replicas": list(record.adding),
-        "leader": record.leader,
-        "leader_recovery_state": RECOVERY[record.recovering],
-        "leader_epoch": record.leader_epoch,
-        "partition_epoch": record.partition_epoch,
-        "elr": None if record.elr is None else list(record.elr),
-        "last_known_elr": None if record.last_known_elr is None else list(record.last_known_elr),
-        "directories": [directory_text(d) for d in record.directories or ()],
-    }
 
 
 def _same_record(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
@@ -110,22 +277,9 @@ def _same_record(expected: Any, actual: Any, vector: Vector) -> list[VectorDiffe
 
 
 def _from_record(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    fields = vector.when.read("record", Fields.of).only(*PARTITION_KEYS)
-    record = PartitionRecord(
-        topic_id="topic",
-        partition_id=0,
-        replicas=fields.read("replicas", integers),
-        isr=fields.read("isr", integers),
-        removing=fields.read_or("removing_replicas", integers, ()),
-        adding=fields.read_or("adding_replicas", integers, ()),
-        leader=fields.read_or("leader", integer, -1),
-        recovering=fields.read_or("leader_recovery_state", choice(*RECOVERY), "RECOVERED") == "RECOVERING",
-        leader_epoch=fields.read_or("leader_epoch", integer, -1),
-        partition_epoch=fields.read_or("partition_epoch", integer, -1),
-        directories=fields.read_or("directories", directories, None),
-        elr=fields.read_or("elr", integers, None),
-        last_known_elr=fields.read_or("last_known_elr", integers, None),
-    )
+    record = vector.when.read("record", read_record)
+    for key in ("elr_supported", "directory_assignment_supported"):
+        vector.when.has(key)  # the record itself says what it has
     return {"after": write_partition(_checked(lambda: partition_of(record)))}
 
 
@@ -168,28 +322,78 @@ def _directory_of(vector: Vector, rules: RuleSet) -> dict[str, Any]:
         raise KafkaError("ILLEGAL_ARGUMENT") from None
 
 
-_VERSION = ("elr_supported", "directory_assignment_supported")
+def _planned(fields: Fields) -> Plan:
+    """The plan that the vector gives, or gives the input of."""
+    if fields.has("replicas"):
+        return Plan(
+            removing=fields.read_or("removing", brokers, IdList()),
+            adding=fields.read_or("adding", brokers, IdList()),
+            replicas=fields.read("replicas", brokers),
+        )
+    return plan(fields.read("current_replicas", brokers), fields.read("target_replicas", brokers))
 
-FUNCTIONS = {
-    "election_was_clean": Function(_clean, ("previous_isr",), ("new_leader",), {"clean": whole_value}),
-    "merge": Function(_merge, ("partition",), ("change",), {"after": as_exact_says}, ("exact",)),
-    "diff": Function(_diff, ("before", "after"), (), {"changed": whole_value}),
-    "construct": Function(
-        _construct, (), ("fields",), {"after": listed_keys, "missing_field": whole_value}, ("exact",)
+
+def _plan(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    planned = _planned(vector.given)
+    return {name: list(ids(getattr(planned, name))) for name in ("removing", "adding", "replicas")}
+
+
+def _complete(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    planned = _planned(vector.given)
+    isr = vector.when.read("isr", brokers)
+    end = complete(planned.replicas, isr, planned.removing, planned.adding)
+    return {
+        "in_progress": in_progress(planned.removing, planned.adding),
+        "completed": {"isr": list(ids(end.isr)), "replicas": list(ids(end.replicas))} if end.done else None,
+    }
+
+
+def _in_progress(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    if vector.given.has("partition"):
+        return {"in_progress": vector.given.read("partition", read_partition).reassigning()}
+    planned = _planned(vector.given)
+    return {"in_progress": in_progress(planned.removing, planned.adding)}
+
+
+def _original(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    planned = _planned(vector.given)
+    return {"original_replicas": list(ids(original_replicas(planned.replicas, planned.adding)))}
+
+
+def _revert(vector: Vector, rules: RuleSet) -> dict[str, Any]:
+    back = revert(vector.given.read("partition", read_partition))
+    if not back.possible:
+        raise KafkaError("INVALID_REPLICA_ASSIGNMENT")
+    return {
+        "replicas": list(ids(back.replicas)),
+        "isr": list(ids(cast(IdList, back.isr))),
+        "unclean": back.unclean,
+    }
+
+
+_EXACTLY = {"after": as_exact_says}, ("exact",)
+
+FUNCTIONS: Mapping[str, Function] = {
+    "build_change": Function(
+        _build, {"change": _same_change, "after": _same_after, "unchanged": _unchanged}, ("exact",)
     ),
-    "to_record": Function(
-        _to_record, ("partition",), _VERSION, {"record": _same_record, "loses_directories": whole_value}
-    ),
-    "from_record": Function(_from_record, (), ("record", *_VERSION), {"after": as_exact_says}, ("exact",)),
-    "partition.record_round_trip": Function(
-        _round_trip, ("partition",), _VERSION, {"after": as_exact_says, "loses_directories": whole_value}, ("exact",)
-    ),
-    "project_leader_and_isr": Function(
-        _project, ("partition",), ("topic", "partition_index", "is_new"), {"state": whole_value}
-    ),
-    "equality": Function(
-        _equality, ("items",), (), {"equal_implies_same_hash": whole_value, "all_items_differ": whole_value}
-    ),
-    "directory_of": Function(_directory_of, ("partition",), ("broker",), {"directory": whole_value}),
+    "elect_leader": Function(_elect),
+    "leader_epoch_bump": Function(_bump),
+    "is_noop_change": Function(_noop),
+    "election_was_clean": Function(_clean),
+    "merge": Function(_merge, *_EXACTLY),
+    "diff": Function(_diff),
+    "construct": Function(_construct, {"after": listed_keys}, ("exact",)),
+    "to_record": Function(_to_record, {"record": _same_record}),
+    "from_record": Function(_from_record, *_EXACTLY),
+    "partition.record_round_trip": Function(_round_trip, *_EXACTLY),
+    "project_leader_and_isr": Function(_project),
+    "equality": Function(_equality),
+    "directory_of": Function(_directory_of),
+    "plan_reassignment": Function(_plan),
+    "maybe_complete_reassignment": Function(_complete),
+    "is_reassignment_in_progress": Function(_in_progress),
+    "original_replicas": Function(_original),
+    "revert_reassignment": Function(_revert),
 }
-"""The functions of the file by name; one name is shared with another file and carries a prefix."""
+"""The functions by name; a name that registrations have too carries a prefix."""

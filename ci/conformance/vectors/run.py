@@ -1,31 +1,44 @@
-"""Dispatch of a vector to the function that runs it."""
+"""The run of vectors: each is given to the function that runs it, and judged; the judgements are reported."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from kraftcheck.ci.conformance.vectors import brokers, changes, partitions, placements, reassignments, sessions
+from attrs import asdict, frozen
+
+from kraftcheck.ci.conformance.vectors import brokers, partitions, scenarios
 from kraftcheck.ci.conformance.vectors.core import (
     FAILED,
+    PASSED,
     UNSUPPORTED,
     Function,
     Vector,
     VectorDifference,
+    VectorError,
     VectorOutcome,
+    find,
     judge,
+    read,
 )
-from kraftcheck.ci.conformance.vectors.reassignments import read_partition, write_partition
-from kraftcheck.ci.conformance.vectors.scenarios import run as scenarios
+from kraftcheck.ci.conformance.vectors.forms import read_partition, write_partition
 from kraftcheck.model.partition.registration import DirectoryMismatch
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.records.fields import FormError
+from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.model.visible import visible
+
+NON_CONFORMANT = 23
+"""Exit code when a vector failed, or was not run and nobody allowed that."""
+
+DOCUMENT_VERSION = 1
+"""Version of the JSON document."""
 
 FUNCTIONS: Mapping[str, Function] = {
-    **changes.FUNCTIONS,
-    **reassignments.FUNCTIONS,
     **partitions.FUNCTIONS,
     **brokers.FUNCTIONS,
-    **sessions.FUNCTIONS,
-    **placements.FUNCTIONS,
     **scenarios.FUNCTIONS,
 }
 """Every function that is supported, by name."""
@@ -67,7 +80,7 @@ def run_vector(vector: Vector, rules: RuleSet, before: Vector | None = None) -> 
 def _broken_chain(vector: Vector, before: Vector, rules: RuleSet) -> tuple[VectorDifference, ...]:
     """Where the state that a vector starts from is not what the vector before leads to."""
     try:
-        state = changes.state_after(before, rules)
+        state = partitions.state_after(before, rules)
     except DirectoryMismatch as mismatch:
         return (VectorDifference("given.partition", "the state before", str(mismatch)),)
     if state is None:
@@ -75,3 +88,110 @@ def _broken_chain(vector: Vector, before: Vector, rules: RuleSet) -> tuple[Vecto
     expected, actual = write_partition(vector.given.read("partition", read_partition)), write_partition(state)
     differing = (key for key in expected if expected[key] != actual[key])
     return tuple(VectorDifference(f"given.partition.{key}", expected[key], actual[key]) for key in differing)
+
+
+@frozen
+class VectorRow:
+    """One vector and its judgement."""
+
+    path: Path
+    vector: Vector
+    outcome: VectorOutcome
+
+
+@frozen
+class VectorReport:
+    """The judgement of every vector read, in the order of the files.
+
+    Attributes:
+        rules: name of the rule set.
+        files: the files read, empty ones included.
+        rows: one a vector.
+    """
+
+    rules: str
+    files: tuple[Path, ...]
+    rows: tuple[VectorRow, ...]
+
+    def counts(self, path: Path | None = None) -> Counter[str]:
+        """How many passed, failed and were unsupported, of one file or of all."""
+        return Counter(row.outcome.status for row in self.rows if path in (None, row.path))
+
+    def exit_code(self, allow_unsupported: bool) -> int:
+        """0 when every vector passed, or was unsupported and that is allowed."""
+        counts = self.counts()
+        return NON_CONFORMANT if counts[FAILED] or (counts[UNSUPPORTED] and not allow_unsupported) else 0
+
+    def document(self) -> dict[str, Any]:
+        """The report as plain values."""
+        return {
+            "version": DOCUMENT_VERSION,
+            "command": "conform",
+            "rules": self.rules,
+            "totals": {status: self.counts()[status] for status in (PASSED, FAILED, UNSUPPORTED)},
+            "rows": [
+                {
+                    "file": str(row.path),
+                    "id": row.vector.id,
+                    "function": row.vector.function,
+                    "status": row.outcome.status,
+                    "reason": row.outcome.reason,
+                    "differences": [asdict(difference) for difference in row.outcome.differences],
+                }
+                for row in self.rows
+            ],
+        }
+
+
+def conform(paths: tuple[Path, ...], rules: str = "kafka-4.0") -> VectorReport:
+    """Run every vector of files and folders.
+
+    Args:
+        paths: JSON files, or folders of them.
+        rules: rule set, `PRESET[+VARIANT...]`.
+
+    Raises:
+        VectorError: when nothing was read, or naming file, vector and key of what is malformed.
+        ScopeError: for an unknown rule set.
+    """
+    chosen = parse(rules)
+    files = tuple(find(paths))
+    rows = tuple(row for path in files for row in _run_file(path, chosen))
+    if not rows:
+        raise VectorError(f"no vectors in {', '.join(map(str, paths)) or 'no path at all'}")
+    return VectorReport(rules, files, rows)
+
+
+def _run_file(path: Path, rules: RuleSet) -> list[VectorRow]:
+    vectors = read(path)
+    rows = []
+    for vector in vectors.values():
+        try:
+            outcome = run_vector(vector, rules, vectors.get(vector.given_continues or ""))
+        except FormError as reason:
+            raise VectorError(f"{path}: {vector.id}: {reason}") from None
+        rows.append(VectorRow(path, vector, outcome))
+    return rows
+
+
+def vector_lines(report: VectorReport) -> list[str]:
+    """The report for a reader: counts per file, then what went wrong field by field."""
+    text = []
+    for path in report.files:
+        counts = report.counts(path)
+        text.append(f"{path}: {counts[PASSED]} passed, {counts[FAILED]} failed, {counts[UNSUPPORTED]} unsupported")
+    for row in report.rows:
+        if row.outcome.status == FAILED:
+            text.append(f"FAILED {row.vector.id} ({row.vector.function}, {row.path})")
+            for difference in row.outcome.differences:
+                expected, actual = _json_text(difference.expected), _json_text(difference.actual)
+                text.append(f"  {difference.field}: expected {expected}, actual {actual}")
+    unsupported = Counter(row.outcome.reason for row in report.rows if row.outcome.status == UNSUPPORTED)
+    text += [f"UNSUPPORTED {number} x {reason}" for reason, number in sorted(unsupported.items())]
+    counts = report.counts()
+    text.append(f"{report.rules}: {counts[PASSED]} passed, {counts[FAILED]} failed, {counts[UNSUPPORTED]} unsupported")
+    return list(map(visible, text))
+
+
+def _json_text(value: Any) -> str:
+    return json.dumps(value, default=str)

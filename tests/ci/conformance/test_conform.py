@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 import kraftcheck as kc
-from kraftcheck.ci.conformance.command import conform
 from kraftcheck.ci.conformance.vectors import FUNCTIONS, run_vector
 from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, UNSUPPORTED, Vector, VectorError, read
+from kraftcheck.ci.conformance.vectors.run import conform
 from kraftcheck.ci.terminal.commands import cli
 from kraftcheck.model.records.fields import Fields
 from kraftcheck.model.rules.ruleset import preset

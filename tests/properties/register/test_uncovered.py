@@ -33,7 +33,7 @@ SWITCHES = {entry.rule.id: entry.rule.switches for entry in entries()}
 @functools.cache
 def vectors() -> Mapping[str, Vector]:
     """Every vector by its id."""
-    return {one.id: one for path in sorted((TESTS / "vectors").glob("*.json")) for one in read(path).vectors}
+    return {name: one for path in sorted((TESTS / "vectors").glob("*.json")) for name, one in read(path).items()}
 
 
 def judged(vector: str, variant: str) -> str:

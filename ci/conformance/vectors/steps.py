@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from attrs import asdict, evolve, frozen
 
-from kraftcheck.ci.conformance.vectors.core import Unsupported, known_keys
-from kraftcheck.ci.conformance.vectors.reassignments import (
+from kraftcheck.ci.conformance.vectors.core import Unsupported, Watched, read_rows, read_step
+from kraftcheck.ci.conformance.vectors.forms import (
     RECOVERY,
+    config_value,
+    configuration,
     directories,
     directory,
-    read_levels,
-    read_listeners,
+    known_parts,
+    pair,
+    register_record_of,
 )
-from kraftcheck.ci.conformance.vectors.scenarios.given import config_value, configuration, registration
 from kraftcheck.model.controller.alter_configs import alter_config
 from kraftcheck.model.controller.brokers import (
     HeartbeatRequest,
@@ -34,7 +37,6 @@ from kraftcheck.model.controller.commits import commit, replay_record
 from kraftcheck.model.controller.elections import (
     PREFERRED,
     UNCLEAN,
-    Elected,
     balance_leaders,
     elect_leaders,
     elect_unclean,
@@ -46,7 +48,6 @@ from kraftcheck.model.controller.partitions import (
     AlterPartitionRequest,
     Assignment,
     Proposal,
-    Reassigned,
     Reassignment,
     alter_partition,
     assign_replicas_to_dirs,
@@ -67,7 +68,6 @@ from kraftcheck.model.controller.topics import (
     UNSET,
     Created,
     CreateTopicsRequest,
-    Grown,
     Growth,
     NewTopic,
     create_partitions,
@@ -75,11 +75,10 @@ from kraftcheck.model.controller.topics import (
     delete_topics,
     name_fault,
 )
-from kraftcheck.model.records.fields import Fields, FormError, choice, each, flag, integer, integers, items, long, text
+from kraftcheck.model.records.fields import Fields, choice, each, flag, integer, integers, long, text
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
-    Ids,
     TopicRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
@@ -122,7 +121,7 @@ def epoch(controller: Controller, step: Fields) -> int:
 
 def _install(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     """The offset of the record only matters to who asks for it."""
-    record = registration(step)
+    record = register_record_of(step, "broker")
     controller = replay_record(controller, record, rules)
     offset = step.read_or("record_offset", long, None)
     if offset is not None:
@@ -194,16 +193,14 @@ def _offline(controller: Controller, step: Fields, rules: RuleSet) -> StepResult
 
 
 def _assign(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
-    rows = [known_keys(row, "dir", "topic", "partition") for row in step.read("assignments", each(Fields.of))]
-    assignments = tuple(
-        Assignment(
-            row.read("dir", directory), topic_id(controller, row.read("topic", text)), row.read("partition", integer)
-        )
-        for row in rows
-    )
+    def assignment(row: Watched) -> Assignment:
+        place = row.read("dir", directory), topic_id(controller, row.read("topic", text))
+        return Assignment(*place, row.read("partition", integer))
+
+    assignments = read_rows(step, "assignments", assignment)
     outcome = assign_replicas_to_dirs(controller, broker(step), epoch(controller, step), assignments, rules)
-    answers = zip(rows, outcome.response, strict=True)
-    response = [{**row.data, "error": result.error} for row, result in answers]
+    answers = zip(step.data["assignments"], outcome.response, strict=True)
+    response = [{**row, "error": result.error} for row, result in answers]
     return evolve(result_of(controller, outcome, rules), response=response)
 
 
@@ -214,9 +211,9 @@ def topic_id(controller: Controller, name: str) -> str:
 
 def _set_config(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     scope = step.read("scope", choice(TOPIC, NODE, CLUSTER))
-    name = "" if scope == CLUSTER else step.read("name", text)
+    name = step.read("name", text) if scope != CLUSTER or step.has("name") else ""
     value = step.read("value", config_value) if step.has("value") else None
-    record = ConfigRecord(scope, name, step.read("key", text), value)
+    record = ConfigRecord(scope, "" if scope == CLUSTER else name, step.read("key", text), value)
     return result_of(controller, alter_config(controller, record, rules), rules)
 
 
@@ -235,77 +232,25 @@ def _write_more(more: bool) -> dict[str, bool]:
     return {"more": more}
 
 
-STEPS: Mapping[str, tuple[tuple[str, ...], Step]] = {
-    "install_registration": (
-        ("broker", "epoch", "dirs", "fenced", "in_controlled_shutdown", "rack", "record_offset", "incarnation",
-         "features", "listeners", "is_migrating_zk_broker"),
-        _install,
-    ),
-    "remove_registration": (("broker", "broker_epoch"), _remove),
-    "set_fenced": (("broker", "broker_epoch", "fenced", "record_kind"), _set_fenced),
-    "mark_in_controlled_shutdown": (("broker", "broker_epoch"), _mark),
-    "load_topic_record": (("topic", "topic_id"), _load_topic),
-    "check_broker_epoch": (("broker", "broker_epoch"), _check_epoch),
-    "heartbeat": (
-        ("broker", "broker_epoch", "want_fence", "want_shutdown", "metadata_offset", "registration_offset",
-         "offline_dirs"),
-        _heartbeat,
-    ),
-    "heartbeat_processed_too_late": (
-        ("broker", "broker_epoch", "want_fence", "want_shutdown", "metadata_offset", "registration_offset",
-         "offline_dirs"),
-        _expired_heartbeat,
-    ),
-    "advance_time": (("ms",), _advance),
-    "expire_session": (("broker",), lambda c, step, rules: result_of(c, expire_session(c, broker(step), rules), rules)),
-    "unregister_broker": (("broker",), lambda c, step, rules: result_of(c, unregister(c, broker(step), rules), rules)),
-    "unclean_shutdown": (
-        ("broker",), lambda c, step, rules: result_of(c, unclean_shutdown(c, broker(step), rules), rules)
-    ),
-    "directories_offline": (("broker", "broker_epoch", "dirs"), _offline),
-    "assign_replicas_to_dirs": (("broker", "broker_epoch", "assignments"), _assign),
-    "set_config": (("scope", "name", "key", "value"), _set_config),
-    "validate_assignment": (("replicas", "expected_replication_factor"), _check_assignment),
-    "register_controller": (("controller", "incarnation"), _register_controller),
-    "balance_leaders": ((), lambda c, step, rules: result_of(c, balance_leaders(c, rules), rules, _write_more)),
-    "elect_unclean_for_leaderless": (
-        (), lambda c, step, rules: result_of(c, elect_unclean(c, rules), rules, _write_more)
-    ),
-}  # fmt: skip
-"""The keys and the run of each step, by name; requests with rows are in `requests` beside this file."""
-
-
-def rows(step: Fields, key: str, *keys: str) -> list[Fields]:
-    """The rows of a request, once all their keys are known."""
-    return [known_keys(row, *keys) for row in step.read(key, each(Fields.of))]
-
-
 def _quota(step: Fields) -> bool:
     return step.read_or("mutation_quota_exceeded", flag, False)
 
 
 def _create_topics(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
-    topic_rows = rows(step, "topics", "name", "num_partitions", "replication_factor", "assignments", "config")
-    topics = tuple(
-        NewTopic(
+    def topic(row: Watched) -> NewTopic:
+        return NewTopic(
             name=row.read("name", text),
             partitions=row.read_or("num_partitions", integer, UNSET),
             replication_factor=row.read_or("replication_factor", integer, UNSET),
-            assignments=tuple(enumerate(_lists(row) or ())),
+            assignments=tuple(enumerate(row.read_or("assignments", each(integers), ()))),
             config=row.read_or("config", configuration, {}),
         )
-        for row in topic_rows
-    )
+
+    topics = read_rows(step, "topics", topic)
     request = CreateTopicsRequest(topics, step.read_or("validate_only", flag, False), _quota(step))
-    return result_of(controller, create_topics(controller, request, rules), rules, _write_created)
-
-
-def _lists(row: Fields) -> tuple[Ids, ...] | None:
-    return row.read("assignments", each(integers)) if row.has("assignments") else None
-
-
-def _write_created(created: tuple[Created, ...]) -> list[dict[str, Any]]:
-    return [_created(row) for row in created]
+    return result_of(
+        controller, create_topics(controller, request, rules), rules, lambda rows: list(map(_created, rows))
+    )
 
 
 def _created(row: Created) -> dict[str, Any]:
@@ -315,13 +260,19 @@ def _created(row: Created) -> dict[str, Any]:
 
 
 def _create_partitions(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
-    topic_rows = rows(step, "topics", "name", "count", "assignments")
-    growths = tuple(Growth(row.read("name", text), row.read("count", integer), _lists(row)) for row in topic_rows)
+    def growth(row: Watched) -> Growth:
+        lists = row.read_or("assignments", each(integers), None)
+        return Growth(row.read("name", text), row.read("count", integer), lists)
 
-    def write(results: tuple[Grown, ...]) -> list[dict[str, Any]]:
-        return [{"topic": row.topic, "error": row.error} for row in results]
+    growths = read_rows(step, "topics", growth)
+    outcome = create_partitions(controller, growths, rules, _quota(step))
+    return result_of(controller, outcome, rules, _writer(topic="topic", error="error"))
 
-    return result_of(controller, create_partitions(controller, growths, rules, _quota(step)), rules, write)
+
+def _writer(**attributes: str) -> Callable[[Iterable[Any]], list[dict[str, Any]]]:
+    """A writer of rows: each key, and where its value is in a row."""
+    values = {key: attrgetter(path) for key, path in attributes.items()}
+    return lambda rows: [{key: value(row) for key, value in values.items()} for row in rows]
 
 
 def _delete_topic(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
@@ -342,30 +293,23 @@ def _check_names(controller: Controller, step: Fields, rules: RuleSet) -> StepRe
     return StepResult(controller, response=response)
 
 
-def _member(value: object, where: str) -> tuple[int, int]:
-    pair = items(value, where)
-    if len(pair) != 2:
-        raise FormError(f"{where}: a broker and its epoch are wanted")
-    return integer(pair[0], where), long(pair[1], where)
-
-
 def _alter_partition(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     version = step.read_or("api_version", integer, 3)
-    keys = ("topic", "partition", "leader_epoch", "partition_epoch", "new_isr", "leader_recovery_state")
-    partition_rows = rows(step, "partitions", *keys)
-    proposals = tuple(
-        Proposal(
-            topic=row.read("topic", text) if version <= 1 else topic_id(controller, row.read("topic", text)),
+
+    def proposal(row: Watched) -> Proposal:
+        name = row.read("topic", text)
+        return Proposal(
+            topic=name if version <= 1 else topic_id(controller, name),
             partition=row.read("partition", integer),
             leader_epoch=row.read("leader_epoch", integer),
             partition_epoch=row.read("partition_epoch", integer),
-            new_isr=row.read("new_isr", each(_member)),
+            new_isr=row.read("new_isr", each(pair(integer, long))),
             recovering=row.read_or("leader_recovery_state", choice(*RECOVERY), RECOVERY[0]) == RECOVERY[1],
         )
-        for row in partition_rows
-    )
+
+    proposals = read_rows(step, "partitions", proposal)
     request = AlterPartitionRequest(broker(step), epoch(controller, step), proposals, version)
-    names = [row.read("topic", text) for row in partition_rows]
+    names = [row["topic"] for row in step.data["partitions"]]
 
     def write(altered: tuple[Altered, ...]) -> list[dict[str, Any]]:
         return [_altered(name, row) for name, row in zip(names, altered, strict=True)]
@@ -387,89 +331,74 @@ def _altered(topic: str, row: Altered) -> dict[str, Any]:
     }
 
 
-def _pair(value: object, where: str) -> tuple[str, int]:
-    pair = items(value, where)
-    if len(pair) != 2:
-        raise FormError(f"{where}: a topic and an index are wanted")
-    return text(pair[0], where), integer(pair[1], where)
-
-
 def _elect_leaders(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
     kind = {"PREFERRED": PREFERRED, "UNCLEAN": UNCLEAN}.get(step.read("type", text), -1)
-    partitions = step.read("partitions", each(_pair)) if step.has("partitions") else None
-
-    def write(elected: tuple[Elected, ...]) -> list[dict[str, Any]]:
-        return [{"topic": row.topic, "partition": row.partition, "error": row.error} for row in elected]
-
-    return result_of(controller, elect_leaders(controller, kind, partitions, rules), rules, write)
+    partitions = step.read_or("partitions", each(pair(text, integer)), None)
+    outcome = elect_leaders(controller, kind, partitions, rules)
+    return result_of(controller, outcome, rules, _writer(topic="topic", partition="partition", error="error"))
 
 
 def _reassign(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
-    partition_rows = rows(step, "partitions", "topic", "partition", "replicas")
-    reassignments = tuple(
-        Reassignment(
-            row.read("topic", text),
-            row.read("partition", integer),
-            row.read("replicas", integers) if row.has("replicas") else None,
-        )
-        for row in partition_rows
-    )
+    def reassignment(row: Watched) -> Reassignment:
+        replicas = row.read_or("replicas", integers, None)
+        return Reassignment(row.read("topic", text), row.read("partition", integer), replicas)
 
-    def write(reassigned: tuple[Reassigned, ...]) -> list[dict[str, Any]]:
-        return [
-            {"topic": row.reassignment.topic, "partition": row.reassignment.partition, "error": row.error}
-            for row in reassigned
-        ]
-
-    return result_of(controller, reassign(controller, reassignments, rules), rules, write)
+    rows = read_rows(step, "partitions", reassignment)
+    write = _writer(topic="reassignment.topic", partition="reassignment.partition", error="error")
+    return result_of(controller, reassign(controller, rows, rules), rules, write)
 
 
 def _register_broker(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
-    incarnation = step.read("incarnation", text)
     finalized = step.read_or("finalized_features", Fields.of, Fields({}))
+    keys = ("listeners", "features", "rack", "dirs", "is_migrating_zk_broker")
+    parts = {"incarnation": step.read("incarnation", text), **known_parts(step, *keys)}
+    if parts["incarnation"] == "*":
+        parts["incarnation"] = f"fresh:{controller.image.next_offset}"
     request = RegistrationRequest(
-        cluster_id=step.read("cluster_id", text) if step.has("cluster_id") else None,
-        broker=broker(step),
-        incarnation=f"fresh:{controller.image.next_offset}" if incarnation == "*" else incarnation,
-        listeners=step.read_or("listeners", read_listeners, ()),
-        features=step.read_or("features", read_levels, ()),
-        rack=step.read_or("rack", text, None),
-        dirs=step.read_or("dirs", directories, ()),
-        is_migrating_zk_broker=step.read_or("is_migrating_zk_broker", flag, False),
-        previous_epoch=step.read_or("previous_broker_epoch", long, None),
-    )
+        step.read_or("cluster_id", text, None), broker(step),
+        previous_epoch=step.read_or("previous_broker_epoch", long, None), **parts,
+    )  # fmt: skip
     context = RegistrationContext(
         finalized={name: finalized.read(name, integer) for name in finalized.data},
         new_epoch=step.read_or("new_broker_epoch", long, None),
     )
-    return result_of(controller, register_broker(controller, request, context, rules), rules, _write_epoch)
+    outcome = register_broker(controller, request, context, rules)
+    return result_of(controller, outcome, rules, lambda epoch: {"broker_epoch": epoch})
 
 
-def _write_epoch(epoch: int) -> dict[str, int]:
-    return {"broker_epoch": epoch}
+STEPS: Mapping[str, Step] = {
+    "install_registration": _install,
+    "remove_registration": _remove,
+    "set_fenced": _set_fenced,
+    "mark_in_controlled_shutdown": _mark,
+    "load_topic_record": _load_topic,
+    "check_broker_epoch": _check_epoch,
+    "heartbeat": _heartbeat,
+    "heartbeat_processed_too_late": _expired_heartbeat,
+    "advance_time": _advance,
+    "expire_session": lambda c, step, rules: result_of(c, expire_session(c, broker(step), rules), rules),
+    "unregister_broker": lambda c, step, rules: result_of(c, unregister(c, broker(step), rules), rules),
+    "unclean_shutdown": lambda c, step, rules: result_of(c, unclean_shutdown(c, broker(step), rules), rules),
+    "directories_offline": _offline,
+    "assign_replicas_to_dirs": _assign,
+    "set_config": _set_config,
+    "validate_assignment": _check_assignment,
+    "register_controller": _register_controller,
+    "balance_leaders": lambda c, step, rules: result_of(c, balance_leaders(c, rules), rules, _write_more),
+    "elect_unclean_for_leaderless": lambda c, step, rules: result_of(c, elect_unclean(c, rules), rules, _write_more),
+    "create_topics": _create_topics,
+    "create_partitions": _create_partitions,
+    "delete_topic": _delete_topic,
+    "validate_topic_names": _check_names,
+    "alter_partition": _alter_partition,
+    "elect_leaders": _elect_leaders,
+    "reassign": _reassign,
+    "register_broker": _register_broker,
+}
+"""The run of each step, by name."""
 
 
-Run = Callable[[Controller, Fields, RuleSet], StepResult]
-
-REQUESTS: dict[str, tuple[tuple[str, ...], Run]] = {
-    **STEPS,
-    "create_topics": (("validate_only", "topics", "mutation_quota_exceeded"), _create_topics),
-    "create_partitions": (("topics", "mutation_quota_exceeded"), _create_partitions),
-    "delete_topic": (("topic", "mutation_quota_exceeded"), _delete_topic),
-    "validate_topic_names": (("names", "existing_by_normalized_name"), _check_names),
-    "alter_partition": (("api_version", "broker", "broker_epoch", "partitions"), _alter_partition),
-    "elect_leaders": (("type", "partitions"), _elect_leaders),
-    "reassign": (("partitions",), _reassign),
-    "register_broker": (
-        ("cluster_id", "broker", "incarnation", "rack", "dirs", "features", "finalized_features", "new_broker_epoch",
-         "listeners", "is_migrating_zk_broker", "previous_broker_epoch"),
-        _register_broker,
-    ),
-}  # fmt: skip
-"""Every step by name, with its keys."""
-
-
-def run_step(controller: Controller, step: Fields, rules: RuleSet) -> StepResult:
+def run_step(controller: Controller, step: Watched, rules: RuleSet) -> StepResult:
     """One step.
 
     Raises:
@@ -477,7 +406,6 @@ def run_step(controller: Controller, step: Fields, rules: RuleSet) -> StepResult
         RequestError, Resignation, ReplayError: when it fails.
     """
     op = step.read("op", text)
-    if op not in REQUESTS:
+    if op not in STEPS:
         raise Unsupported(f"unknown step {op}")
-    keys, run = REQUESTS[op]
-    return run(controller, known_keys(step, *keys), rules)
+    return read_step(step, lambda step: STEPS[op](controller, step, rules))

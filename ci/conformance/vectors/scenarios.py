@@ -1,45 +1,243 @@
-"""The run of a scenario: a controller is started, steps are run, and the end is judged."""
+"""Vectors that are scenarios: a controller starts, steps are run, the end is asked about and compared."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from attrs import frozen
 
 from kraftcheck.ci.conformance.vectors.core import (
     MISSING,
+    Compare,
     Function,
+    Unsupported,
     Vector,
     VectorDifference,
+    Watched,
+    all_read,
+    below,
     canonical,
     compare_values,
+    same_members,
     whole_value,
 )
-from kraftcheck.ci.conformance.vectors.reassignments import (
+from kraftcheck.ci.conformance.vectors.forms import (
+    configuration,
+    directory,
     directory_text,
     elr_sorted,
+    read_partition,
+    register_record_of,
     write_change,
     write_partition,
     write_registration,
+    write_usable,
 )
-from kraftcheck.ci.conformance.vectors.scenarios.given import start
-from kraftcheck.ci.conformance.vectors.scenarios.queries import ScenarioEnd, answer, compare_answer
-from kraftcheck.ci.conformance.vectors.scenarios.steps import StepResult, run_step
+from kraftcheck.ci.conformance.vectors.steps import StepResult, run_step
+from kraftcheck.model.controller.commits import replay_all
 from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
-from kraftcheck.model.controller.state import Controller, LogRecord
-from kraftcheck.model.records.fields import Fields, each
+from kraftcheck.model.controller.partitions import (
+    directory_of_new_replica,
+    imbalanced,
+    in_elr,
+    in_isr,
+    leaderless,
+    led_by,
+    ongoing,
+)
+from kraftcheck.model.controller.state import TOPIC, ConfigRecord, Controller, Features, LogRecord, Place, Settings
+from kraftcheck.model.records.fields import Fields, FormError, each, flag, integer, integers, text
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
     PartitionChangeRecord,
+    Registration,
     TopicRecord,
     UnfenceBrokerRecord,
+    partition_record,
     register_record,
     registration_of,
 )
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
+
+SWITCHES = {
+    "elr_enabled": "elr_enabled",
+    "elr_supported": "elr_supported",
+    "leader_recovery_supported": "leader_recovery",
+    "bump_leader_epoch_on_isr_shrink": "bump_on_isr_shrink",
+    "directory_assignment_supported": "directories",
+    "controlled_shutdown_recorded": "controlled_shutdown",
+    "controller_registration_supported": "controller_registration",
+}
+"""The switches of the vectors, and the fields of `Features` they stand for."""
+
+
+def start(given: Fields, rules: RuleSet) -> Controller:
+    """The controller in the state that a scenario gives."""
+    configured = given.read("static_config", configuration) if given.has("static_config") else {}
+    static = {key: value for key, value in configured.items() if value is not None}
+    settings = Settings(cluster_id=given.read_or("cluster_id", text, None), static=static)
+    controller = Controller(features=_features(given.read("features", Fields.of)), settings=settings)
+    records: list[LogRecord] = []
+    for fields in given.read("brokers", each(Watched.of)) if given.has("brokers") else ():
+        with all_read(fields, "unknown key {} of a registration", "op", "record_offset"):
+            records.append(register_record_of(fields, "id"))
+    return replay_all(controller, [*records, *_topics(given), *_configs(given)], rules)
+
+
+def _features(fields: Fields) -> Features:
+    for key in fields.data:
+        if key not in SWITCHES and key != "metadata_version":
+            raise Unsupported(f"unknown feature {key}")
+    switched = {name: fields.read(key, flag) for key, name in SWITCHES.items() if fields.has(key)}
+    switched.setdefault("elr_supported", switched.get("elr_enabled", False))
+    return Features(**switched)
+
+
+def _topics(given: Fields) -> list[LogRecord]:
+    topics = given.read_or("topics", Fields.of, Fields({}))
+    records: list[LogRecord] = []
+    for name in topics.data:
+        records.append(TopicRecord(name, f"given:{name}"))
+        partitions = topics.read(name, Fields.of)
+        for index in partitions.data:
+            if not index.isdecimal():
+                raise FormError(f"{partitions.key(index)}: an index is wanted")
+            p = partitions.read(index, read_partition)
+            records.append(partition_record(p, f"given:{name}", int(index)))
+    return records
+
+
+def _configs(given: Fields) -> list[LogRecord]:
+    topics = given.read_or("topic_config", Fields.of, Fields({}))
+    return [
+        ConfigRecord(TOPIC, name, key, value)
+        for name in topics.data
+        for key, value in topics.read(name, configuration).items()
+    ]
+
+
+@frozen
+class ScenarioEnd:
+    """The end of a scenario.
+
+    Attributes:
+        controller: the state.
+        first_ids: the id that each topic name stood for first.
+    """
+
+    controller: Controller
+    first_ids: Mapping[str, str]
+    rules: RuleSet
+
+
+Query = Callable[[ScenarioEnd, Fields], Any]
+
+
+def names(controller: Controller, places: tuple[Place, ...]) -> list[str]:
+    """Partitions by topic and index."""
+    return [f"{controller.topic(place.topic_id).name}-{place.index}" for place in places]
+
+
+def _broker(query: Fields) -> int:
+    return query.read("broker", integer)
+
+
+def _topic(end: ScenarioEnd, query: Fields) -> str | None:
+    return end.controller.topic_id(query.read("topic", text))
+
+
+def _partitions_of(end: ScenarioEnd, query: Fields) -> Mapping[int, Any]:
+    topic = _topic(end, query)
+    return {} if topic is None else end.controller.topic(topic).partitions
+
+
+def _reassignments(end: ScenarioEnd, query: Fields) -> list[dict[str, Any]]:
+    topics = query.read("topics", Fields.of) if query.has("topics") else None
+    indexes = None if topics is None else {name: topics.read(name, integers) for name in topics.data}
+    keys = ("topic", "partition", "removing", "adding", "replicas")
+    return [{key: getattr(row, key) for key in keys} for row in ongoing(end.controller, indexes)]
+
+
+def _min_isr(end: ScenarioEnd, query: Fields) -> int | None:
+    """Kafka knows one for the whole topic, by its partition 0."""
+    topic = _topic(end, query)
+    return None if topic is None else end.controller.min_isr(topic, 0, end.rules.controller)
+
+
+def _session(end: ScenarioEnd, query: Fields) -> dict[str, int] | None:
+    session = end.controller.soft.sessions.tracked.get(_broker(query))
+    if session is None:
+        return None
+    return {"last_contact_ms": session.last_contact, "metadata_offset": session.metadata_offset}
+
+
+def _known(end: ScenarioEnd, query: Fields, holds: Callable[[Registration], Any]) -> bool:
+    """Whether something holds of a broker's registration; of no registration nothing does."""
+    registration = end.controller.registration(_broker(query))
+    return registration is not None and bool(holds(registration))
+
+
+def _has_online_dir(end: ScenarioEnd, query: Fields) -> bool:
+    place = query.read("dir", directory)
+    return _known(end, query, lambda known: known.has_online_dir(place, end.rules.partition))
+
+
+def _configs_of(end: ScenarioEnd, query: Fields) -> dict[str, str]:
+    return dict(end.controller.configs.of(TOPIC, query.read("topic", text)))
+
+
+def _id_differs(end: ScenarioEnd, query: Fields) -> bool:
+    topic = _topic(end, query)
+    return topic is not None and topic != end.first_ids[query.read("topic", text)]
+
+
+def _default_dir(end: ScenarioEnd, query: Fields) -> str:
+    return directory_text(directory_of_new_replica(end.controller, _broker(query), end.rules.partition))
+
+
+QUERIES: Mapping[str, Query] = {
+    "led_by": lambda end, q: names(end.controller, led_by(end.controller, _broker(q))),
+    "in_any_isr": lambda end, q: names(end.controller, in_isr(end.controller, _broker(q))),
+    "in_any_elr": lambda end, q: names(end.controller, in_elr(end.controller, _broker(q))),
+    "list_reassignments": _reassignments,
+    "leaders_imbalanced": lambda end, q: bool(imbalanced(end.controller)),
+    "some_leaderless": lambda end, q: bool(leaderless(end.controller)),
+    "effective_min_isr": _min_isr,
+    "fenced_brokers": lambda end, q: [b for b, known in end.controller.image.registrations.items() if known.fenced],
+    "usable_brokers": lambda end, q: [write_usable(b) for b in end.controller.usable_brokers()],
+    "default_dir": _default_dir,
+    "has_online_dir": _has_online_dir,
+    "is_unfenced": lambda end, q: _known(end, q, lambda known: not known.fenced),
+    "in_controlled_shutdown": lambda end, q: _known(end, q, lambda known: known.in_controlled_shutdown),
+    "is_registered": lambda end, q: _known(end, q, lambda known: True),
+    "registration_offset": lambda end, q: end.controller.image.registration_offsets.get(_broker(q)),
+    "session": _session,
+    "topic_exists": lambda end, q: _topic(end, q) is not None,
+    "partition_exists": lambda end, q: q.read("partition", integer) in _partitions_of(end, q),
+    "num_partitions_of": lambda end, q: len(_partitions_of(end, q)),
+    "topic_config": lambda end, q: _configs_of(end, q).get(q.read("key", text)),
+    "topic_configs": _configs_of,
+    "topic_id_differs_from_first_incarnation": _id_differs,
+}
+"""The answer of each query, by name."""
+
+
+def answer(end: ScenarioEnd, query: Watched) -> Any:
+    """The answer to one query.
+
+    Raises:
+        Unsupported: for a query or argument that is not known.
+    """
+    name = query.read("query", text)
+    if name not in QUERIES:
+        raise Unsupported(f"unknown query {name}")
+    with all_read(query, f"unknown argument {{}} of query {name}", "result"):
+        return QUERIES[name](end, query)
+
 
 Row = Mapping[str, Any]
 Compared = list[VectorDifference]
@@ -64,7 +262,7 @@ def same_changes(expected: Any, actual: Any, vector: Vector) -> Compared:
         fields = {key: value for key, value in expected_row.items() if key not in ("topic", "partition")}
         changes = elr_sorted(fields.get("change")), elr_sorted(actual_row["change"])
         extra = [VectorDifference(f".{key}", value, MISSING) for key, value in fields.items() if key != "change"]
-        return extra + _below("change", compare_values(*changes, "", partial=partial))
+        return extra + below(".change", compare_values(*changes, "", partial=partial))
 
     return _rows(expected, actual, ("topic", "partition"), same)
 
@@ -72,19 +270,13 @@ def same_changes(expected: Any, actual: Any, vector: Vector) -> Compared:
 def same_broker_changes(expected: Any, actual: Any, vector: Vector) -> Compared:
     """All changes of registrations, in order for each broker."""
 
-    def same(expected_row: Row, actual_row: Row) -> Compared:
-        return compare_values(_dirs_sorted(expected_row), _dirs_sorted(actual_row), "", partial=False)
-
-    return _rows(expected, actual, ("broker",), same)
+    return _rows(expected, actual, ("broker",), partial(_same_but_dirs, partial=False))
 
 
 def compare_brokers(expected: Any, actual: Any, vector: Vector) -> Compared:
     """The fields listed of the brokers listed; directories in any order."""
 
-    def same(expected_row: Any, actual_row: Any) -> Compared:
-        return compare_values(_dirs_sorted(expected_row), _dirs_sorted(actual_row), "", partial=True)
-
-    return _by_name(expected, expected, actual, same)
+    return _by_name(expected, expected, actual, partial(_same_but_dirs, partial=True))
 
 
 def compare_partitions(expected: Any, actual: Any, vector: Vector) -> Compared:
@@ -131,7 +323,7 @@ def _rows(expected: Any, actual: Any, names: Sequence[str], same: Callable[[Any,
             differences.append(VectorDifference(f".{_name_text(name)}", row, MISSING))
             continue
         unmatched.remove(match)
-        differences += _below(_name_text(name), same(row, match))
+        differences += below(f".{_name_text(name)}", same(row, match))
     return differences + [VectorDifference(f".{_name_text(_name(row, names))}", MISSING, row) for row in unmatched]
 
 
@@ -152,15 +344,13 @@ def _by_name(names: Any, expected: Any, actual: Any, same: Callable[[Any, Any], 
         return [VectorDifference("", expected, actual)]
     differences = []
     for name in names:
-        differences += _below(name, same(expected.get(name, MISSING), actual.get(name, MISSING)))
+        differences += below(f".{name}", same(expected.get(name, MISSING), actual.get(name, MISSING)))
     return differences
 
 
-def _below(name: str, differences: Compared) -> Compared:
-    return [
-        VectorDifference(f".{name}{difference.field}", difference.expected, difference.actual)
-        for difference in differences
-    ]
+def _same_but_dirs(expected: Any, actual: Any, partial: bool) -> Compared:
+    """Equality, the directories in any order."""
+    return compare_values(_dirs_sorted(expected), _dirs_sorted(actual), "", partial=partial)
 
 
 def _dirs_sorted(row: Any) -> Any:
@@ -179,7 +369,7 @@ class ScenarioRun:
 
 
 def _run(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    end = _run_steps(start(vector.given, rules), vector.when.read("steps", each(Fields.of)), rules)
+    end = _run_steps(start(vector.given, rules), vector.when.read("steps", each(Watched.of)), rules)
     controller, result = end.last.controller, end.last
     actual = {
         **end.error,
@@ -201,7 +391,7 @@ def _run(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     return {**actual, "with_reference_random": actual}
 
 
-def _run_steps(controller: Controller, steps: tuple[Fields, ...], rules: RuleSet) -> ScenarioRun:
+def _run_steps(controller: Controller, steps: tuple[Watched, ...], rules: RuleSet) -> ScenarioRun:
     """The end of the steps; a failure ends them, and is the scenario's own only in the last one."""
     result, first_ids = StepResult(controller), _first_ids(controller, {})
     for number, step in enumerate(steps):
@@ -278,8 +468,7 @@ def _serialized(controller: Controller) -> dict[str, dict[str, Any]]:
 
 
 def _answers(then: Fields, end: ScenarioEnd) -> list[Any]:
-    queries = then.read("queries", each(Fields.of)) if then.has("queries") else ()
-    return [answer(end, query) for query in queries]
+    return [answer(end, query) for query in then.read("queries", each(Watched.of))] if then.has("queries") else []
 
 
 def _matches_state(response: Any, partitions: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -293,62 +482,43 @@ def _matches_state(response: Any, partitions: Mapping[str, Mapping[str, Any]]) -
     return bool(rows)
 
 
-def _same_answers(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
-    """Every query's result; the answers come in the order of the queries."""
-    differences = []
-    for query, answer_ in zip(expected, actual, strict=True):
-        name = query["query"]
-        answer_differences = compare_answer(query.get("result", MISSING), answer_)
-        differences += [
-            VectorDifference(f".{name}{difference.field}", difference.expected, difference.actual)
-            for difference in answer_differences
-        ]
+def _same_answers(expected: Any, actual: Any, vector: Vector) -> Compared:
+    """Every query's result, in the order of the queries; lists of brokers, partitions and reassignments are sets.
+
+    Membership of an index may be asked for as a truth: whether it lists anything.
+    """
+    differences: Compared = []
+    for query, found in zip(expected, actual, strict=True):
+        result = query.get("result", MISSING)
+        found = bool(found) if isinstance(result, bool) and isinstance(found, list) else found
+        differences += below(f".{query['query']}", same_members(result, found, vector))
     return differences
 
 
-def _same_nested(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
+def _same_nested(expected: Any, actual: Any, vector: Vector) -> Compared:
     """Expectations of their own, each compared as the one of that name is."""
     if not isinstance(expected, dict):
         return [VectorDifference("", expected, "an object is wanted")]
-    differences = []
+    differences: Compared = []
     for key, value in expected.items():
         if key not in _THEN or key == "with_reference_random":
             differences.append(VectorDifference(f".{key}", value, MISSING))
-            continue
-        for difference in _THEN[key](value, actual.get(key, MISSING), vector):
-            differences.append(VectorDifference(f".{key}{difference.field}", difference.expected, difference.actual))
+        else:
+            differences += below(f".{key}", _THEN[key](value, actual.get(key, MISSING), vector))
     return differences
 
 
-def _plain(expected: Any, actual: Any, vector: Vector) -> list[VectorDifference]:
-    return compare_values(expected, actual, "", partial=False)
-
-
-_THEN = {
-    "response": compare_response,
-    "response_matches_state": _plain,
-    "changes": same_changes,
-    "changes_not_empty": _plain,
-    "broker_changes": same_broker_changes,
-    "partitions": compare_partitions,
-    "brokers": compare_brokers,
-    "serialized_brokers": compare_brokers,
-    "creates_nothing": _plain,
-    "queries": _same_answers,
-    "top_level_error": _plain,
-    "feature": whole_value,
-    "finalized": whole_value,
-    "accepted_range": whole_value,
-    "with_reference_random": _same_nested,
-}
-
-FUNCTIONS = {
-    "scenario": Function(
-        _run,
-        ("features", "static_config", "topic_config", "cluster_id", "brokers", "topics"),
-        ("steps",),
-        _THEN,
-        ("changes_exact",),
+_THEN: Mapping[str, Compare] = {
+    "response": compare_response, "changes": same_changes, "broker_changes": same_broker_changes,
+    "partitions": compare_partitions, "brokers": compare_brokers, "serialized_brokers": compare_brokers,
+    "queries": _same_answers, "with_reference_random": _same_nested,
+    **dict.fromkeys(
+        ("response_matches_state", "changes_not_empty", "creates_nothing", "top_level_error", "feature", "finalized",
+         "accepted_range"),
+        whole_value,
     ),
-}
-"""The function of the files by name."""
+}  # fmt: skip
+"""What a scenario may expect, and how each is compared."""
+
+FUNCTIONS: Mapping[str, Function] = {"scenario": Function(_run, _THEN, ("changes_exact",))}
+"""The function by name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,11 +15,13 @@ from attrs import evolve, field, frozen, has
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.layout import Range, Slot
 from kraftcheck.model.language.system import ANY, Bound, Setting, Step, spelled
 from kraftcheck.model.rules.ruleset import PRESETS, parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.long_runs import PASSING, PREFERRED
 from kraftcheck.solvers.program.fingerprint import Meaning
+from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.reference.interpreter import Integers
 
 WALKS, STEPS = 400, 150
@@ -246,7 +249,7 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
         "", "`any` stands for every number, and `not asked` for a claim that is new, or says something else, since the",
         "column was made, and for all claims once the rules have changed. Of each bound that is `any` a run goes",
         "beyond what searches take, or it is refused. Below each table the statement of a column is made from its",
-        "system: bounds, what is left out, and where runs begin.",
+        "system: bounds, what is left out, and where runs begin; above it the fields of a state.",
         "A nightly test proves every column again. To add one: `kraftcheck prove`",
         "with `--json RUN.json`, then `python -m kraftcheck.ci.prove.table docs/reference/proofs.json RUN.json`, and",
         "`python -m tests.documentation`. [Proofs](../explanation/proofs.md) has the theorems, and what they assume.",
@@ -258,7 +261,8 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
         yield "|---" * (len(columns) + 1) + "|"
         for claim in claims:
             yield f"| `{claim}` | {' | '.join(run.verdicts.get(claim, '-') for run in columns)} |"
-        yield ""
+        state = dict.fromkeys(name for name, *_ in _fields(columns[0].request().build().program))
+        yield from ("", f"A state: {', '.join(f'`{name}`' for name in state)}.", "")
         for run, head in zip(columns, heads, strict=True):
             yield from (f"* **{head}**: `{run.command()}`", *(f"  * {text}" for text in statement(run)))
 
@@ -281,9 +285,13 @@ def statement(run: ProofRun) -> Iterator[str]:
         yield "at 0: " + ", ".join(off)
     if absent := sorted(_every_action(run.system) - {action.name for action in system.actions(setting)}):
         yield f"no action {', '.join(f'`{name}`' for name in absent)}"
-    described = ", ".join(f"`{name}`" for name in program.initially)
-    states = f"{len(program.initial)} state{'s' * (len(program.initial) > 1)}"
-    yield f"runs begin in {f'every state with {described}' if described else states}"
+    if described := ", ".join(f"`{name}`" for name in program.initially):
+        yield f"runs begin in every state with {described}"
+    else:
+        yield f"runs begin in {len(program.initial)} state{'s' * (len(program.initial) > 1)}; " + "; ".join(
+            f"0, false or empty {when}: {', '.join(f'`{name}`' for name in names)}"
+            for when, names in (("in each", _zero(program, ever=True)), ("always", _zero(program, ever=False))) if names
+        )
     if run.left_out:
         yield f"steps beyond the bound on {', '.join(f'`{path}`' for path in run.left_out)} are left out"
     if given := reported(run.system, run.scope, run.rules):
@@ -292,6 +300,23 @@ def statement(run: ProofRun) -> Iterator[str]:
         yield "sizes of sets are known by [axioms](../explanation/provers.md#any-number)"
     yield f"{run.queries:,} queries about claims, answered by {run.solver or run.engine}" + _time(run)
     yield from (f"explored beside it: {one}" for one in run.searched)
+
+
+def _fields(program: Program) -> Iterator[tuple[str, Slot, list[Any]]]:
+    """Each leaf of a state, named without positions, with its place and its initial values."""
+    columns = zip(*program.initial, strict=True) if program.initial else [()] * len(program.layout.slots)
+    for slot, column in zip(program.layout.slots, columns, strict=True):
+        yield re.sub(r"\[\d+\]", "", program.layout.name(slot.path)), slot, [*column]
+
+
+def _zero(program: Program, ever: bool) -> list[str]:
+    """The fields that are 0, false or empty in every initial state, and may ever be another; named values are none."""
+    found: dict[str, bool] = {}
+    for name, slot, values in _fields(program):
+        domain = slot.domain
+        counted = domain.lo == 0 and (domain.hi > 0) == ever and not (isinstance(domain, Range) and domain.names)
+        found[name] = found.get(name, True) and counted and all(value in (0, False) for value in values)
+    return [name for name, zero in found.items() if zero]
 
 
 def _time(run: ProofRun) -> str:

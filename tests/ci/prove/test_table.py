@@ -70,6 +70,11 @@ def test_a_column_states_what_it_leaves_out() -> None:
     assert "unclean-stops 1" in told["bounds:"]
     assert "`clean-stops` (budget: controlled shutdowns)" in told["at"]
     assert "`shut_down`" in told["no"]
+    begin, always = told["runs"].split("; 0, false or empty always: ")
+    assert "`controller.elr`, " in begin
+    assert "`controller.unclean_election`" in always
+    assert "`controller.leader`" not in told["runs"]
+    assert "`controller.elr_enabled`" not in told["runs"]
     more = evolve(run, bounds={**run.bounds, "clean-stops": 1})
     assert not any("`shut_down`" in text or "controlled shutdowns" in text for text in statement(more))
     endless = next(run for run in RUNS if run.system == "elections" and run.bounds["brokers"] == "any")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kraftcheck.ci.conformance.findings.command import LEGEND, UNREPORTED, for_ever, newest_of_lines, word
-from kraftcheck.ci.conformance.findings.observed import Observation, observations
+from kraftcheck.ci.conformance.findings.live import Observation, observations
 from kraftcheck.ci.conformance.findings.search import NOT_RUN, Evidence, recorded, rules_of
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.properties.register.citations import references
@@ -33,7 +33,7 @@ kraftcheck findings --run --kafka {newest} --out findings
 
 The second command searches again, with and without each mend, and needs no Java. The third asks the classes too, and
 writes each trace as ITF JSON and as a JUnit test. It ends with 23 where a release answers otherwise than recorded here.
-`python -m kraftcheck.ci.conformance.findings.record` writes the record.
+`python -m kraftcheck.ci.conformance.findings.command` writes the record.
 
 In the table, {legend}.
 

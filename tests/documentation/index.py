@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
-from kraftcheck.ci.conformance.findings.observed import SHOWN, observations
+from kraftcheck.ci.conformance.findings.live import SHOWN, observations
+from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.mutants.score import counted, percent
 from kraftcheck.model.language.system import Property

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kraftcheck.ci.conformance.findings.live.scenario import Fact
-from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
-from kraftcheck.ci.conformance.findings.observed import Observation, observations
+from kraftcheck.ci.conformance.findings.live import Observation, observations
+from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS, Fact
 
 HEAD = """# Findings on live clusters
 

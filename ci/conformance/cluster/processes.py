@@ -1,24 +1,127 @@
-"""Brokers and controllers of a released Kafka as ordinary processes on loopback.
+"""Brokers and controllers of a released Kafka as ordinary processes on loopback, and what is asked of them.
 
-Each node is isolated, a broker has two log directories. Kafka's own classes do
-everything else, so nothing but the jars is needed.
+Each node is isolated, a broker has two log directories. Kafka's own classes do everything else, so nothing but the jars
+is needed. Requests are put by Kafka's own clients in a Java process of their own.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from attrs import Factory, define, field, frozen
 
-from kraftcheck.ci.conformance.cluster.admin import AdminProcess, ClusterError, RequestRefused, admin_process
 from kraftcheck.ci.conformance.kafka.jars import SERVER, SHORT_RUN, jars, program
+
+DUMP = Path(__file__).parent / "MetadataDump.java"
+"""The program that decodes a metadata log; Java compiles it when it starts."""
+
+PAYLOAD = " payload: "
+
+ELR = "eligible.leader.replicas.version"
+"""The feature of eligible leader replicas."""
+
+ADMIN = Path(__file__).parent / "ClusterAdmin.java"
+"""The program that puts requests; Java compiles it when it starts."""
+
+
+class ClusterError(RuntimeError):
+    """The cluster does not do what the script needs."""
+
+
+class RequestRefused(ClusterError):
+    """Kafka refuses a request, or answers too late; the message begins with the class of its exception."""
+
+
+@frozen
+class PartitionDescription:
+    """A partition as Kafka describes it to clients; a leader of -1 is none."""
+
+    partition: int
+    leader: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    last_known: tuple[int, ...]
+
+
+@frozen
+class Produced:
+    """How many records were acknowledged, and how many failed by the name of the exception."""
+
+    acknowledged: int
+    errors: dict[str, int]
+
+
+@define
+class AdminProcess:
+    """The Java process that puts requests; one request at a time."""
+
+    process: subprocess.Popen[str]
+    bootstrap: str
+
+    def ask(self, request: str, **fields: Any) -> Any:
+        """Put one request and return what Kafka answers.
+
+        Raises:
+            RequestRefused: when Kafka refuses it.
+            ClusterError: when the process has died.
+        """
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            self.process.stdin.write(json.dumps({"request": request, "bootstrap": self.bootstrap, **fields}) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise ClusterError(f"the process that puts requests died at {request!r}")
+        reply = json.loads(line)
+        if "error" in reply:
+            raise RequestRefused(f"{reply['error']}: {reply['message']}")
+        return reply["answer"]
+
+    def describe(self, topic: str) -> list[PartitionDescription]:
+        """The partitions of a topic, by number."""
+        rows = self.ask("describe", topic=topic)
+        lists = ("replicas", "isr", "elr", "last_known")
+        return [PartitionDescription(**{**row, **{name: tuple(row[name]) for name in lists}}) for row in rows]
+
+    def produce(self, topic: str, partition: int, records: int, size: int = 100, timeout_ms: int = 20_000) -> Produced:
+        """Send records to one partition with acks=all."""
+        return Produced(**self.ask("produce", topic=topic, partition=partition, records=records, size=size,
+                                   timeout_ms=timeout_ms))  # fmt: skip
+
+
+@contextmanager
+def admin_process(java: list[str], bootstrap: str, output: Path) -> Iterator[AdminProcess]:
+    """Start the process, and end it; its messages go to a file.
+
+    Args:
+        java: the Java command with its class path.
+        bootstrap: addresses of the brokers that are asked.
+        output: the file for messages.
+    """
+    with output.open("ab") as messages:
+        process = subprocess.Popen(
+            [*java, str(ADMIN)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages, text=True
+        )
+    try:
+        yield AdminProcess(process, bootstrap)
+    finally:
+        process.kill()
+        process.communicate()
+
 
 HEAP = "-Xmx256m"
 """Memory of each process."""
@@ -210,6 +313,129 @@ class KafkaCluster:
         place.unlink()
         place.with_name(f"{place.name}.gone").rename(place)
 
+    def create(self, topic: str, assignment: Iterable[Sequence[int]], **configs: str) -> None:
+        """Create a topic with the replicas of each partition; of a configuration's name, `_` stands for a dot."""
+        named = {name.replace("_", "."): value for name, value in configs.items()}
+        self.admin.ask("create", topic=topic, assignment=[list(replicas) for replicas in assignment], configs=named)
+        self.wait(f"{topic} is led", lambda: all(one.leader >= 0 for one in self.admin.describe(topic)))
+
+    def add_partitions(self, topic: str, total: int, assignment: Iterable[Sequence[int]] = ()) -> None:
+        """Give a topic more partitions, with the replicas of each new one or where Kafka places them."""
+        self.admin.ask("add partitions", topic=topic, total=total, assignment=[list(one) for one in assignment])
+
+    def configure(self, topic: str, setting: str, value: str | None) -> None:
+        """Set one configuration of a topic, or with None take it away."""
+        self.admin.ask("configure", kind="TOPIC", name=topic, configs={setting: value})
+
+    def reassign(self, topic: str, partition: int, replicas: Sequence[int] | None) -> None:
+        """Ask that a partition gets these replicas, or with None that its reassignment is cancelled."""
+        target = None if replicas is None else list(replicas)
+        self.admin.ask("reassign", topic=topic, partition=partition, replicas=target)
+
+    def throttle(self, topic: str, bytes_per_second: int | None) -> None:
+        """Throttle the copying of all replicas of a topic, or with None no more."""
+        rate, replicas = (None, None) if bytes_per_second is None else (str(bytes_per_second), "*")
+        for side in ("leader", "follower"):
+            for broker in self.layout.brokers:
+                configs = {f"{side}.replication.throttled.rate": rate}
+                self.admin.ask("configure", kind="BROKER", name=str(broker), configs=configs)
+            self.configure(topic, f"{side}.replication.throttled.replicas", replicas)
+
+    def elect(self, kind: str, topic: str, partition: int) -> str:
+        """An election of one partition, PREFERRED or UNCLEAN; what Kafka says where it elects nobody, else nothing."""
+        try:
+            self.admin.ask("elect", kind=kind, topic=topic, partition=partition)
+        except RequestRefused as refusal:
+            return str(refusal)
+        return ""
+
+    def change_feature(self, feature: str, level: int, kind: str = "UPGRADE") -> None:
+        """Finalize a level of a feature: UPGRADE, SAFE_DOWNGRADE or UNSAFE_DOWNGRADE."""
+        self.admin.ask("feature", name=feature, level=level, kind=kind)
+
+    def unregister(self, broker: int) -> None:
+        """Unregister a broker."""
+        self.admin.ask("unregister", broker=broker)
+
+    def fill(self, topic: str, records: int = 200) -> None:
+        """Records to each partition of a topic that has a leader."""
+        for one in self.admin.describe(topic):
+            if one.leader >= 0:
+                self.admin.produce(topic, one.partition, records)
+
+    def wait_for_isr_without(self, topic: str, broker: int) -> None:
+        """Wait until no partition of a topic has the broker in its ISR."""
+
+        def gone() -> bool:
+            return all(broker not in one.isr for one in self.admin.describe(topic))
+
+        self.wait(f"broker {broker} leaves the ISRs of {topic}", gone)
+
+    def wait_in_sync(self) -> None:
+        """Wait until every replica is in sync."""
+
+        def in_sync() -> bool:
+            topics = [self.admin.describe(topic) for topic in self.admin.ask("topics")]
+            return all(set(one.isr) == set(one.replicas) for partitions in topics for one in partitions)
+
+        self.wait("every replica is in sync", in_sync)
+
+    def wait_until_fenced(self, broker: int) -> None:
+        """Wait until clients do not see the broker any more."""
+        self.wait(f"broker {broker} is fenced", lambda: broker not in self.admin.ask("brokers"))
+
+    def wait_until_unfenced(self, *brokers: int) -> None:
+        """Wait until clients see the brokers."""
+        self.wait(f"brokers {brokers} are unfenced", lambda: set(brokers) <= set(self.admin.ask("brokers")))
+
+    def start_and_wait(self, broker: int) -> None:
+        """Start a broker and wait until it has caught up."""
+        self.start(broker)
+        time.sleep(4)
+        self.wait_until_unfenced(broker)
+        self.wait_in_sync()
+
+    def lose_directory(self, broker: int, topic: str) -> None:
+        """A broker's first log directory fails while a topic is filled; the broker stops, and comes back with it."""
+        self.break_directory(broker, 0)
+        time.sleep(15)
+        self.fill(topic)
+        self.stop(broker)
+        self.mend_directory(broker, 0)
+        self.start_and_wait(broker)
+
+    def partition(self, topic: str, number: int = 0) -> PartitionDescription:
+        """One partition as Kafka describes it."""
+        return self.admin.describe(topic)[number]
+
+    def leaderless(self, topic: str) -> int:
+        """How many partitions of a topic have no leader."""
+        return sum(one.leader < 0 for one in self.admin.describe(topic))
+
+    def messages(self, node: int) -> str:
+        """The output of a node."""
+        return self.output(node).read_text(encoding="utf-8", errors="replace")
+
+    def dump(self, segments: Sequence[Path]) -> str:
+        """Segments of a metadata log, decoded by the release's classes, in the form of Kafka's dump tool.
+
+        Raises:
+            ClusterError: when they cannot be decoded.
+        """
+        command = [*self.java(), str(DUMP), *map(str, segments)]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        if run.returncode:
+            raise ClusterError(f"{segments} cannot be decoded: {run.stderr[-800:]}")
+        return run.stdout
+
+    def records_of(self, kind: str) -> Iterator[dict[str, Any]]:
+        """The fields of every record of one type in the metadata log, in order; the cluster may be running."""
+        folder = self.metadata(self.layout.controllers[0])
+        for line in self.dump(sorted(folder.glob("*.log"))).splitlines():
+            record = json.loads(line.partition(PAYLOAD)[2]) if PAYLOAD in line else {}
+            if record.get("type") == kind:
+                yield record["data"]
+
 
 @contextmanager
 def running_cluster(version: str, home: Path, layout: ClusterLayout) -> Iterator[KafkaCluster]:
@@ -223,3 +449,15 @@ def running_cluster(version: str, home: Path, layout: ClusterLayout) -> Iterator
             yield cluster
     finally:
         cluster.close()
+
+
+@contextmanager
+def fresh_cluster(version: str, home: Path | None, layout: ClusterLayout) -> Iterator[KafkaCluster]:
+    """A running cluster in a folder that is kept when given, and else removed with the end of the block."""
+    place = home or Path(tempfile.mkdtemp(prefix="kraftcheck-cluster-"))
+    try:
+        with running_cluster(version, place, layout) as cluster:
+            yield cluster
+    finally:
+        if home is None:
+            shutil.rmtree(place, ignore_errors=True)

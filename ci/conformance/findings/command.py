@@ -11,8 +11,7 @@ from typing import Any
 import attrs
 import click
 
-from kraftcheck.ci.conformance.findings.managers import ask, test_of
-from kraftcheck.ci.conformance.findings.observed import SHOWN, Observation, observations
+from kraftcheck.ci.conformance.findings.live import SHOWN, Observation, observations
 from kraftcheck.ci.conformance.findings.search import (
     ABSENT,
     LIVE,
@@ -22,26 +21,36 @@ from kraftcheck.ci.conformance.findings.search import (
     Evidence,
     ReleaseSearch,
     UndecidedFinding,
+    record,
     recorded,
     search,
 )
-from kraftcheck.ci.conformance.kafka.jars import DriverError, known_versions
-from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name, description
+from kraftcheck.ci.conformance.kafka.cases import RELEASES as BROKER_RELEASES
+from kraftcheck.ci.conformance.kafka.cases import broker_answers
+from kraftcheck.ci.conformance.kafka.jars import PASSES, DriverError, known_versions, run_tests
+from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name, description, test_source
 from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
+from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.citations import references
-from kraftcheck.properties.register.findings import FINDINGS, Finding
+from kraftcheck.properties.register.findings import FINDINGS, SEARCHED, Finding
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 from kraftcheck.solvers.traces import itf
 
+OTHERWISE = "otherwise"
+"""How a release answers the steps of a trace in another way; else they are shown."""
+
 UNREPORTED = "no report is known"
+
+OLDEST = 4
+"""The first major release whose managers the tests are written for."""
 
 WIDTH = 118
 """The width of the text of a finding."""
@@ -122,6 +131,40 @@ def for_ever(row: Evidence) -> str:
 def _wrapped(heading: str, text: str) -> list[str]:
     """A text beside its heading."""
     return textwrap.wrap(text, WIDTH, initial_indent=f"  {heading:11}", subsequent_indent=" " * 13)
+
+
+def test_of(search: ReleaseSearch) -> str | None:
+    """The test of a finding's trace; None where its steps are not events of the managers, or there is no trace."""
+    if search.trace is None:
+        return None
+    try:
+        return test_source(search.trace, search.program, search.subject.title(), class_name(search.finding.id))
+    except Refusal:
+        return None  # A step of a broker or of its disks; such a finding is shown by its rules, or on a live cluster.
+
+
+def ask(release: str, searches: Sequence[ReleaseSearch]) -> Mapping[str, str]:
+    """What the classes of a release answer to the traces, by finding; findings without a test are left out.
+
+    Raises:
+        Refusal: where Java or the jars are missing.
+        DriverError: where a test was not run.
+    """
+    if int(release.split(".")[0]) < OLDEST:
+        return {}
+    tests = {search.finding.id: text for search in searches if (text := test_of(search)) is not None}
+    outcomes = run_tests(release, {class_name(name): text for name, text in tests.items()})
+    taken = {name: outcomes[class_name(name)] == PASSES for name in tests}
+    return {name: SHOWN if shown else OTHERWISE for name, shown in (taken | _of_brokers(release, searches)).items()}
+
+
+def _of_brokers(release: str, searches: Sequence[ReleaseSearch]) -> dict[str, bool]:
+    """Whether a broker's classes do what every case of a finding says, by finding; of releases that the driver fits."""
+    cases = {search.finding.id: search.finding.broker_cases for search in searches if search.finding.broker_cases}
+    if not cases or release not in BROKER_RELEASES:
+        return {}
+    answers = broker_answers(release)
+    return {name: all(answers[case] for case in named) for name, named in cases.items()}
 
 
 def observe(
@@ -321,3 +364,27 @@ def _write(screen: Screen, out: Path, searches: Sequence[ReleaseSearch]) -> None
 def document(rows: Sequence[Evidence], code: int) -> dict[str, Any]:
     """The evidence as plain values."""
     return {"version": 1, "command": "findings", "exit_code": code, "rows": [attrs.asdict(row) for row in rows]}
+
+
+def write_evidence(names: Sequence[str]) -> None:
+    """Write the evidence of findings in every release, for `python -m kraftcheck.ci.conformance.findings.command`.
+
+    Names of findings limit it to them; others keep their rows. The trace of a finding that a release does not have is
+    that of the newest release that has it.
+    """
+    chosen = [one for one in SEARCHED if not names or one.id in names]
+    budget = SearchBudget(1, default_memory())
+    searches = {release: [search(one, release, budget, True) for one in chosen] for release in known_versions()}
+    newest: dict[str, ReleaseSearch] = {}
+    for of_release in searches.values():
+        newest |= {one.finding.id: one for one in of_release if one.trace is not None}
+    rows = recorded() if names else {}
+    for release, of_release in searches.items():
+        observed = evidence_of(of_release, [one if one.trace else newest[one.finding.id] for one in of_release])
+        rows |= {(row.finding, release): row for row in observed}
+        print(f"{release}: {sum(one.trace is not None for one in of_release)} of {len(of_release)} findings")
+    record(rows[one.id, release] for release in known_versions() for one in SEARCHED)
+
+
+if __name__ == "__main__":
+    write_evidence(sys.argv[1:])

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -222,20 +222,6 @@ BROKER = "BrokerDriver"
 
 class DriverError(RuntimeError):
     """The process died or wrote something else than answers; the message has the end of its log."""
-
-
-def print_answers(versions: Sequence[str], answers: Callable[[str], Iterable[str]]) -> int:
-    """Print a line for each answer of each release; the exit code is 2 for what cannot be asked."""
-    try:
-        if not versions:
-            raise Refusal("name releases, as in 4.4.0")
-        for version in versions:
-            for line in answers(version):
-                print(f"{version}  {line}")
-    except (Refusal, DriverError) as reason:
-        print(f"error: {reason}", file=sys.stderr)
-        return 2
-    return 0
 
 
 def compile_driver(version: str, name: str, kind: str = CONTROLLER) -> str:

@@ -7,12 +7,11 @@ from pathlib import Path
 import attrs
 import pytest
 
-from kraftcheck.ci.conformance.findings.command import differences, observe
-from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
-from kraftcheck.ci.conformance.findings.managers import SHOWN, ask
-from kraftcheck.ci.conformance.findings.observed import observations
+from kraftcheck.ci.conformance.findings.command import ask, differences, observe
+from kraftcheck.ci.conformance.findings.live import SHOWN, observations
+from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.search import Evidence, record, recorded, rules_of, search, wanted
-from kraftcheck.ci.conformance.kafka.broker.answers import CASES
+from kraftcheck.ci.conformance.kafka.cases import CASES
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.systems.rule_index import entries
@@ -68,7 +67,7 @@ def test_each_case_of_a_broker_counts(monkeypatch: pytest.MonkeyPatch, answer: b
     finding = BY_ID["move-never-ends"]
     assert set(finding.broker_cases) <= set(CASES)
     answers = dict.fromkeys(finding.broker_cases, True) | {finding.broker_cases[-1]: answer}
-    monkeypatch.setattr("kraftcheck.ci.conformance.findings.managers.broker_answers", lambda release: answers)
+    monkeypatch.setattr("kraftcheck.ci.conformance.findings.command.broker_answers", lambda release: answers)
     one = search(finding, NEWEST, BUDGET, True)
     assert (one.steps, one.for_ever) == (15, 9)
     assert ask(NEWEST, [one]) == {finding.id: word}

@@ -8,12 +8,10 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from kraftcheck.ci.conformance.cluster.admin import ClusterError, PartitionDescription
-from kraftcheck.ci.conformance.findings.live import __main__ as command
-from kraftcheck.ci.conformance.findings.live.play import play
-from kraftcheck.ci.conformance.findings.live.scenario import Outcome, renounced, state
-from kraftcheck.ci.conformance.findings.live.scenarios import SCENARIOS
-from kraftcheck.ci.conformance.findings.observed import NOT_SHOWN, SHOWN, observation, observations, record
+from kraftcheck.ci.conformance.cluster.processes import ClusterError, PartitionDescription
+from kraftcheck.ci.conformance.findings import live as command
+from kraftcheck.ci.conformance.findings.live import NOT_SHOWN, SHOWN, observation, observations, play, record
+from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS, Outcome, renounced, state
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.terminal.refusal import Refusal
 

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.conformance.cluster.admin import AdminProcess, ClusterError, PartitionDescription, RequestRefused
-from kraftcheck.ci.conformance.cluster.dump import dump
-from kraftcheck.ci.conformance.cluster.processes import ClusterLayout, KafkaCluster
+from kraftcheck.ci.conformance.cluster.processes import (
+    AdminProcess,
+    ClusterError,
+    ClusterLayout,
+    KafkaCluster,
+    PartitionDescription,
+    RequestRefused,
+)
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from tests.shared.captures import TROUBLE
 
@@ -68,7 +73,7 @@ def test_a_refusal_is_waited_for(tmp_path: Path) -> None:
 def test_the_dump_is_that_of_kafkas_tool(tmp_path: Path) -> None:
     """A log is decoded by the newest release's classes to the payloads that Kafka's dump tool wrote of it."""
     cluster = KafkaCluster(known_versions()[-1], tmp_path, ClusterLayout())
-    ours = dump(cluster, sorted(TROUBLE.glob("*.log"))).splitlines()
+    ours = cluster.dump(sorted(TROUBLE.glob("*.log"))).splitlines()
     theirs = (TROUBLE / "decoded.txt").read_text(encoding="utf-8").splitlines()
     payloads = [[line.partition("payload: ")[2] for line in lines if "payload: " in line] for lines in (ours, theirs)]
     assert payloads[0] == payloads[1]

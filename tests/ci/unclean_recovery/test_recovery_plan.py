@@ -11,16 +11,8 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.conformance.cluster.admin import PartitionDescription
-from kraftcheck.ci.conformance.cluster.administration import (
-    create,
-    elect,
-    wait_for_isr_without,
-    wait_until_fenced,
-    wait_until_unfenced,
-)
-from kraftcheck.ci.conformance.cluster.processes import KafkaCluster, running_cluster
-from kraftcheck.ci.conformance.findings.live.scenario import layout, partition, state
+from kraftcheck.ci.conformance.cluster.processes import KafkaCluster, PartitionDescription, running_cluster
+from kraftcheck.ci.conformance.findings.scenarios import layout, state
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.unclean_recovery.snapshot import read_snapshot
 from kraftcheck.model.controller.brokers import expire_session
@@ -73,20 +65,20 @@ def described(place: Path, one: PartitionDescription, ended: int) -> Path:
 
 def killed_isr(running: KafkaCluster) -> PartitionDescription:
     """Broker 2 falls out of the ISR and misses records, the others are killed, broker 2 comes back."""
-    create(running, "t", [(0, 1, 2)])
+    running.create("t", [(0, 1, 2)])
     running.admin.produce("t", 0, RECORDS)
     running.kill(2)
-    wait_for_isr_without(running, "t", 2)
+    running.wait_for_isr_without("t", 2)
     running.admin.produce("t", 0, RECORDS)
     for broker in (1, 0):
         running.kill(broker)
         if broker:
-            wait_for_isr_without(running, "t", broker)
+            running.wait_for_isr_without("t", broker)
     running.start(2)
-    wait_until_unfenced(running, 2)
-    wait_until_fenced(running, 0)
-    running.wait("the partition is offline", lambda: partition(running, "t").leader == -1)
-    return partition(running, "t")
+    running.wait_until_unfenced(2)
+    running.wait_until_fenced(0)
+    running.wait("the partition is offline", lambda: running.partition("t").leader == -1)
+    return running.partition("t")
 
 
 @pytest.mark.slow
@@ -99,7 +91,7 @@ def test_a_live_partition_comes_back_with_the_leader_that_the_tool_chooses(tmp_p
         path = described(tmp_path / "snapshot.json", offline, RECORDS)
         ran = kraftcheck("unclean-recovery", "--snapshot", path, "--all-offline-partitions", "--automated-recovery")
         assert (ran.code, partition_in(path)["leader"]) == (0, 2)
-        assert elect(running, "UNCLEAN", "t", 0) == ""
-        running.wait("the partition is online", lambda: partition(running, "t").leader == 2)
-        assert partition(running, "t").isr == (2,)
+        assert running.elect("UNCLEAN", "t", 0) == ""
+        running.wait("the partition is online", lambda: running.partition("t").leader == 2)
+        assert running.partition("t").isr == (2,)
         assert running.admin.ask("end offset", topic="t", partition=0) == RECORDS

@@ -1,19 +1,32 @@
-"""What the released classes of a broker do with failed directories and moving replicas, case by case."""
+"""What the released classes of a broker do with directories, moves, proposals and late replies, case by case.
+
+python -m kraftcheck.ci.conformance.kafka.cases broker|fetcher VERSION...
+"""
 
 from __future__ import annotations
 
 import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from kraftcheck.ci.conformance.kafka.jars import BROKER, SERVER, SHORT_RUN, DriverError, compile_driver, program
+from kraftcheck.ci.conformance.kafka.jars import (
+    BROKER,
+    FETCHER,
+    SERVER,
+    SHORT_RUN,
+    DriverError,
+    compile_driver,
+    program,
+)
 from kraftcheck.ci.terminal.refusal import Refusal
 
 TIMEOUT = 120
-"""Seconds that the driver may take."""
+"""Seconds that a driver may take."""
 
 RELEASES = ("4.4.0",)
-"""The releases whose classes have the constructors that the driver calls."""
+"""The releases whose classes have the constructors that the driver of a broker calls."""
 
 
 @frozen
@@ -79,14 +92,18 @@ CASES = {
     "turn-before-correction-ends-move": Case(
         "", "several", "so it does where the thread has one between the metadata and the correction"),
 }  # fmt: skip
-"""The cases by name, in the order of the driver."""
+"""The cases of a broker by name, in the order of the driver."""
+
+LATE_REPLIES = {
+    "same-epoch": "of the current leader epoch, at the log end",
+    "later-epoch": "of an earlier leader epoch than the current, at the log end",
+    "later-epoch-other-offset": "of an earlier leader epoch, the log having been cut since",
+}
+"""The cases of a follower's fetcher: the reply that it is given."""
 
 
 def broker_answers(version: str) -> dict[str, bool]:
-    """For each case whether the class of a release does what the case says.
-
-    Args:
-        version: one of `RELEASES`.
+    """For each of `CASES` whether the class of a release, one of `RELEASES`, does what the case says.
 
     Raises:
         Refusal: for another release, or where jars, Java, Maven or the network are missing.
@@ -94,10 +111,60 @@ def broker_answers(version: str) -> dict[str, bool]:
     """
     if version not in RELEASES:
         raise Refusal(f"the broker of Kafka {version} cannot be asked; one of {', '.join(RELEASES)} can")
-    class_path = compile_driver(version, BROKER, SERVER)
-    command = [program("java"), *SHORT_RUN, "-cp", class_path, "org.apache.kafka.server.BrokerDriver"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT)
-    answers = dict(line.split(" ") for line in done.stdout.splitlines() if line.partition(" ")[0] in CASES)
-    if done.returncode or answers.keys() != CASES.keys() or not {"true", "false"}.issuperset(answers.values()):
-        raise DriverError(f"the broker of {version} did not answer: {done.stderr.strip()[-300:]}")
+    answers = _answers(version, BROKER, "org.apache.kafka", CASES)
+    if not {"true", "false"}.issuperset(answers.values()):
+        raise DriverError(f"the broker of {version} answered {answers}")
     return {case: answer == "true" for case, answer in answers.items()}
+
+
+def late_replies(version: str) -> dict[str, bool]:
+    """For each of `LATE_REPLIES` whether the fetcher of a release, 4.0.0 or later, appends the reply.
+
+    Raises:
+        Refusal, DriverError: see `broker_answers`.
+    """
+    return {case: int(count) > 0 for case, count in _answers(version, FETCHER, "kafka", LATE_REPLIES).items()}
+
+
+def _answers(version: str, driver: str, package: str, cases: Mapping[str, object]) -> dict[str, str]:
+    """The word that a driver answers to each case."""
+    class_path = compile_driver(version, driver, SERVER)
+    command = [program("java"), *SHORT_RUN, "-cp", class_path, f"{package}.server.{driver}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT)
+    answers = dict(line.split(" ") for line in done.stdout.splitlines() if line.partition(" ")[0] in cases)
+    if done.returncode or answers.keys() != cases.keys():
+        raise DriverError(f"the {driver} of {version} did not answer: {done.stderr.strip()[-300:]}")
+    return answers
+
+
+def _broker_lines(version: str) -> Iterator[str]:
+    for name, answer in broker_answers(version).items():
+        case = CASES[name]
+        yield f"{case.entry or '-':4}{'yes' if answer else 'no':4}{case.asked}: {case.says}"
+
+
+def _fetcher_lines(version: str) -> Iterator[str]:
+    for case, appends in late_replies(version).items():
+        yield f"a reply {LATE_REPLIES[case]}: {'appended' if appends else 'not appended'}"
+
+
+SUBJECTS: Mapping[str, Callable[[str], Iterator[str]]] = {"broker": _broker_lines, "fetcher": _fetcher_lines}
+"""What can be asked, and the lines of its answers for a release."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Print a line for each answer of each release; the exit code is 2 for what cannot be asked."""
+    try:
+        if len(words) < 2 or words[0] not in SUBJECTS:
+            raise Refusal(f"name what is asked, one of {', '.join(SUBJECTS)}, and releases, as in broker 4.4.0")
+        for version in words[1:]:
+            for line in SUBJECTS[words[0]](version):
+                print(f"{version}  {line}")
+    except (Refusal, DriverError) as reason:
+        print(f"error: {reason}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

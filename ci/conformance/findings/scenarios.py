@@ -1,0 +1,447 @@
+"""Findings on a live cluster: scenarios, each measured on released brokers and controllers."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from attrs import frozen
+
+from kraftcheck.ci.conformance.cluster.processes import (
+    ELR,
+    ClusterLayout,
+    KafkaCluster,
+    PartitionDescription,
+    RequestRefused,
+)
+
+Fact = int | str | list[int] | dict[str, int]
+"""A measured value: a number, a list of brokers, an answer in words, a count by name."""
+
+SETTINGS = (
+    "broker.session.timeout.ms=9000", "broker.heartbeat.interval.ms=1000", "replica.lag.time.max.ms=10000",
+    "leader.imbalance.check.interval.seconds=10", "replica.high.watermark.checkpoint.interval.ms=1000",
+    "log.dir.failure.timeout.ms=300000", "initial.broker.registration.timeout.ms=40000",
+)  # fmt: skip
+"""Short timeouts, so that what takes minutes happens in seconds; unclean elections stay off, as by default."""
+
+
+@frozen
+class Outcome:
+    """What a run showed.
+
+    Attributes:
+        shown: whether the effect of the finding was seen.
+        facts: what was measured, in the order of the run; `shown` follows from them alone.
+    """
+
+    shown: bool
+    facts: dict[str, Fact]
+
+
+@frozen
+class Scenario:
+    """A finding on a live cluster.
+
+    Attributes:
+        name: how the command names it.
+        finding: entries of the catalogue that it shows, or of Kafka's tracker.
+        title: the effect, in one sentence for an operator.
+        steps: what is done, in words.
+        layout: the cluster.
+        run: does the steps on a cluster that is up, and measures.
+    """
+
+    name: str
+    finding: str
+    title: str
+    steps: str
+    layout: ClusterLayout
+    run: Callable[[KafkaCluster], Outcome]
+
+
+def layout(*brokers: int, controllers: tuple[int, ...] = (100,)) -> ClusterLayout:
+    """A cluster with short timeouts and ELR on."""
+    return ClusterLayout(brokers, controllers, SETTINGS, ("eligible.leader.replicas.version=1",))
+
+
+RENOUNCED = re.compile(
+    r"failed with (?P<name>\w+).* at epoch (?P<epoch>\d+) .*Renouncing leadership.*\n(?P<reason>[\w.$]+: .*)?"
+)
+"""What a controller writes when an exception in an event makes it resign, perhaps more than once for an epoch."""
+
+TOPIC_ID = re.compile(r"\b[\w-]{22}\b")
+
+
+def renounced(text: str) -> dict[int, str]:
+    """The epochs that a controller gave up because of an exception, by its output, with what the exception says."""
+    return {
+        int(match["epoch"]): TOPIC_ID.sub("...", match["reason"] or match["name"]) for match in RENOUNCED.finditer(text)
+    }
+
+
+def resignations(cluster: KafkaCluster) -> dict[int, list[str]]:
+    """The exceptions that made each controller resign, one for each epoch that it gave up."""
+    return {node: list(renounced(cluster.messages(node)).values()) for node in cluster.layout.controllers}
+
+
+def resignation_count(cluster: KafkaCluster) -> int:
+    """How often a controller has resigned because of an exception."""
+    return sum(map(len, resignations(cluster).values()))
+
+
+def state(one: PartitionDescription) -> str:
+    """A partition in words."""
+    lists = {"replicas": one.replicas, "ISR": one.isr, "ELR": one.elr, "last known": one.last_known}
+    return ", ".join([f"leader {one.leader}", *(f"{name} {list(ids)}" for name, ids in lists.items())])
+
+
+def resignation_facts(cluster: KafkaCluster) -> dict[str, Fact]:
+    """Resignations of each controller, with their reasons, as facts."""
+    by_node = resignations(cluster)
+    return {
+        "resignations": resignation_count(cluster),
+        "resignations by controller": {str(node): len(names) for node, names in by_node.items()},
+        "exceptions": dict(Counter(name for names in by_node.values() for name in names)),
+    }
+
+
+SCENARIOS: dict[str, Scenario] = {}
+"""The scenarios by name, worst effect first."""
+
+TOPIC, BESIDE = "orders", "beside"
+"""The topic of a scenario, and one that is there to compare."""
+
+OBSERVED_S = 45
+"""How long is watched what comes of it: four balance timers."""
+
+
+def _scenario(
+    name: str, finding: str, title: str, steps: str, layout: ClusterLayout
+) -> Callable[[Callable[[KafkaCluster], Outcome]], Scenario]:
+    """Enter a function as the run of a scenario, see `Scenario`."""
+
+    def enter(run: Callable[[KafkaCluster], Outcome]) -> Scenario:
+        return SCENARIOS.setdefault(name, Scenario(name, finding, title, steps, layout, run=run))
+
+    return enter
+
+
+def _count(cluster: KafkaCluster, node: int, text: str) -> int:
+    """How many lines of a node's output have a text."""
+    return sum(text in line for line in cluster.messages(node).splitlines())
+
+
+@_scenario(
+    "data-loss", "X1, X7, B4",
+    "Acknowledged records are lost by a clean stop, with unclean elections off.",
+    "Replication 2, min.insync.replicas 2. One partition is reassigned to [1]; records are acknowledged; it is "
+    "reassigned to [1,2], throttled; broker 1 is stopped cleanly and comes back.",
+    layout(1, 2),
+)  # fmt: skip
+def data_loss(cluster: KafkaCluster) -> Outcome:
+    """Take replica 2 away, acknowledge records, give it back empty, and stop the only broker that has them."""
+    records = 3_100
+    cluster.create(TOPIC, [(1, 2), (1, 2)], min_insync_replicas="2")
+    time.sleep(10)  # until brokers have reported their directories: before 4.3.0 such a report empties the ELR
+    cluster.reassign(TOPIC, 1, (1,))
+    cluster.wait("replica 2 is gone", lambda: cluster.partition(TOPIC, 1).replicas == (1,))
+    moved = cluster.partition(TOPIC, 1)
+    acknowledged = cluster.admin.produce(TOPIC, 1, records, size=1000).acknowledged
+    cluster.throttle(TOPIC, 1)
+    cluster.reassign(TOPIC, 1, (1, 2))
+    cluster.stop(1)
+    elected = cluster.happens(lambda: cluster.partition(TOPIC, 1).leader == 2, 30)
+    after_stop = cluster.partition(TOPIC, 1)
+    end_after_stop = cluster.admin.ask("end offset", topic=TOPIC, partition=1) if elected else -1
+    cluster.start(1)
+    cluster.wait_until_unfenced(1)
+    cluster.throttle(TOPIC, None)
+    cluster.happens(lambda: set(cluster.partition(TOPIC, 1).isr) == {1, 2}, 60)
+    after_return = cluster.partition(TOPIC, 1)
+    readable = cluster.admin.ask("consume", topic=TOPIC, partition=1)
+    marked = sum(record.get("leaderRecoveryState", 0) == 1 for record in cluster.records_of("PARTITION_CHANGE_RECORD"))
+    return Outcome(
+        acknowledged == records and elected and marked == 0 and readable < acknowledged,
+        {
+            "after the reassignment to [1]": state(moved),
+            "records acknowledged with acks=all": acknowledged,
+            "after the clean stop of 1": state(after_stop),
+            "log end of the new leader": end_after_stop,
+            "changes that mark an unclean election": marked,
+            "after 1 has returned": state(after_return),
+            "records that can be read": readable,
+        },
+    )
+
+
+@_scenario(
+    "deleted-member", "ELR index",
+    "A deleted topic makes controllers resign whenever a broker returns that was in its ELR; the broker cannot start.",
+    "Three controllers. Broker 1 is killed and enters the ELR; min.insync.replicas of the topic is set; the topic is "
+    "deleted; broker 1 starts.",
+    layout(1, 2, controllers=(100, 101, 102)),
+)  # fmt: skip
+def deleted_member(cluster: KafkaCluster) -> Outcome:
+    """Kill an ISR member, change the minimum, delete the topic, start the broker again."""
+    cluster.create(TOPIC, [(2, 1)], min_insync_replicas="2")
+    cluster.kill(1)
+    cluster.wait("1 is in the ELR", lambda: cluster.partition(TOPIC).elr == (1,))
+    before = cluster.partition(TOPIC)
+    cluster.configure(TOPIC, "min.insync.replicas", "1")
+    cluster.wait("the ELR is cleared", lambda: cluster.partition(TOPIC).elr == ())
+    cluster.admin.ask("delete", topic=TOPIC)
+    resigned_before = resignation_count(cluster)
+    cluster.start(1)
+    time.sleep(75)
+    runs = cluster.runs(1)
+    facts = resignation_facts(cluster)
+    missing = sum(_count(cluster, node, "not in the topics map") for node in cluster.layout.controllers)
+    returned = 1 in cluster.admin.ask("brokers")
+    return Outcome(
+        resignation_count(cluster) > resigned_before and missing > 0 and not returned,
+        {
+            "after 1 was killed": state(before),
+            "resignations before 1 started": resigned_before,
+            **facts,
+            "messages about the missing topic": missing,
+            "broker 1": f"{'runs' if runs else 'has given up'}, {'unfenced' if returned else 'not unfenced'}",
+        },
+    )
+
+
+@_scenario(
+    "config-change-offline", "ClearElr while offline",
+    "Setting min.insync.replicas while a partition is offline leaves it offline, though both replicas are back.",
+    "Replication 2, min.insync.replicas 2. Both replicas are stopped cleanly; min.insync.replicas of the topic is set "
+    "to 1; both start again. A second topic without the change is watched beside it.",
+    layout(1, 2, 3),
+)  # fmt: skip
+def config_change(cluster: KafkaCluster) -> Outcome:
+    """Stop both replicas cleanly, change the minimum of one topic, start both again."""
+    for topic in (TOPIC, BESIDE):
+        cluster.create(topic, [(1, 2)], min_insync_replicas="2")
+    acknowledged = cluster.admin.produce(TOPIC, 0, 1_000).acknowledged
+    for broker in (1, 2):
+        cluster.stop(broker)
+        cluster.wait_for_isr_without(TOPIC, broker)
+    offline = cluster.partition(TOPIC)
+    cluster.configure(TOPIC, "min.insync.replicas", "1")
+    cluster.happens(lambda: cluster.partition(TOPIC).elr == (), 15)
+    after_change = cluster.partition(TOPIC)
+    cluster.start(1, 2)
+    cluster.wait_until_unfenced(1, 2)
+    cluster.wait("the unchanged topic is led", lambda: cluster.partition(BESIDE).leader >= 0)
+    time.sleep(OBSERVED_S)
+    returned, unchanged = cluster.partition(TOPIC), cluster.partition(BESIDE)
+    preferred = cluster.elect("PREFERRED", TOPIC, 0)
+    unclean = cluster.elect("UNCLEAN", TOPIC, 0)
+    cluster.happens(lambda: cluster.partition(TOPIC).leader >= 0, 15)
+    readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
+    return Outcome(
+        returned.leader == -1 and bool(preferred) and unchanged.leader >= 0,
+        {
+            "records acknowledged with acks=all": acknowledged,
+            "while both replicas are stopped": state(offline),
+            "after min.insync.replicas was set": state(after_change),
+            f"{OBSERVED_S} s after both have returned": state(returned),
+            "the topic without the change": state(unchanged),
+            "a preferred election by request": preferred or "elects",
+            "an unclean election by request": unclean or "elects",
+            "records that can be read after it": readable,
+        },
+    )
+
+
+@_scenario(
+    "downgrade-offline", "SAFE_DOWNGRADE of ELR",
+    "Switching ELR off by a safe downgrade while partitions are offline leaves them without a leader.",
+    "Replication 2, min.insync.replicas 2, six partitions. Both replicas are stopped cleanly; "
+    "eligible.leader.replicas.version is safely downgraded to 0; both start again; ELR is switched on again.",
+    layout(1, 2, 3),
+)  # fmt: skip
+def downgrade(cluster: KafkaCluster) -> Outcome:
+    """Stop both replicas cleanly, switch ELR off, start both; then switch it on again."""
+    cluster.create(TOPIC, [(1, 2)] * 6, min_insync_replicas="2")
+    for broker in (1, 2):
+        cluster.stop(broker)
+        cluster.wait_for_isr_without(TOPIC, broker)
+    offline = cluster.partition(TOPIC)
+    cluster.change_feature(ELR, 0, "SAFE_DOWNGRADE")
+    cluster.start(1, 2)
+    cluster.wait_until_unfenced(1, 2)
+    time.sleep(OBSERVED_S)
+    returned, without_leader = cluster.partition(TOPIC), cluster.leaderless(TOPIC)
+    cluster.change_feature(ELR, 1)
+    recovered = cluster.happens(lambda: cluster.leaderless(TOPIC) == 0, OBSERVED_S)
+    return Outcome(
+        without_leader > 0,
+        {
+            "while both replicas are stopped": state(offline),
+            f"{OBSERVED_S} s after both have returned": state(returned),
+            "partitions without a leader, of 6": without_leader,
+            "after ELR was on again": "all are led" if recovered else f"{cluster.leaderless(TOPIC)} are not led",
+        },
+    )
+
+
+@_scenario(
+    "deleted-offline", "B7",
+    "A topic deleted while its only replica is down makes the controller resign again and again once a disk fails.",
+    "Replication 1. Broker 1 is stopped; its topic is deleted; it starts again; one of its two log directories fails.",
+    layout(1, 2),
+)  # fmt: skip
+def deleted_offline(cluster: KafkaCluster) -> Outcome:
+    """Stop the only replica, delete the topic, start the broker, and let a directory fail."""
+    for topic in (TOPIC, "kept"):
+        cluster.create(topic, [(1,)] * 4)
+    cluster.stop(1)
+    cluster.wait("nobody is in the ISR", lambda: cluster.partition(TOPIC).isr == ())
+    before = cluster.partition(TOPIC)
+    cluster.admin.ask("delete", topic=TOPIC)
+    cluster.start(1)
+    cluster.wait_until_unfenced(1)
+    time.sleep(5)
+    resigned_before = resignation_count(cluster)
+    cluster.break_directory(1, 1)
+    time.sleep(60)
+    return Outcome(
+        resignation_count(cluster) > resigned_before,
+        {
+            "before the deletion": state(before),
+            "resignations before the directory failed": resigned_before,
+            **resignation_facts(cluster),
+            "broker 1": "runs" if cluster.runs(1) else "has ended",
+        },
+    )
+
+
+@_scenario(
+    "reassignment-stuck", "B10",
+    "A reassignment that was replaced by another never completes, though every replica is in sync.",
+    "A partition of [1,2] is reassigned to [3], which is down, then to [2,1]; broker 3 comes back.",
+    layout(1, 2, 3),
+)  # fmt: skip
+def reassignment_stuck(cluster: KafkaCluster) -> Outcome:
+    """Move to a broker that is down, change one's mind, and bring the broker back."""
+    cluster.create(TOPIC, [(1, 2)])
+    cluster.stop(3)
+    cluster.wait_until_fenced(3)
+    cluster.reassign(TOPIC, 0, (3,))
+    cluster.reassign(TOPIC, 0, (2, 1))
+    replaced = cluster.partition(TOPIC)
+    cluster.start(3)
+    cluster.wait_until_unfenced(3)
+    in_sync = cluster.happens(lambda: set(cluster.partition(TOPIC).isr) == set(cluster.partition(TOPIC).replicas))
+    time.sleep(OBSERVED_S)
+    under_way = cluster.admin.ask("reassignments")
+    adding = [broker for one in under_way for broker in one["adding"]]
+    removing = [broker for one in under_way for broker in one["removing"]]
+    return Outcome(
+        in_sync and bool(set(adding) & set(removing)),
+        {
+            "after the second request": state(replaced),
+            f"{OBSERVED_S} s after every replica is in sync" if in_sync else "replicas are not in sync":
+                state(cluster.partition(TOPIC)),
+            "still being added": adding,
+            "still being removed": removing,
+        },
+    )  # fmt: skip
+
+
+@_scenario(
+    "replication-lost", "B10",
+    "A reassignment to three replicas ends with one, without an error.",
+    "A partition of [1,2] is reassigned to [3], which is down, then to [1,2,3]; broker 3 comes back.",
+    layout(1, 2, 3),
+)  # fmt: skip
+def replication_lost(cluster: KafkaCluster) -> Outcome:
+    """Move to a broker that is down, then ask for all three, and bring the broker back."""
+    cluster.create(TOPIC, [(1, 2)])
+    cluster.stop(3)
+    cluster.wait_until_fenced(3)
+    cluster.reassign(TOPIC, 0, (3,))
+    cluster.reassign(TOPIC, 0, (1, 2, 3))
+    replaced = cluster.partition(TOPIC)
+    cluster.start(3)
+    cluster.wait_until_unfenced(3)
+    ended = cluster.happens(lambda: not cluster.admin.ask("reassignments"))
+    final = cluster.partition(TOPIC)
+    return Outcome(
+        ended and len(final.replicas) < 3,
+        {
+            "after the second request": state(replaced),
+            "the reassignment": "is completed" if ended else "is under way",
+            "replicas that were asked for": [1, 2, 3],
+            "at the end": state(final),
+        },
+    )
+
+
+@_scenario(
+    "failed-disk", "B12",
+    "A partition stays with a leader whose disk has failed, while a live ISR member is unused.",
+    "Replication 1 on broker 1; the partition is reassigned to [3,1] and broker 3 leads; the log directory of broker 3 "
+    "with the partition fails, its other one does not. Partitions that were there from the start are beside it.",
+    layout(1, 3),
+)  # fmt: skip
+def failed_disk(cluster: KafkaCluster) -> Outcome:
+    """Add a replica, let it lead, and let its directory fail."""
+    cluster.create(TOPIC, [(1,)])
+    cluster.create(BESIDE, [(3, 1)] * 4)
+    cluster.reassign(TOPIC, 0, (3, 1))
+    cluster.wait("the replica is in sync", lambda: cluster.partition(TOPIC).isr == (1, 3)
+                 or cluster.partition(TOPIC).isr == (3, 1))  # fmt: skip
+    cluster.elect("PREFERRED", TOPIC, 0)
+    cluster.wait("it leads", lambda: cluster.partition(TOPIC).leader == 3)
+    acknowledged = cluster.admin.produce(TOPIC, 0, 100).acknowledged
+    which = next(n for n, place in enumerate(cluster.directories(3)) if (place / f"{TOPIC}-0").is_dir())
+    in_it = [n for n in range(4) if (cluster.directories(3)[which] / f"{BESIDE}-{n}").is_dir()]
+    cluster.break_directory(3, which)
+    cluster.wait("the broker has seen it", lambda: _count(cluster, 3, "Stopping serving logs in dir") > 0)
+    led_away = cluster.happens(lambda: cluster.partition(TOPIC).leader != 3, OBSERVED_S)
+    failed, others = cluster.partition(TOPIC), cluster.admin.describe(BESIDE)
+    moved = sum(others[n].leader == 1 for n in in_it)
+    produced = cluster.admin.produce(TOPIC, 0, 10)
+    return Outcome(
+        not led_away and 1 in failed.isr and produced.acknowledged == 0 and moved == len(in_it) > 0,
+        {
+            "records acknowledged before the failure": acknowledged,
+            f"{OBSERVED_S} s after the directory has failed": state(failed),
+            "partitions in that directory that were there from the start": len(in_it),
+            "of them led away": moved,
+            "records acknowledged after it, of 10": produced.acknowledged,
+            "errors": produced.errors,
+        },
+    )
+
+
+@_scenario(
+    "padded-config", "KAFKA-20532",
+    "A blank in min.insync.replicas makes the controller resign again and again.",
+    'min.insync.replicas of a topic is set to " 2"; broker 1 is killed.',
+    layout(1, 2),
+)  # fmt: skip
+def padded_config(cluster: KafkaCluster) -> Outcome:
+    """Set the minimum with a blank, then kill a broker, so that the controller reads it."""
+    cluster.create(TOPIC, [(1, 2)])
+    try:
+        cluster.configure(TOPIC, "min.insync.replicas", " 2")
+        answer = "accepted"
+    except RequestRefused as refusal:
+        answer = str(refusal)
+    resigned_before = resignation_count(cluster)
+    cluster.kill(1)
+    time.sleep(OBSERVED_S)
+    facts = resignation_facts(cluster)
+    return Outcome(
+        resignation_count(cluster) > resigned_before,
+        {
+            "the request": answer,
+            "resignations before a broker was killed": resigned_before,
+            **facts,
+            "the partition, after 1 was killed": state(cluster.partition(TOPIC)),
+        },
+    )

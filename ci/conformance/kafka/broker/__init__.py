@@ -1,1 +1,0 @@
-"""The broker's own classes: what they do with directories that fail and replicas that move."""

@@ -1,1 +1,0 @@
-"""The fetcher of a follower: what the released class does with a reply that is late."""

@@ -22,6 +22,7 @@ from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.long_runs import PASSING, PREFERRED
 from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
 
 WALKS, STEPS = 400, 150
@@ -261,7 +262,7 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
         yield "|---" * (len(columns) + 1) + "|"
         for claim in claims:
             yield f"| `{claim}` | {' | '.join(run.verdicts.get(claim, '-') for run in columns)} |"
-        state = dict.fromkeys(name for name, *_ in _fields(columns[0].request().build().program))
+        state = dict.fromkeys(name for name, *_ in _fields(_states_of(columns[0])))
         yield from ("", f"A state: {', '.join(f'`{name}`' for name in state)}.", "")
         for run, head in zip(columns, heads, strict=True):
             yield from (f"* **{head}**: `{run.command()}`", *(f"  * {text}" for text in statement(run)))
@@ -277,8 +278,8 @@ def _every_action(name: str) -> frozenset[str]:
 
 def statement(run: ProofRun) -> Iterator[str]:
     """What a column states besides its claims: bounds, what never happens, where runs begin, and what answered."""
-    program = run.request().build().program
-    system, setting = program.system, program.setting
+    chosen, program = run.request().subject(), _states_of(run)
+    system, setting = chosen.system, chosen.setting
     off = [f"`{bound.name}` ({bound.help})" for bound in system.bounds if run.bounds.get(bound.name) == 0]
     yield "bounds: " + ", ".join(f"{name} {value}" for name, value in run.bounds.items() if value != 0)
     if off:
@@ -300,6 +301,12 @@ def statement(run: ProofRun) -> Iterator[str]:
         yield "sizes of sets are known by [axioms](../explanation/provers.md#any-number)"
     yield f"{run.queries:,} queries about claims, answered by {run.solver or run.engine}" + _time(run)
     yield from (f"explored beside it: {one}" for one in run.searched)
+
+
+def _states_of(run: ProofRun) -> Program:
+    """The states of a run's system and where it begins, without what it does and claims."""
+    chosen = run.request().subject()
+    return trace(evolve(chosen.system, actions=lambda _: (), properties=()), chosen.setting, free=True)
 
 
 def _fields(program: Program) -> Iterator[tuple[str, Slot, list[Any]]]:

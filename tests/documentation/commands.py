@@ -30,7 +30,7 @@ Programs beside them, for people who work on kraftcheck:
 | `python -m kraftcheck.ci.conformance.cluster.capture` | runs a real cluster and keeps its metadata log |
 | `spark-submit ci/spark/submit.py` | `kraftcheck explore --engine spark` on a cluster |
 | `python -m tests.documentation` | writes this page and the other pages that are made from data |
-| `python -m tests.engine_mutants` | writes [engine-mutants](engine-mutants.md) |
+| `python -m tests.engine_mutants.drawn` | changes engines at random, and lists what no test notices |
 """
 
 

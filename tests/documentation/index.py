@@ -20,7 +20,6 @@ from tests.ci.mutants.scores import read_scores
 from tests.documentation import coverage
 from tests.documentation.commands import commands
 from tests.documentation.releases import columns
-from tests.engine_mutants.table import MUTANTS
 from tests.shared.places import DOCS
 
 REFERENCE = """# Reference
@@ -103,7 +102,6 @@ FIGURES: Mapping[str, Callable[[], str]] = {
     "conformance.md": lambda: f"{len(known_versions())} releases of Kafka",
     "coverage.md": coverage.figures,
     "defects.md": lambda: f"{len(BUGS)} defects",
-    "engine-mutants.md": lambda: f"{len(MUTANTS)} mutants of the engines, none survives",
     "live-findings.md": _live_findings,
     "load-bearing.md": _load_bearing,
     "operator-mutants.md": _operator_mutants,

@@ -10,10 +10,12 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.solvers.search.visited import VisitedSet
+from tests.engine_mutants import distributed, proving, searching, tracing
 from tests.engine_mutants.mutant import Killer, Mutant
-from tests.engine_mutants.table import MUTANTS, PAGE, page
-from tests.shared.samples import one_in
 from tests.solvers.search import test_toys
+
+MUTANTS = (*tracing.MUTANTS, *searching.MUTANTS, *proving.MUTANTS, *distributed.MUTANTS)
+"""Those that nobody would draw, or that were faults once; others are drawn by `tests.engine_mutants.drawn`."""
 
 PASSED: set[object] = set()
 """Killers that passed without a mutant, in this process."""
@@ -27,16 +29,12 @@ def alone(killer: Killer, folder: Path) -> None:
         PASSED.add(key)
 
 
-SHARE = 5
-"""Of the mutants that take little, each so many-th is applied at every change; all are in the nightly profile."""
-
-
 LONG = [pytest.param(mutant, marks=pytest.mark.slow) for mutant in MUTANTS if mutant.slow]
 
 
 @pytest.mark.parametrize(
     "mutant",
-    [*one_in(SHARE, [mutant for mutant in MUTANTS if not mutant.slow]), *LONG],
+    [*(mutant for mutant in MUTANTS if not mutant.slow), *LONG],
     ids=lambda mutant: mutant.name,
 )
 def test_no_mutant_survives(
@@ -114,8 +112,3 @@ def test_a_test_that_breaks_does_not_count_as_a_kill(tmp_path: Path) -> None:
                     Killer(test_toys.test_a_clock_ticks_for_ever))  # fmt: skip
     with pytest.raises(AttributeError, match="nothing"):
         broken.survives(tmp_path)
-
-
-def test_the_page_lists_every_mutant() -> None:
-    """docs/reference/engine-mutants.md is what the data says; `python -m tests.engine_mutants` writes it."""
-    assert PAGE.read_text(encoding="utf-8") == page()

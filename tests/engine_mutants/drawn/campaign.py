@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
+import os
 import random
+import tempfile
 import time
 import tomllib
 from collections import Counter
@@ -132,7 +135,7 @@ class Campaign:
 
         def work() -> Any:
             try:
-                with mutant.applied():
+                with mutant.applied(), code_of_its_own(mutant):
                     return first_failing([items[name] for name in names])
             except (SyntaxError, ValueError) as error:
                 return f"no mutant: {error}"
@@ -161,6 +164,17 @@ class Campaign:
             elif known[name]["lines"]:
                 found[name] = known[name]
         return found
+
+
+@contextlib.contextmanager
+def code_of_its_own(mutant: DrawnMutant) -> Iterator[None]:
+    """Meanwhile compiled code is made anew where a mutant may change it; kept code is named by the sources alone."""
+    if "llvmlite" not in (ROOT / mutant.file).read_text(encoding="utf-8"):
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = folder
+        yield
 
 
 def digest(files: Iterable[Path]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import time
@@ -48,6 +49,31 @@ def test_a_file_of_the_prover_has_no_survivor(file: str, tmp_path: Path) -> None
     tests = ("tests/solvers/smt", "tests/random_collections", "tests/ci/prove")
     ran = drawn("--folder", Path(file).parent, *words, *tests)
     assert ran.returncode == 0, ran.stdout
+
+
+ENGINES = {
+    "model/language": ("tests/model/language",),
+    "solvers/program": ("tests/solvers/program", "tests/solvers/search/test_toys.py"),
+    "solvers/machine_code": ("tests/solvers/machine_code", "tests/solvers/search/test_toys.py"),
+    "solvers/search": ("tests/solvers/search",),
+    "solvers/audit": ("tests/solvers/audit",),
+    "solvers/liveness": ("tests/solvers/liveness",),
+    "solvers/blocks": ("tests/solvers/blocks",),
+    "ci/dataset": ("tests/ci/dataset",),
+}
+"""Engines whose survivors nobody has judged, and the tests that are asked."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ENGINES)
+def test_an_engine_is_asked(folder: str, tmp_path: Path) -> None:
+    """Of thirty mutants of an engine, others each day, most that a test reaches are killed; the rest is listed."""
+    words = ("--count", 30, "--seed", time.strftime("%j"), "--reach", tmp_path / "reach")
+    ran = drawn("--folder", folder, *words, *ENGINES[folder])
+    assert ran.returncode in (0, 1), ran.stderr
+    print(ran.stdout)
+    counted = {name: int(number) for number, name in re.findall(r"(\d+) (killed|survived)", ran.stdout)}
+    assert counted.get("killed", 0) > counted.get("survived", 0), ran.stdout
 
 
 def test_a_survivor_is_told(tmp_path: Path) -> None:

@@ -1,0 +1,166 @@
+"""Mutants of searches on one machine: visited set, levels, audit, recovery, liveness, symmetry, orders, walks."""
+
+from __future__ import annotations
+
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
+from tests.ci.verdicts import test_check_processes
+from tests.engine_mutants.mutant import Killer, Mutant
+from tests.solvers.audit import test_audit
+from tests.solvers.liveness import test_engine, test_lasso_memory, test_marks, test_sweeps
+from tests.solvers.program import test_pruning
+from tests.solvers.reference import test_confirm_edges
+from tests.solvers.search import test_engine_edges, test_explorer, test_recoverability, test_symmetry, test_toys
+from tests.solvers.search.orders import test_orders
+from tests.solvers.search.symmetries import test_proof
+from tests.solvers.smt import test_lassos
+from tests.solvers.walks import test_suspects, test_walks
+
+LIFT = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (2,))
+ONE_TAG = Killer(test_engine_edges.test_states_of_one_tag_are_told_apart, (0,))
+COMMIT_3 = Killer(test_toys.test_two_phase_commit_has_its_known_number_of_states, (0,))
+COMMIT_7 = Killer(test_toys.test_two_phase_commit_has_its_known_number_of_states, (2,))
+MEMORY = Killer(test_explorer.test_a_memory_limit_gives_incomplete_with_what_was_done)
+LARGER = Killer(test_explorer.test_a_larger_budget_reaches_further)
+DEPTH = Killer(test_explorer.test_a_depth_limit_judges_the_last_level_without_expanding_it)
+UNDECLARED = Killer(test_pruning.test_behind_an_undeclared_bound_nothing_holds)
+BOTH = Killer(test_audit.test_both_codes_of_a_long_search_are_audited)
+
+
+def compiled_as_another(position: int) -> Killer:
+    """The test that an operator which is compiled as another is found."""
+    return Killer(test_audit.test_a_wrong_kernel_is_found, (position,))
+
+
+WAY_OUT = Killer(test_recoverability.test_the_way_out_is_restricted)
+CUT = Killer(test_recoverability.test_a_cut_search_never_holds_and_may_refute)
+SORTED = Killer(test_symmetry.test_every_order_is_tried_or_sorted)
+REPLAY = Killer(test_explorer.test_replay_refuses_what_is_not_a_witness)
+KEYS = Killer(test_explorer.test_programs_that_differ_have_different_keys)
+DAMAGED = Killer(test_explorer.test_damaged_code_is_compiled_again_with_a_warning, (1,))
+LONG_WAY = Killer(test_recoverability.test_listed_steps_are_followed_where_sweeps_are_many)
+GRAPHS = Killer(test_sweeps.test_the_sweeps_say_what_components_say, (0,))
+FULL = Killer(test_lasso_memory.test_what_a_full_disk_took_of_a_block_harms_no_other)
+MARKS = Killer(test_marks.test_marks_are_raised_as_in_python, (0,))
+EACH = Killer(test_engine.test_fairness_is_of_the_action_or_of_each_instance, (1,))
+SYMMETRIC = Killer(test_engine.test_symmetry_leaves_liveness_unknown)
+NO_LASSO = Killer(test_engine.test_a_lasso_that_is_none_is_not_confirmed)
+SHORT_IDLE = Killer(test_lassos.test_the_lift_has_the_lassos_of_the_native_engine, (0,))
+WEAK_SUSPECTS = Killer(test_suspects.test_what_is_broken_is_suspected_and_nothing_else, (2,))
+FIRST, SECOND, THIRD, FOURTH, FIFTH = (
+    Killer(test_orders.test_verdicts_are_those_of_all_orders, (place,)) for place in range(5)
+)
+CAPS = Killer(test_proof.test_bounds_with_different_reasons_are_refused)
+
+MUTANTS = (
+    Mutant("key-truncated", "States are compared by their first word only.",
+           "solvers.machine_code.visited_table:_insert_record",
+           "same_words(b, state, state_at(b, candidate, len(state)))",
+           "same_words(b, state[:1], state_at(b, candidate, 1))", ONE_TAG),
+    Mutant("rehash-left-out", "A table that grows is left empty.",
+           "solvers.search.visited:Shard._make_table", "self.kernel.rehash(self._place)", "pass", COMMIT_7),
+    Mutant("shards-share-rows", "All shards write their states to the rows of the first.",
+           "solvers.search.visited:VisitedSet.__init__", "states[n]", "states[0]", COMMIT_3),
+    Mutant("wrong-shard-backward", "The backward search looks for successors in another shard.",
+           "solvers.machine_code.backward_sweep:_emit_recall", "shard_of_hash(b, hashed, shards)",
+           "b.xor(shard_of_hash(b, hashed, shards), word(1))",
+           Killer(test_recoverability.test_the_way_out_is_restricted)),
+    Mutant("filter-begins-with-zero", "The filter begins with the state of zeros, which nobody has visited.",
+           "solvers.search.visited:ThreadBuffers.__init__", "np.tile(initial, geometry.filter_slots)",
+           "np.tile(initial * np.uint64(0), geometry.filter_slots)", LIFT),
+    Mutant("claims-overwritten", "The last occasion of a claim is told instead of the first.",
+           "solvers.search.levels:Search._note_claims", "self.claims.setdefault(claim, int(piece.claims[claim]) - 1)",
+           "self.claims[claim] = int(piece.claims[claim]) - 1",
+           Killer(test_toys.test_hasty_commit_is_refuted_by_a_shortest_trace)),
+    Mutant("thread-swallows", "What fails in a thread is forgotten.",
+           "solvers.machine_code.threads:ThreadPool.run", "if failed:", "if failed and False:",
+           Killer(test_engine_edges.test_what_fails_in_a_thread_fails_the_run)),
+    Mutant("depth-limit-untold", "A search that the depth limit cut counts as complete.",
+           "solvers.search.levels:Search._level", "if judge_only and", "if False and", DEPTH),
+    Mutant("memory-uncounted", "What the table takes does not count as memory.",
+           "solvers.search.visited:Shard._room", "self.budget - 4 * slots", "self.budget", LARGER),
+    Mutant("full-shard-takes-a-batch", "A shard that is full keeps what the last batch brought.",
+           "solvers.search.visited:Shard.insert", "self.control[COUNT] = self.room", "pass",
+           Killer(test_explorer.test_a_full_shard_holds_what_it_has_room_for)),
+    Mutant("cut-holds", "What a cut search did not refute holds.",
+           "solvers.exploration.explore:_verdict", "elif reason is not None:", "elif reason is not None and False:",
+           MEMORY),
+    Mutant("undeclared-as-declared", "A bound without a cap is taken as meant.",
+           "solvers.program.trace:pruning_fault", "if not pruning.cap]", "if not pruning.cap and strict]",
+           UNDECLARED),
+    Mutant("audit-compares-nothing", "A state passes the audit unseen.",
+           "solvers.audit.comparison:Comparison.state", "return self._compare(state, report, instances)",
+           "return len(report.after)", compiled_as_another(0)),
+    Mutant("audit-of-better-code", "The code that a long search began with is not audited.",
+           "solvers.audit.audit:VisitedSpace.audit",
+           "else [first, search.kernel]", "else [search.kernel]", BOTH),
+    Mutant("listed-steps-elsewhere", "Listed steps lead to the state of the next shard.",
+           "solvers.machine_code.backward_sweep:_emit_find", "b.add(b.mul(index, word(shards)), number)",
+           "b.add(b.mul(index, word(shards)), b.and_(b.add(number, word(1)), word(shards - 1)))", LONG_WAY),
+    Mutant("way-out-ignored", "Any action heals.",
+           "solvers.program.program:recovery_action_bits", "if claim.allowed[row])", ")", WAY_OUT),
+    Mutant("cut-recovers", "In a search that was cut, what was not found lost recovers.",
+           "solvers.search.backward:recoverability_verdicts",
+           "elif cut is not None:", "elif cut is not None and False:", CUT),
+    Mutant("merged-leaf-by-leaf",
+           "The lesser of two states has the lesser of each leaf, so that unlike states are one.",
+           "model.language.symmetry:_less", "else choose(less, x, y) for x, y",
+           "else choose(x < y, x, y) if not _truth(x) else choose(less, x, y) for x, y", SORTED),
+    Mutant("symmetry-believed", "A declared symmetry is not looked into before the search.",
+           "solvers.search.symmetry:check_before", "inspection.check(state)", "pass",
+           Killer(test_symmetry.test_a_false_symmetry_is_caught, (6,))),
+    Mutant("replay-skipped", "A witness is reported though its property holds on ints.",
+           "solvers.reference.confirm:confirm",
+           'if bool(failing) == (claim.kind in ("sometimes", "happens")):', "if False:",
+           REPLAY),
+    Mutant("guard-unchecked", "A step of a trace need not be enabled.",
+           "solvers.reference.confirm:successor", "if not action.enabled(before, arguments):", "if False:", REPLAY),
+    Mutant("steps-without-seed", "The steps of a run do not depend on the seed.",
+           "solvers.walks.walker:Walker.run", 'draw(self.seed, number, "steps")', 'draw(0, number, "steps")',
+           Killer(test_walks.test_the_seed_draws_the_steps)),
+    Mutant("walk-of-another", "A walk takes another step than it notes.",
+           "solvers.walks.walker:_emit_walk", "store(b, load(b, chosen.get(), size), path, at)",
+           "store(b, load(b, scratch, size), path, at)",
+           Killer(test_confirm_edges.test_walks_go_where_they_say, (1, 0))),
+    Mutant("code-of-another", "Compiled code is looked up without regard to the program.",
+           "solvers.machine_code.compile:cache_key",
+           "hashlib.sha256(program.digest().encode())", "hashlib.sha256()", KEYS),
+    Mutant("damage-unnoticed", "Compiled code is loaded without its checksum.",
+           "solvers.machine_code.objectcache:ObjectCache.get",
+           "!= _head(key, code):", "== b'':", DAMAGED),
+    Mutant("row-half-lost", "A row counts as checked though its proof did not come back.",
+           "ci.verdicts.command:_Rows._receive", "[False] * self._proofs(row) or", "kinds[1:] or",
+           Killer(test_check_processes.test_a_row_that_is_not_whole_is_an_error, (1,))),
+    Mutant("lost-process-passes", "A process that ended is taken for one that was stopped.",
+           "ci.verdicts.command:_Rows._receive", "if stop.wait(STOP_SECONDS):", "if True:",
+           Killer(test_check_processes.test_a_process_that_ends_is_no_pass)),
+    Mutant("strong-is-weak", "Strong fairness is judged as weak.",
+           "solvers.liveness.fair:Sweeps._satisfiable", "strong, weak = kind(group.strong), "
+           "kind(group.every & ~group.strong)", "strong, weak = kind(0), kind(group.every)", GRAPHS),
+    Mutant("late-rise-missed", "A mark that rises after it was looked at is not noted.",
+           "solvers.machine_code.mark_kernel:emit_raise", "shared.note_beyond(state, new, shared.get(watch, state))",
+           "pass", MARKS),
+    Mutant("edge-file-after-a-full-disk", "A block of edges follows what a full disk took of the one before.",
+           "solvers.liveness.graph:EdgeFile.put", "os.pwrite(file.fileno(), written, self.size)",
+           "os.pwrite(file.fileno(), written, os.lseek(file.fileno(), 0, os.SEEK_END))", FULL),
+    Mutant("instances-as-one", "Fairness of each instance is taken for fairness of all together.",
+           "solvers.program.trace:_instances", "if steps.covers(kind.action.name, arguments)",
+           "if kind.action.name in steps.fairness.actions", EACH, (EngineDisagreement,)),
+    Mutant("symmetry-passed-over", "States that stand for others are judged as if they stood for themselves.",
+           "solvers.liveness.judge:search_liveness", "program.reduction is not None", "False", SYMMETRIC,
+           (EngineDisagreement,)),
+    Mutant("unfair-lasso-confirmed", "Ints confirm a cycle that breaks fairness.",
+           "solvers.reference.confirm:lasso_trace",
+           "not (one.taken or (one.always if steps_.fairness.strong else one.disabled))", "False", NO_LASSO),
+    Mutant("halt-forgotten", "A behaviour that stays where it is is no lasso.",
+           "solvers.smt.runs.lassos:Lassos.broken", "[disjunction(begins), *closed",
+           "[disjunction(begins[:-1]), *closed", SHORT_IDLE),
+    Mutant("suspect-unconfirmed", "Any cycle without the goal is suspected, fair or not.",
+           "solvers.walks.walks:_Search._breaks", "return False", "return True", WEAK_SUSPECTS),
+    Mutant("steps-unread", "What a property says of a step is not among what the step reads.",
+           "solvers.search.orders.independence:_Tables.footprint", "(*one.guard, *one.steps)", "one.guard", FIFTH),
+    Mutant("visited-is-new", "A step to a state that is expanded already counts as one to a new state (C3).",
+           "solvers.machine_code.search_kernel:_emit_is_new", 'b.icmp_unsigned("==", found, word(0))',
+           'b.icmp_unsigned("!=", found, word(-1))', FIRST),
+    Mutant("caps-unlike", "Items of one tuple may have bounds that are declared, and not.",
+           "solvers.smt.symmetry_proof:prove_symmetries", "_check_caps(program)", "pass", CAPS),
+)  # fmt: skip

@@ -1,0 +1,85 @@
+"""Mutants of terms, tracing, premises and machine code."""
+
+from __future__ import annotations
+
+from tests.ci.prove import test_vacuous_proofs
+from tests.engine_mutants.mutant import Killer, Mutant
+from tests.model.language import test_terms, test_terms_small
+from tests.model.language.collections import test_failures
+from tests.solvers.machine_code import test_lower
+from tests.solvers.program import test_program
+from tests.solvers.search import test_engine_edges
+
+CONSTANTS = Killer(test_terms.test_constants_fold_to_python_values)
+TRUTHS = Killer(test_terms.test_truths_fold)
+OWN_CHOICE = Killer(test_terms.test_a_choice_inside_its_own_choice_is_decided)
+LLVM_DIVISION = Killer(test_lower.test_llvm_divides_as_ints_do)
+ENDS = Killer(test_lower.test_llvm_agrees_with_ints_on_every_operator_at_the_ends)
+LIFT = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (2,))
+HOTEL = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (3,))
+DIGEST = Killer(test_program.test_the_digest_follows_every_part)
+
+
+def losing(position: int) -> Killer:
+    """The test of a step that loses something, and then does what would undo it."""
+    return Killer(test_failures.test_what_is_lost_is_not_undone_in_the_same_step, (position,))
+
+
+def mixed(position: int) -> Killer:
+    """The test of members of two classes that meet."""
+    return Killer(test_failures.test_members_of_two_classes_never_meet, (position,))
+
+
+def interval(position: int) -> Killer:
+    """The test of the interval of an operator."""
+    return Killer(test_terms_small.test_intervals_hold_every_value, (position,))
+
+
+CUT = Killer(test_vacuous_proofs.test_a_proof_looks_for_what_the_claim_speaks_of, (7,))
+
+MUTANTS = (
+    Mutant("interval-of-sub", "The interval of a difference takes the lower end of what is subtracted.",
+           "model.language.terms:interval", "return a_lo - b_hi, a_hi - b_lo", "return a_lo - b_lo, a_hi - b_lo",
+           interval(1)),
+    Mutant("key-without-value", "Terms that differ by their constant only are one term.",
+           "model.language.terms:Graph.intern", "(op, value, truth, kind, *", "(op, truth, kind, *", CONSTANTS),
+    Mutant("contradiction", "`p and not p` folds to true.",
+           "model.language.terms:_folded_truth", 'return op == "or"', "return True", TRUTHS),
+    Mutant("quotient-towards-0", "Machine code rounds a quotient towards 0.",
+           "solvers.machine_code.lower:_divided", "return b.select(apart, b.sub(quotient, word(1)), quotient)",
+           "return quotient", LLVM_DIVISION),
+    Mutant("choice-in-choice", "A choice within its own choice gives the other arm.",
+           "model.language.terms:Graph.ite", "return self.ite(condition, a.args[1], b)",
+           "return self.ite(condition, a.args[2], b)", OWN_CHOICE),
+    Mutant("claim-loses-a-part", "Of a claim's conjuncts only the last counts.",
+           "solvers.program.verdict:Truths._conjunction", 'self.graph.apply("and", result,',
+           'self.graph.apply("and", self.graph.constant(True),', LIFT),
+    Mutant("digest-without-tables", "Programs that differ by argument values share compiled code.",
+           "solvers.program.program:Program.digest", "{kind.unchecked} {kind.table}", "{kind.unchecked}", DIGEST),
+    Mutant("compared-unsigned", "Machine code compares words as if none were negative.",
+           "solvers.machine_code.lower:lower_operator", 'return b.icmp_signed("<", *values)',
+           'return b.icmp_unsigned("<", *values)', LIFT),
+    Mutant("member-wraps", "Machine code takes an index beyond 63 modulo 64.",
+           "solvers.machine_code.lower:_member", "at.lo >= MASK_BITS - 64 and at.hi < 64", "True", ENDS),
+    Mutant("mask-block-lost", "Instances of an action beyond a multiple of 64 never happen.",
+           "solvers.machine_code.transition:KindFunction._emit", "word(-(-self._rows // ROWS_PER_MASK))",
+           "word(max(1, self._rows // ROWS_PER_MASK))", HOTEL),
+    Mutant("domain-check-signed", "A step below the bottom of a domain is taken.",
+           "solvers.machine_code.transition:KindFunction._leaves_domain",
+           'b.icmp_unsigned(">"', 'b.icmp_signed(">"', LIFT),
+    Mutant("pruned-is-stuck", "A state all of whose successors are pruned counts as stuck.",
+           "solvers.machine_code.transition:KindFunction._take_all",
+           "store(b, word(1), self._frame, self._plan.enabled)", "pass",
+           LIFT),
+    Mutant("queue-found-again", "An operation brings a queue that has lost an item back into its layout.",
+           "model.language.places:Queue._sized", "choose(self._has_lost(old), old, old + by)", "old + by",
+           losing(0)),
+    Mutant("foreign-member", "Members of two Enums are equal where their numbers are.",
+           "model.language.symbolic:clash", "one is None or", "True or", mixed(6)),
+    Mutant("doubt-in-a-branch", "A doubt in a branch that may be taken counts for nothing.",
+           "solvers.program.premises.doubtful:_right",
+           "whole = _both(parts[0], graph.lift(graph.ite(one.args[0], *parts[1:])))",
+           "whole = parts[0]", Killer(test_failures.test_what_may_be_lost_is_not_read, (0, 10))),
+    Mutant("unshown-holds", "A proven claim holds where no search reaches its premise.",
+           "solvers.smt.verdicts:SearchEvidence.reaches", "claim in one.premises_shown or", "True or", CUT),
+)  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.bench import two_phase_commit
+from kraftcheck.ci.bench import systems as two_phase_commit
 from kraftcheck.model.language.layout import Flag, Range
 from kraftcheck.model.language.system import Action, Bound, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Truth, Word

@@ -16,7 +16,7 @@ from llvmlite import ir
 
 QUICK_PASSES = ("sroa", "simplify_cfg", "new_gvn", "aggressive_dce", "simplify_cfg")
 """Enough for branch-free rules: a third of the time of LLVM's -O2, most of which goes into combining instructions
-again and again, for code that runs about a tenth slower (`python -m kraftcheck.ci.bench --compilers`)."""
+again and again, for code that runs about a tenth slower (ADR 11)."""
 
 
 class ForeignCodeError(RuntimeError):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from kraftcheck.ci.bench.logs import SyntheticLog, SyntheticSize
+from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.ci.logs.command import draw, html, replay
 from kraftcheck.ci.logs.format.read import LogFiles, find
 from kraftcheck.ci.logs.report import event_kind

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from kraftcheck.ci.bench.logs import SyntheticLog, SyntheticSize
+from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
 from tests.browser.accessibility import assert_accessible
 from tests.browser.watching import Watch
 from tests.shared.captures import DEAD_LEADER, ELR, replayed

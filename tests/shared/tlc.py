@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 
-from kraftcheck.ci.bench.beside.compare import MissingToolError, tlc_jar
+from kraftcheck.ci.bench.checkers import tlc_jar
+from kraftcheck.ci.bench.contest import MissingToolError
 
 
 @frozen

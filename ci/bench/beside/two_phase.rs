@@ -1,4 +1,4 @@
-//! Two-phase commit as in kraftcheck.ci.bench.two_phase_commit: sets of managers are bits of a word.
+//! Two-phase commit as in kraftcheck.ci.bench.systems: sets of managers are bits of a word.
 //!
 //! `two_phase MANAGERS THREADS` prints the distinct states and the seconds of the search.
 //! A message is received once: a second time would change nothing.

@@ -1,116 +1,117 @@
-"""The benchmark runs, and refuses to measure wrong counts."""
+"""The benchmark times commands, and refuses to measure wrong counts."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
 
 from kraftcheck.ci.bench import __main__ as bench
-from kraftcheck.ci.bench import conformance, logs, proofs, serve
-from kraftcheck.ci.bench.benchmark import WrongSpaceError
-from kraftcheck.ci.bench.native import cases, processes, search
-from kraftcheck.ci.prove.broken import BrokenProof
-from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.ci.bench import cases, programs
+from kraftcheck.ci.bench.cases import BESIDE, NATIVE, PAGE
+from kraftcheck.ci.bench.checkers import OTHERS
+from kraftcheck.ci.bench.contest import (
+    Benchmark,
+    Case,
+    Column,
+    Contender,
+    MissingToolError,
+    WrongSpaceError,
+    figures_of,
+    numbers,
+)
+from kraftcheck.ci.terminal.commands import COMMANDS
 
 ROOT = Path(bench.__file__).parent.parent
 
 
+def measured(folder: Path, *words: str) -> list[dict[str, Any]]:
+    """The rows of one run, as JSON."""
+    target = folder / "rows.json"
+    assert bench.main([*words, "--runs", "1", "--json", str(target)]) == 0
+    rows: list[dict[str, Any]] = json.loads(target.read_text())
+    return rows
+
+
 def test_the_benchmark_measures_with_one_and_two_threads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A case gives a row for each number of threads, as text and as JSON, with the pinned count."""
-    target = tmp_path / "rows.json"
-    assert bench.main(["two-phase-commit-7", "--runs", "1", "--json", str(target)]) == 0
-    rows = json.loads(target.read_text())
-    assert [(row["threads"], row["distinct"]) for row in rows] == [(1, 296_448), (2, 296_448)]
-    assert all(row["bytes_per_state"] <= 48 for row in rows)
-    assert all(0 < row["processor_seconds"] <= 2.1 * row["seconds"] for row in rows)
+    rows = measured(tmp_path, "two-phase-commit-7")
+    assert [(row["contender"], row["distinct"]) for row in rows] == [("1 thread", 296_448), ("2 threads", 296_448)]
+    assert all(row["bytes/state"] <= 48 for row in rows)
+    assert all(row["CPU s"] > row["compile s"] > 0 and row["CPU s"] > row["audit s"] > 0 for row in rows)
+    assert rows[0]["ratio"] == 1
+    assert abs(rows[1]["ratio"] - rows[1]["search s"] / rows[0]["search s"]) < 0.01
     assert capsys.readouterr().out.count("two-phase-commit-7") == 2
 
 
-def test_two_processes_are_measured_beside_two_threads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One search, two at the same time and one on two threads find the pinned count and take processor time."""
-    target = tmp_path / "rows.json"
-    assert bench.main(["--processes", "two-phase-commit-7", "--runs", "1", "--json", str(target)]) == 0
-    (row,) = json.loads(target.read_text())
-    assert row["distinct"] == 296_448
-    for of in ("alone", "each", "threads"):
-        assert 0 < row[f"{of}_processor"] <= (2.1 if of == "threads" else 1.1) * row[of]
-    head, line, *_ = capsys.readouterr().out.splitlines()
-    told = dict(zip(head.split()[-3:], line.split()[-3:], strict=True))
-    assert abs(float(told["most"]) - 2 * row["alone_processor"] / row["each_processor"]) < 0.01
-    assert abs(float(told["ratio"]) - row["alone"] / row["threads"]) < 0.01
-
-
-def test_two_processes_need_two_processors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """On one processor nothing is measured of two searches at the same time, and the command says why."""
+def test_two_at_once_have_a_processor_each(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Commands at the same time run on different processors; on one processor they are refused, with the reason."""
+    code = "import os, json; on = os.sched_getaffinity(0); print(json.dumps({'on': min(on), 'of': len(on)}))"
+    one = Contender("each", lambda folder: [sys.executable, "-c", code], at_once=2)
+    found, before = figures_of(one, tmp_path), os.sched_getaffinity(0)
+    assert {(figures["on"], figures["of"]) for figures in found} == {(place, 1) for place in sorted(before)[:2]}
+    assert os.sched_getaffinity(0) == before
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
-    assert bench.main(["--processes", "two-phase-commit-7", "--runs", "1"]) == 2
-    assert "two processors" in capsys.readouterr().err
+    monkeypatch.setitem(cases.BENCHMARKS, "start", Benchmark("", (), {"two": Case([one])}))
+    assert bench.main(["--start"]) == 2
 
 
-def test_a_process_with_another_count_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that finds another number of states than it must measures nothing."""
-    (case,) = (case for case in cases.CASES if case.name == "two-phase-commit-7")
-    monkeypatch.setattr(cases, "CASES", [evolve(case, distinct=1)])
-    with pytest.raises(WrongSpaceError, match="296,448 states instead of 1"):
-        processes.search("two-phase-commit-7", tmp_path, 1)
-
-
-@pytest.mark.slow
-def test_ways_of_compiling_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each case gives a line with the seconds of both ways and what the second takes of the first."""
-    assert bench.main(["--compilers", "two-phase-7-symmetry", "--runs", "1"]) == 0
-    head, row = capsys.readouterr().out.splitlines()
-    thorough, quick, ratio, *search = (float(word) for word in row.split()[1:])
-    assert (head.split()[0], row.split()[0], len(search)) == ("system", "two-phase-7-symmetry", 3)
-    assert min(quick, thorough, *search) > 0
-    assert abs(ratio - quick / thorough) < 0.1
-
-
-def test_walks_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_walks_are_measured(tmp_path: Path) -> None:
     """Random walks give a row for each number of threads, with the same steps and states."""
-    target = tmp_path / "rows.json"
-    assert bench.main(["--walks", "directories", "--runs", "1", "--json", str(target)]) == 0
-    alone, two = json.loads(target.read_text())
+    alone, two = measured(tmp_path, "--walks", "directories")
     assert (alone["steps"], alone["distinct"]) == (two["steps"], two["distinct"])
     assert alone["steps"] > 10_000
-    assert capsys.readouterr().out.count("directories") == 2
 
 
-def test_the_page_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A walk over the local page gives one time for each of its steps."""
-    monkeypatch.setattr(serve, "STEPS", 4)
-    target = tmp_path / "rows.json"
-    assert bench.main(["--serve", "directories", "--runs", "2", "--json", str(target)]) == 0
-    (row,) = json.loads(target.read_text())
-    assert row["steps"] == 8
-    assert 0 < row["median"] <= row["most"] <= row["longest"]
-    assert row["processor"] > 0
+def test_the_page_and_the_frame_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A walk over the local page gives one time for each of its steps, and a frame has the states and their columns."""
+    monkeypatch.setattr(programs, "STEPS", 4)
+    walked = programs.page("directories", "tiny", "fixed", "0")
+    assert walked["steps"] == 4
+    assert 0 < walked["median"] <= walked["most"] <= walked["longest"]
+    made = programs.frame("elections", "tiny", "1000000")
+    assert made["states"] == 18_344
+    assert made["columns"] > 10
+    assert {column.figure for column in PAGE.columns} <= walked.keys()
+    assert {column.figure for column in cases.FRAME.columns} <= made.keys()
 
 
-def test_logs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading and replaying give a row each, over as many records as the copies of the log have."""
-    monkeypatch.setattr(logs, "COPIES", {"read": 2, "replay": 1})
-    target = tmp_path / "rows.json"
-    assert bench.main(["--logs", "--runs", "1", "--json", str(target)]) == 0
-    read, replayed = json.loads(target.read_text())
-    assert (read["case"], replayed["case"]) == ("read", "replay")
-    assert read["records"] > 2 * replayed["records"] > 400
-    with pytest.raises(SystemExit):
-        bench.main(["--logs", "explore"])
+def test_levels_in_files_are_measured_beside_memory() -> None:
+    """Both ways find the same, and files have bytes only with levels in files."""
+    small = cases._beside_disk("elections --scope tiny --rules fixed")
+    rows = list(evolve(cases.DISK, cases={"tiny": small}).rows("tiny", 1))
+    assert [row["contender"] for row in rows] == ["native 1", "disk 1", "native 2", "disk 2"]
+    assert {row["distinct"] for row in rows} == {18_344}
+    assert [row["file B"] > 0 for row in rows] == [False, True, False, True]
+
+
+def test_logs_and_questions_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies of a captured log have their records, and a synthetic one as many as it was asked for, at least."""
+    few = {"copies": evolve(cases.LOGS.cases["copies"], before=lambda place: cases._copies(2, place)),
+           "short": evolve(cases.LOGS.cases["copies"], before=lambda place: cases._written(3, 2, 500, place))}
+    monkeypatch.setitem(cases.BENCHMARKS, "logs", evolve(cases.LOGS, cases=few))
+    copies, short = measured(tmp_path, "--logs", "copies", "short")
+    assert copies["records"] == 226
+    assert short["records"] >= 500
+    asked = Case(cases.QUERY.cases["two-million"].contenders[:1],
+                 before=lambda place: cases._explored_into("elections --scope tiny --rules fixed", place))  # fmt: skip
+    (row,) = evolve(cases.QUERY, cases={"tiny": asked}).rows("tiny", 1)
+    assert row["seconds"] > 0
 
 
 def test_what_an_installed_package_lacks_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without the captured log of a checkout nothing is measured: one line names it, and the cases that need none."""
-    monkeypatch.setattr(logs, "LOG", tmp_path / "captured")
-    assert bench.main(["--logs", "replay"]) == 2
+    """Without the captured log of a checkout nothing is measured: one line names it, and the case that needs none."""
+    monkeypatch.setattr(cases, "LOG", tmp_path / "captured")
+    assert bench.main(["--logs", "copies"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert f"no captured log at {tmp_path / 'captured'}" in line
     assert "million" in line
@@ -120,7 +121,7 @@ def test_the_benchmark_runs_without_the_tests(tmp_path: Path) -> None:
     """No module of the tests is loaded by the benchmark of the explorer, which runs where there are none."""
     code = (
         "import sys; from kraftcheck.ci.bench import __main__ as bench\n"
-        "print(bench.main(['two-phase-commit-7', '--runs', '1']), "
+        "print(bench.main(['two-phase-7-symmetry', '--runs', '1']), "
         "[name for name in sys.modules if name.split('.')[0] == 'tests'])"
     )
     ran = subprocess.run(
@@ -130,64 +131,93 @@ def test_the_benchmark_runs_without_the_tests(tmp_path: Path) -> None:
     assert ran.stdout.splitlines()[-1] == "0 []"
 
 
-@pytest.mark.xdist_group("kafka")
-def test_the_audit_is_measured(tmp_path: Path) -> None:
-    """The audit's share of a run is its time beside the whole, of a sample that is the same in each run."""
-    target = tmp_path / "rows.json"
-    assert bench.main(["--audit", "directories-tiny", "--runs", "2", "--json", str(target)]) == 0
-    (row,) = json.loads(target.read_text())
-    assert (row["case"], row["distinct"]) == ("directories-tiny", 10_043)
-    assert 0 < row["audit_seconds"] < row["whole_seconds"]
-    assert row["states"] > 4
-    assert 0 < row["share"] < 1
-
-
 def test_the_start_is_measured(tmp_path: Path) -> None:
     """The start of a command is its processor time, and a command that imports engines takes longer than help."""
-    target = tmp_path / "rows.json"
-    assert bench.main(["--start", "help", "check-help", "--runs", "1", "--json", str(target)]) == 0
-    plain, check = json.loads(target.read_text())
+    plain, check = measured(tmp_path, "--start", "help", "check-help")
     assert (plain["case"], check["case"]) == ("help", "check-help")
-    assert 0 < plain["seconds"] < check["seconds"]
+    assert 0 < plain["CPU s"] < check["CPU s"]
 
 
-def test_proofs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Variants that break proofs are counted and timed beside the budget; one that breaks none is not measured."""
-    monkeypatch.setitem(proofs.CASES, "elections-bugs", (lambda: proofs.broken("elections", 1), 300))
-    target = tmp_path / "rows.json"
-    assert bench.main(["--proofs", "elections-bugs", "--runs", "1", "--json", str(target)]) == 0
-    (row,) = json.loads(target.read_text())
-    assert (row["case"], row["count"], row["budget"]) == ("elections-bugs", 1, 300)
-    assert 0 < row["processor"] <= 3 * row["seconds"]
-    monkeypatch.setattr(proofs, "attempt_any", lambda row, *_, **__: BrokenProof(row, ()))
-    with pytest.raises(proofs.UnprovenError, match=r"elections\+.* proven all the same"):
-        bench.main(["--proofs", "elections-bugs", "--runs", "1"])
-
-
-def test_conformance_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A case counts what was asked, and the time of both sides; under another rule set nothing is measured."""
-    monkeypatch.setitem(conformance.CASES, "drawn-5", 4_000)
-    monkeypatch.setattr(conformance, "BATCH", 2_000)
-    target = tmp_path / "rows.json"
-    assert bench.main(["--conform", "drawn-5", "--runs", "1", "--json", str(target)]) == 0
-    (row,) = json.loads(target.read_text())
-    assert row["cases"] == 4_000
-    assert min(row["model_seconds"], row["kafka_seconds"]) > 0
-    monkeypatch.setattr(conformance, "parse", lambda _: parse("kafka-4.0.2"))
-    with pytest.raises(conformance.DifferenceError, match="last_known"):
-        bench.main(["--conform", "drawn-5", "--runs", "1"])
+def found(name: str, states: int, seconds: float = 1.0) -> Contender:
+    """A contender that says that it found so many states in so many seconds."""
+    text = json.dumps({"states": {"distinct": states}, "seconds": {"explore": seconds}})
+    return Contender(name, lambda folder: [sys.executable, "-c", f"print({text!r})"])
 
 
 def test_a_wrong_count_is_not_measured() -> None:
-    """A case that finds another number of states than it must is an error."""
-    wrong = evolve(search.CASES[0], distinct=296_447)
-    with pytest.raises(WrongSpaceError, match="296,448 states instead of 296447"):
-        search.measured(wrong, 1, 1)
+    """A contender that finds another number of states than there are, or than the others, ends the benchmark."""
+    short = evolve(NATIVE, cases={"a": Case([found("one", 9)], 10), "b": Case([found("one", 9), found("two", 10)])})
+    with pytest.raises(WrongSpaceError, match=r"a: states.distinct is 9 instead of \{10\}"):
+        list(short.rows("a", 1))
+    with pytest.raises(WrongSpaceError, match=r"b: states.distinct is 9 and 10"):
+        list(short.rows("b", 1))
+
+
+def test_ratios_are_by_the_first_contender() -> None:
+    """Each row has the seconds by those of the first, and a quotient of two figures."""
+    columns = (Column("ratio", "6.2f", "seconds.explore", times=True),
+               Column("rate", "6.0f", "states.distinct", "seconds.explore", scale=10),
+               Column("none", "6.0f", "nothing"))
+    rows = list(Benchmark("", columns, {"a": Case([found("one", 100, 2.0), found("two", 100, 7.0)])}).rows("a", 2))
+    assert [(row["ratio"], row["rate"], row["none"]) for row in rows] == [(1, 5, None), (3.5, 100 / 7 / 10, None)]
+
+
+def test_the_numbers_of_a_document_have_names() -> None:
+    """Keys are joined by dots; entries of a list, and of a table of numbers, are counted and added up."""
+    document = {"a": {"b": 1, "c": "text", "d": True}, "levels": {"5": {"s": 2}, "6": {"s": 3}}, "logs": [{"n": 4}]}
+    assert numbers(document) == {"a.b": 1, "levels": 2, "levels.s": 5, "logs": 1, "logs.n": 4}
+
+
+def test_what_a_process_below_takes_counts(tmp_path: Path) -> None:
+    """The processor time and the memory of a process that a command starts are its own."""
+    work = "data = bytearray(200 << 20); sum(range(30_000_000))"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {work!r}])"
+    (took,) = figures_of(Contender("", lambda folder: [sys.executable, "-c", code]), tmp_path)
+    assert took["processor"] > 0.3
+    assert took["peak"] > 200 << 20
+
+
+@pytest.mark.parametrize("make", OTHERS, ids=lambda make: make.__name__)
+def test_every_checker_finds_the_known_space(make: Any, tmp_path: Path) -> None:
+    """A checker that is installed finds the known states of three managers, on one thread and on two."""
+    for threads in (1, 2):
+        try:
+            (figures,) = figures_of(make(3, threads), tmp_path)
+        except MissingToolError as error:
+            pytest.skip(str(error))
+        assert figures["states.distinct"] == BESIDE.cases["3"].states
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nothing is on the path, the native explorer is measured, and each other checker is named with the mend."""
+    monkeypatch.setattr(shutil, "which", lambda program: None)
+    rows = BESIDE.run(["3"], 1)
+    missing = [text for text in capsys.readouterr().out.splitlines() if text.startswith("missing: ")]
+    assert [row["contender"] for row in rows] == ["kraftcheck 1", "kraftcheck 2"]
+    assert len(missing) == len(OTHERS)
+    assert all("install" in text for text in missing)
+
+
+def test_a_command_that_fails_is_an_error(tmp_path: Path) -> None:
+    """A process that ends badly, or does not say what it should, is no measurement: its output is told."""
+    with pytest.raises(RuntimeError, match="ended with 3: no such thing"):
+        figures_of(Contender("", lambda folder: ["sh", "-c", "echo no such thing; exit 3"]), tmp_path)
+    with pytest.raises(RuntimeError, match="in the output: nothing"):
+        figures_of(Contender("", lambda folder: ["echo", "nothing"], {"states": r"(\d+) states"}), tmp_path)
 
 
 def test_an_unknown_case_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    """A case that does not exist ends with code 2 and its name."""
-    with pytest.raises(SystemExit) as left:
-        bench.main(["three-phase-commit"])
-    assert left.value.code == 2
-    assert "unknown case: three-phase-commit" in capsys.readouterr().err
+    """A case that does not exist ends with code 2, its name, and those there are."""
+    for kind, told in (([], "the benchmark has two-phase-commit-7"), (["--spark"], "--spark has small-levels")):
+        with pytest.raises(SystemExit) as left:
+            bench.main([*kind, "three-phase-commit"])
+        assert left.value.code == 2
+        assert f"unknown case: three-phase-commit; {told}" in capsys.readouterr().err
+
+
+def test_every_command_of_a_benchmark_is_one() -> None:
+    """Each contender's words begin with a command of kraftcheck, and cases that are measured by default exist."""
+    for one in (NATIVE, *cases.BENCHMARKS.values()):
+        assert set(one.default) <= one.cases.keys()
+        words = [each.words for case in one.cases.values() for each in case.contenders if not callable(each.words)]
+        assert {first for first, *_ in words if not first.startswith("-")} <= COMMANDS.keys()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.bench.beside import compare
+from kraftcheck.ci.bench import checkers
 from kraftcheck.ci.conformance.kafka import jars
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.fuzz.bounds import bounded
@@ -234,6 +234,6 @@ def test_a_jar_of_the_benchmark_with_another_digest_is_refused(tmp_path: Path) -
     place = tmp_path / "kraftcheck" / "jars" / "tool-1.0.jar"
     place.parent.mkdir(parents=True)
     place.write_text("tool")
-    assert compare.jar("some:tool:1.0", hashlib.sha256(b"tool").hexdigest()) == place
+    assert checkers.jar("some:tool:1.0", hashlib.sha256(b"tool").hexdigest()) == place
     with pytest.raises(Refusal, match=r"tool-1\.0\.jar differs from its digest; remove it"):
-        compare.jar("some:tool:1.0", "0" * 64)
+        checkers.jar("some:tool:1.0", "0" * 64)

@@ -1,20 +1,14 @@
-"""What goes wrong under Spark, told in one line; and a benchmark that refuses to compare different spaces."""
+"""What goes wrong under Spark, told in one line."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
 
-from kraftcheck.ci.bench import __main__ as bench
-from kraftcheck.ci.bench import spark as bench_spark
-from kraftcheck.ci.bench.benchmark import WrongSpaceError
-from kraftcheck.ci.bench.spark import CASES, SparkRow
 from kraftcheck.ci.dataset.options import default_buckets
 from kraftcheck.ci.dataset.search.levels import splits
 from kraftcheck.ci.dataset.store.groups import Groups, RowGroup
@@ -53,42 +47,6 @@ def test_splits_keep_order_and_size() -> None:
     assert [group for part in made for group in part] == list(groups)
     assert [[group.rows for group in part] for part in made] == [[5, 5], [20], [1, 9], [1]]
     assert splits(Groups.empty(3), 10) == (Groups.empty(3),)
-
-
-def row(engine: str, distinct: int = 10) -> SparkRow:
-    """A made-up measurement."""
-    return SparkRow("fixed-cost", engine, 2, distinct, 100, 3, 2.0, 50.0, levels=4, level_seconds=0.5, load=1.0,
-                    backward_seconds=0.0, ratio=0.0)  # fmt: skip
-
-
-def test_the_benchmark_shows_engines_side_by_side(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """Each case gives a row for each engine, with the share of the native rate, as text and as JSON."""
-    monkeypatch.setattr(bench_spark, "native", lambda *_: evolve(row("native"), seconds=1.0))
-    monkeypatch.setattr(bench_spark, "spark", lambda *_: row("spark"))
-    target = tmp_path / "rows.json"
-    assert bench.main(["--spark", "fixed-cost", "--json", str(target)]) == 0
-    assert [one["engine"] for one in json.loads(target.read_text())] == ["native", "spark"]
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[2].split()[:9] == ["fixed-cost", "spark", "2", "10", "100", "3", "2.0", "0.00", "0.50"]
-
-
-def test_different_spaces_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Engines that differ in what they found are an error, not a row."""
-    monkeypatch.setattr(bench_spark, "native", lambda *_: row("native"))
-    monkeypatch.setattr(bench_spark, "spark", lambda *_: row("spark", distinct=9))
-    with pytest.raises(WrongSpaceError, match="fixed-cost"):
-        list(bench_spark.measure("fixed-cost", 1))
-
-
-def test_unknown_cases_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    """A case that the Spark benchmark lacks ends with code 2, its name, and those there are."""
-    with pytest.raises(SystemExit) as left:
-        bench.main(["--spark", "two-phase-commit-7"])
-    assert left.value.code == 2
-    assert "unknown case: two-phase-commit-7; --spark has fixed-cost" in capsys.readouterr().err
-    assert {case.name for case in CASES} >= set(bench_spark.DEFAULT_CASES)
 
 
 @pytest.mark.parametrize(

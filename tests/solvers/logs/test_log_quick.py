@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.bench.logs import SyntheticLog, SyntheticSize
+from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format.fields import decode
 from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact

@@ -13,7 +13,7 @@ from attrs import evolve, fields, frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftcheck.ci.bench.logs import SyntheticLog, SyntheticSize
+from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
 from kraftcheck.ci.logs.replaying import rules_of
 from kraftcheck.model.controller.brokers import (

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import define, field
 
-from kraftcheck.ci.bench.spark import children
+from kraftcheck.ci.bench.contest import children
 from tests.ci.spark.faults.space import Space
 from tests.shared.commands import start
 from tests.shared.places import ROOT

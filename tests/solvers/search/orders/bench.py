@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 
-from kraftcheck.ci.bench.two_phase_commit import TWO_PHASE
+from kraftcheck.ci.bench.systems import TWO_PHASE
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.exploration.explore import Exploration, explore

@@ -1,4 +1,4 @@
-"""Gray and Lamport's two-phase commit, whose numbers of states are known: what the benchmark and the tests explore."""
+"""Systems whose numbers of states are known, which the benchmark and the tests explore."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from kraftcheck.model.language.layout import Flag, Range, subset_of
 from kraftcheck.model.language.symmetry import Symmetry
 from kraftcheck.model.language.system import Action, Bound, Property, Setting, System
 from kraftcheck.model.language.terms import Truth, Word
-from kraftcheck.model.language.words import any_of, negate
+from kraftcheck.model.language.words import all_of, any_of, negate
+from kraftcheck.properties.kinds import eventually, recovers, weak_fairness
 
 
 @frozen
@@ -131,5 +132,45 @@ def two_phase(patient: bool) -> System:
 
 TWO_PHASE = two_phase(patient=True)
 
+RECOVERING = evolve(TWO_PHASE, properties=lambda setting: (
+    recovers("decided", "every manager can decide",
+             lambda s: s.committed.plus(s.aborted).size() == setting["managers"]),
+    recovers("undecided", "the decision can be taken back", lambda s: s.manager == 0),
+))  # fmt: skip
+"""Two-phase commit with a claim that holds after a long way, and one that most states never satisfy again."""
 
-__all__ = ["INIT", "TWO_PHASE", "two_phase"]
+
+@frozen
+class Can:
+    """Beans of two colours."""
+
+    black: Word
+    white: Word
+
+
+def _coffee_can(*, fair: bool) -> System:
+    """Two beans are taken out and one is put in; from everywhere one bean can be reached, and is if steps are fair."""
+    actions = [
+        Action("same_black", lambda s: evolve(s, black=s.black - 1), lambda s: s.black >= 2),
+        Action("same_white", lambda s: Can(s.black + 1, s.white - 2), lambda s: s.white >= 2),
+        Action("different", lambda s: evolve(s, black=s.black - 1), lambda s: all_of(s.black >= 1, s.white >= 1)),
+    ]
+    claim = eventually if fair else recovers
+
+    def cans(beans: int) -> list[Can]:
+        return [Can(b, w) for b in range(beans + 1) for w in range(beans + 1) if 1 <= b + w <= beans]
+
+    def layout(setting: Setting) -> Any:
+        return Can(Range(0, setting["beans"]), Range(0, setting["beans"]))  # type: ignore[arg-type]
+
+    return System(
+        name="coffee-can", summary="Beans in a can.", initial=lambda setting: cans(setting["beans"]), layout=layout,
+        actions=actions, properties=[claim("one-is-left", "One bean is left.", lambda s: s.black + s.white == 1)],
+        scopes={"1000": {"beans": 1000}}, bounds=(Bound("beans", 1, 1000, "Most beans."),),
+        fairness=[weak_fairness(*(action.name for action in actions))] if fair else [],
+        quiescent=lambda s: s.black + s.white == 1,
+    )  # fmt: skip
+
+
+COFFEE_CAN = _coffee_can(fair=False)
+FAIR_CAN = _coffee_can(fair=True)

@@ -1,0 +1,301 @@
+"""What is measured: commands, as data."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from shutil import copytree
+
+from kraftcheck.ci.bench.checkers import OTHERS
+from kraftcheck.ci.bench.contest import Benchmark, Case, Column, Contender, contenders
+from kraftcheck.ci.bench.programs import PROGRAMS
+from kraftcheck.ci.terminal.refusal import Refusal
+
+SYSTEMS = "kraftcheck.ci.bench.systems"
+FAIR = "kraftcheck.properties.elections.fairness:FAIR_ELECTIONS"
+DOCUMENT = ("--quiet", "--json", "-")
+THREADS = {"1_thread": ("--workers", "1"), "2_threads": ("--workers", "2")}
+
+DISTINCT = Column("distinct", "12,.0f", "states.distinct")
+GENERATED = Column("generated", "13,.0f", "states.generated")
+SEARCH = Column("search s", "9.2f", "seconds.explore")
+SECONDS = Column("seconds", "8.2f", "seconds")
+PROCESSOR = Column("CPU s", "8.2f", "processor")
+JAVA = Column("of Java", "8.2f", "java")
+PEAK = Column("peak MB", "8,.0f", "peak", scale=1e6)
+LOAD = Column("load", "5.1f", "load")
+SPACE = ("states.distinct", "states.generated", "states.depth")
+
+
+def explored(
+    words: str, states: int | None = None, others: Mapping[str, Iterable[str]] = THREADS, *, compiled: bool = False
+) -> Case:
+    """An exploration, by the words that come behind `explore`, in several ways; `compiled`: code may be kept."""
+    return Case(contenders(("explore", *words.split(), *DOCUMENT, *(() if compiled else ("--no-cache",))), **others),
+                states)  # fmt: skip
+
+
+def asked(words: str, **others: Iterable[str]) -> Case:
+    """A command, in several ways, or as it is."""
+    return Case(contenders(words.split(), **(others or {"": ()})))
+
+
+NATIVE = Benchmark(
+    "the native explorer",
+    (
+        DISTINCT, GENERATED, Column("compile s", "9.2f", "seconds.compile"), SEARCH,
+        Column("M gener./s", "10.2f", "states.generated", "seconds.explore", scale=1e6),
+        Column("M dist./s", "9.2f", "states.distinct", "seconds.explore", scale=1e6),
+        Column("bytes/state", "11.1f", "states.bytes_per_state"), Column("backward s", "10.2f", "seconds.backward"),
+        Column("fair s", "8.2f", "seconds.liveness"), Column("audit s", "8.3f", "seconds.audit"),
+        Column("of CPU", "7.1%", "seconds.audit", "processor"), PROCESSOR, PEAK,
+        Column("ratio", "6.2f", "seconds.explore", times=True),
+    ),
+    {
+        "two-phase-commit-7": explored(f"{SYSTEMS}:TWO_PHASE --scope 7", 296_448),
+        "two-phase-commit-9": explored(f"{SYSTEMS}:TWO_PHASE --scope 9", 10_340_352),
+        "two-phase-9-recovers": explored(f"{SYSTEMS}:RECOVERING --scope 9", 10_340_352),
+        "coffee-can-1000": explored(f"{SYSTEMS}:COFFEE_CAN --scope 1000", 501_500),
+        "two-phase-7-symmetry": explored(f"{SYSTEMS}:TWO_PHASE --scope 7 --symmetry on", 920),
+        "elections": explored("elections --max-states 5000000"),
+        "elections-directories": explored("elections --scope directories --rules fixed", 662_616),
+        "replication-small": explored("replication --scope small --rules kip", 124_008),
+        "replication-kip-966": explored("replication --scope small --rules kip --initial-isr 2", 253_049),
+        "replication-one-crash": explored("replication --scope one-crash --rules fixed --max-states 2000000"),
+        "elections-dirs-symmetry": explored("elections --scope directories --rules fixed --symmetry on", 285_184),
+        "elections-tiny": explored("elections --scope tiny --rules fixed", 18_344),
+        "directories-tiny": explored("directories --scope tiny --rules fixed", 10_043),
+        "kraft-tiny": explored("kraft --scope tiny --rules fixed", 65_072),
+        "zk-controller-tiny": explored("zk-controller --scope tiny --rules fixed"),
+        **{f"fair-{scope}": explored(f"{FAIR} --scope {scope} --rules fixed")
+           for scope in ("tiny", "small", "directories", "default")},
+        "fair-can-1000": explored(f"{SYSTEMS}:FAIR_CAN --scope 1000", 501_500),
+        "fair-lasso-4.0": explored(f"{FAIR} --rules kafka-4.0 --replication 2"),
+        "fair-default-4.0": explored(f"{FAIR} --rules kafka-4.0"),
+    },
+    SPACE[:1],
+    ("two-phase-commit-7", "two-phase-commit-9", "two-phase-9-recovers", "coffee-can-1000", "two-phase-7-symmetry",
+     "elections", "elections-directories", "replication-small", "replication-kip-966", "replication-one-crash",
+     "elections-dirs-symmetry"),
+    "medians of {runs}, nothing cached; CPU s is of the whole process, its start too; seconds of the audit are of it;\n"
+    "ratio: search s by those on one thread",
+)  # fmt: skip
+
+TWO_MILLION, TWENTY_FIVE_MILLION = "elections --rules fixed", "elections --rules kafka-4.0"
+IN_FILES = (Column("B/state", "8.1f", "states.bytes_per_state"), Column("file B", "7.1f", "kept", "states.distinct"))
+
+
+def _beside_disk(words: str) -> Case:
+    """One search natively and with levels in files, judging deadlocks alone, which needs no backward search."""
+    disk = ("--engine", "disk", "--out", "{out}")
+    ways = {f"{name}_{n}": (*added, "--workers", str(n)) for n in (1, 2)
+            for name, added in (("native", ()), ("disk", disk))}  # fmt: skip
+    return explored(f"{words} --property deadlock --memory 12G", others=ways, compiled=True)
+
+
+DISK = Benchmark(
+    "levels in files beside the native search",
+    (DISTINCT, GENERATED, SEARCH, PROCESSOR, Column("ratio", "6.2f", "processor", times=True), *IN_FILES, PEAK),
+    {
+        "two-million": _beside_disk(TWO_MILLION),
+        "twenty-five-million": _beside_disk(TWENTY_FIVE_MILLION),
+        "replication": _beside_disk("replication --scope one-crash --rules fixed"),
+    },
+    SPACE,
+    note="medians of {runs}; CPU s is of the whole process; ratio: by that of the first; B/state: in memory, of\n"
+    "visited states; file B: in files",
+)  # fmt: skip
+
+
+def _beside_spark(words: str, handover: int = 200_000, memory: str = "1g", cores: Sequence[int] = (2,)) -> Case:
+    """One search natively and under Spark."""
+    spark = ("--engine", "spark", "--out", "{out}", "--conf", f"spark.driver.memory={memory}",
+             "--handover", str(handover))  # fmt: skip
+    ways = {f"{name}_{n}": (*added, "--workers", str(n)) for n in cores
+            for name, added in (("native", ()), ("spark", spark))}  # fmt: skip
+    return explored(words, others=ways, compiled=True)
+
+
+SPARK = Benchmark(
+    "the Spark engine beside the native one",
+    (
+        DISTINCT, GENERATED, Column("depth", "5.0f", "states.depth"), SEARCH,
+        Column("M gen./s", "9.2f", "states.generated", "seconds.explore", scale=1e6),
+        Column("ratio", "6.2f", "seconds.explore", times=True), Column("levels", "6.0f", "spark.levels"),
+        Column("s/level", "7.2f", "spark.levels.seconds", "spark.levels"),
+        Column("shuffled MB", "11,.0f", "spark.levels.shuffled", scale=1e6),
+        Column("spilled MB", "10,.0f", "spark.levels.spilled", scale=1e6), IN_FILES[1], PEAK, PROCESSOR, JAVA, LOAD,
+        Column("back s", "7.1f", "seconds.backward"),
+    ),
+    {
+        "small-levels": _beside_spark("elections --scope tiny --rules kafka-4.0", handover=0),
+        "one-million": _beside_spark("elections --scope directories --rules kafka-4.0", 20_000, cores=(1, 2)),
+        "two-million": _beside_spark(TWO_MILLION, 20_000),
+        "twenty-five-million": _beside_spark(f"{TWENTY_FIVE_MILLION} --memory 2G"),
+        "beyond-memory": _beside_spark("replication --scope one-crash --rules fixed", memory="480m"),
+    },
+    SPACE,
+    ("small-levels", "one-million", "two-million", "twenty-five-million"),
+    "medians of {runs}; ratio: search s by those of the native one; s/level: of the levels that Spark expanded; peak:\n"
+    "of all processes, the JVM and its workers among them",
+)  # fmt: skip
+
+TWO_AT_ONCE = ("explore", f"{SYSTEMS}:TWO_PHASE", "--scope", "9", "--no-cache", *DOCUMENT)
+PROCESSES = Benchmark(
+    "what two processes at once leave each other",
+    (DISTINCT, SEARCH, PROCESSOR, Column("ratio", "6.2f", "processor", times=True),
+     Column("of search", "9.2f", "seconds.explore", times=True), LOAD),
+    {"two-phase-commit-9": Case((
+        Contender("alone", (*TWO_AT_ONCE, "--workers", "1")),
+        Contender("each of two", (*TWO_AT_ONCE, "--workers", "1"), at_once=2),
+        Contender("2 threads", (*TWO_AT_ONCE, "--workers", "2")),
+    ), 10_340_352)},
+    SPACE[:1],
+    note="medians of {runs}; each of two runs on a processor of its own. 2 / its ratio is the most that two threads\n"
+    "can gain; only without other work do seconds of the search say what the machine gives",
+)  # fmt: skip
+
+
+def _others(managers: int, states: int) -> Case:
+    """Two-phase commit by every checker, on one thread and on two."""
+    words = ("explore", f"{SYSTEMS}:TWO_PHASE", "--scope", str(managers), "--no-cache", *DOCUMENT)
+    own = [Contender(f"kraftcheck {n}", (*words, "--workers", str(n))) for n in (1, 2)]
+    return Case([*own, *(make(managers, n) for make in OTHERS for n in (1, 2))], states)
+
+
+BESIDE = Benchmark(
+    "two-phase commit beside SPIN, Stateright, TLC",
+    (DISTINCT, SEARCH, SECONDS, PROCESSOR, Column("times", "6.1f", "processor", times=True),
+     Column("bytes/state", "11.1f", "peak", "states.distinct")),
+    {str(n): _others(n, states) for n, states in ((3, 288), (5, 8_832), (7, 296_448), (9, 10_340_352))},
+    SPACE[:1], ("9",),
+    "medians of {runs}; CPU s and memory are of the whole process, with its start, of the largest where there are\n"
+    "several; times: by the CPU s of the first",
+)  # fmt: skip
+
+
+def _program(name: str, *words: str) -> Contender:
+    """A program of `kraftcheck.ci.bench.programs`."""
+    assert name in PROGRAMS
+    return Contender(words[-1], lambda folder: [sys.executable, "-m", "kraftcheck.ci.bench.programs", name, *words])
+
+
+FRAME = Benchmark(
+    "data frames: seconds for a million states",
+    (Column("states", "12,.0f", "states"), Column("columns", "8.0f", "columns"), Column("CPU s", "8.2f", "frame")),
+    {name: Case([_program("frame", name, scope, "1000000")]) for name, scope in
+     (("elections", "default"), ("directories", "medium"), ("replication", "large"))},
+)  # fmt: skip
+PAGE = Benchmark(
+    "the local page: milliseconds a step",
+    (Column("steps", "6.0f", "steps"), Column("median ms", "10.1f", "median"), Column("95% ms", "8.1f", "most"),
+     Column("longest ms", "11.1f", "longest"), Column("processor ms", "13.1f", "used")),
+    {name: Case([_program("page", name, scope, "fixed", seed) for seed in ("0", "1", "2")]) for name, scope in
+     (("elections", "default"), ("replication", "small"), ("directories", "medium"), ("kraft", "tiny"))},
+    note="three walks; medians of {runs}",
+)  # fmt: skip
+
+QUESTIONS = {
+    "one level": "SELECT count(*) FROM states WHERE depth = 3",
+    "all states": "SELECT depth, count(*) FROM states WHERE leader < 0 GROUP BY depth",
+    "a few steps": "SELECT count(*) FROM transitions WHERE depth = 1 AND leader < 0",
+    "level's steps": "SELECT action, count(*) FROM transitions WHERE depth = 3 GROUP BY action",
+}
+
+
+def _explored_into(words: str, place: Path) -> None:
+    """A dataset, made natively."""
+    from kraftcheck.ci.bench.contest import figures_of
+
+    command = ("explore", *words.split(), "--engine", "disk", "--handover", str(10**12), "--out", "{place}/run")
+    figures_of(Contender("", (*command, *DOCUMENT)), place)
+
+
+QUERY = Benchmark(
+    "questions about a space: seconds a command",
+    (SECONDS, PROCESSOR, LOAD),
+    {name: Case([Contender(one, ("query", "{place}/run", sql)) for one, sql in QUESTIONS.items()],
+                before=partial(_explored_into, words))
+     for name, words in (("two-million", TWO_MILLION), ("twenty-five-million", TWENTY_FIVE_MILLION))},
+    default=("two-million",),
+)  # fmt: skip
+
+LOG = Path(__file__).resolve().parents[2] / "tests" / "captured" / "elr"
+"""The log of which copies are measured: 226 records of a real cluster, 12 partitions."""
+
+
+def _copies(number: int, place: Path) -> None:
+    """Copies of the captured log.
+
+    Raises:
+        Refusal: where the sources are not those of a checkout, which has it among its tests.
+    """
+    if not LOG.is_dir():
+        raise Refusal(f"no captured log at {LOG}: run this case in a checkout, or measure million")
+    for one in range(number):
+        copytree(LOG, place / "log" / str(one))
+
+
+def _written(brokers: int, topics: int, records: int, place: Path) -> None:
+    """A synthetic log of a cluster."""
+    from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
+
+    (place / "log").mkdir()
+    with (place / "log" / f"{0:020}.log").open("wb") as segment:
+        segment.writelines(SyntheticLog(SyntheticSize(brokers, topics, records=records)).batches())
+
+
+def _replayed() -> list[Contender]:
+    """A log replayed in one process, and in one task of Spark, which writes the datasets."""
+    told = {"records": r"([\d,]+) records"}
+    words = ("replay", "{place}/log", "--workers", "1")
+    spark = (*words, "--engine", "spark", "--out", "{out}")
+    return [Contender("replay", words, told), Contender("spark", spark, told)]
+
+
+LOGS = Benchmark(
+    "the replay of metadata logs: records a second",
+    (Column("records", "12,.0f", "records"), SECONDS, PROCESSOR, JAVA,
+     Column("a CPU second", "12,.0f", "records", "processor"), PEAK),
+    {
+        "copies": Case(_replayed()[:1], before=partial(_copies, 20)),
+        "copies-spark": Case(_replayed()[1:], before=partial(_copies, 200)),
+        "million": Case(_replayed(), before=partial(_written, 6, 40, 1_000_000)),
+        "ten-millions": Case(_replayed(), before=partial(_written, 12, 80, 10_000_000)),
+    },
+    default=("copies",),
+    note="copies of a captured log, or a synthetic one; medians of {runs}, the start of the command included",
+)  # fmt: skip
+
+BENCHMARKS: Mapping[str, Benchmark] = {
+    "beside": BESIDE,
+    "conform": Benchmark(
+        "conformance with Kafka: cases a second", (SECONDS, PROCESSOR, JAVA, LOAD),
+        {"exhaustive-3": asked("conform --kafka 4.1.2 --exhaustive 3 --samples 0 --quiet"),
+         "drawn-5": asked("conform --kafka 4.1.2 --exhaustive 0 --samples 5000000 --quiet")},
+    ),
+    "disk": DISK, "frame": FRAME, "logs": LOGS, "processes": PROCESSES,
+    "proofs": Benchmark(
+        "proofs for any number of brokers: seconds a command", (SECONDS, PROCESSOR, LOAD),
+        {"elections": asked("prove elections --rules fixed --brokers any --workers 2 --quiet"),
+         "bugs": asked("bugs --engine z3 --brokers any --workers 2 --quiet")},
+    ),
+    "query": QUERY, "serve": PAGE, "spark": SPARK,
+    "start": Benchmark(
+        "the start of commands that compute nothing", (SECONDS, PROCESSOR),
+        {name: asked(words) for name, words in
+         (("help", "--help"), ("list", "list"), ("list-elections", "list elections"), ("check-help", "check --help"))},
+    ),
+    "walks": Benchmark(
+        "random walks: steps a second",
+        (Column("steps", "10,.0f", "steps"), Column("distinct", "10,.0f", "distinct"),
+         Column("walk s", "7.2f", "seconds.walk"), Column("k/s", "8.0f", "steps", "seconds.walk", scale=1e3),
+         PROCESSOR),
+        {name: asked(f"simulate {name} --scope {scope} --rules fixed --runs 512 --quiet --json -", **THREADS)
+         for name, scope in (("elections", "default"), ("replication", "large"), ("directories", "medium"))},
+        ("steps", "distinct"),
+    ),
+}  # fmt: skip
+"""Other things to measure, by option."""

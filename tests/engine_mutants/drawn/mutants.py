@@ -114,7 +114,8 @@ def _parts(holder: ast.AST, within: ast.stmt | None = None) -> Iterator[tuple[as
         if field in _LEFT and isinstance(holder, ast.stmt):
             continue
         for position, node in enumerate(value) if isinstance(value, list) else [(-1, value)]:
-            if isinstance(node, ast.AST) and not isinstance(node, ast.JoinedStr | ast.expr_context):
+            checks = isinstance(node, ast.keyword) and node.arg == "strict"  # a check of `zip` that nothing fails
+            if isinstance(node, ast.AST) and not checks and not isinstance(node, ast.JoinedStr | ast.expr_context):
                 statement: Any = node if isinstance(node, ast.stmt) else within
                 yield statement, holder, field, position
                 yield from _parts(node, statement)

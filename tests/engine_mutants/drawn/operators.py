@@ -82,7 +82,7 @@ def dropped_part(node: ast.AST) -> Replacements:
         for at in range(len(node.args)):
             yield ast.Call(node.func, [*node.args[:at], *node.args[at + 1 :]], node.keywords)
     elif isinstance(node, ast.Call) and node.keywords:
-        for at in range(len(node.keywords)):
+        for at in (at for at, one in enumerate(node.keywords) if one.arg != "strict"):
             yield ast.Call(node.func, node.args, [*node.keywords[:at], *node.keywords[at + 1 :]])
 
 

@@ -1,0 +1,201 @@
+"""Claims about every place, each alone: in every small world just what is true of it has a model."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+import z3
+
+from kraftcheck.model.language.sequences import Sequence as Words
+from kraftcheck.model.language.sequences import above, every, first_place, last_place, least_by, some, word_at
+from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, same_truth
+from kraftcheck.solvers.program.evaluation import closure
+from kraftcheck.solvers.smt.instances import Instances
+from kraftcheck.solvers.smt.z3terms import Z3Reader
+from tests.shared.interpretation import Places
+
+PLACES = 2
+"""Of each sequence so many words are any; all others are 0."""
+
+BITS, KEYS = list(itertools.product((0, 1), repeat=PLACES)), ((0, 2), (1, 1), (2, 0))
+
+
+class Small:
+    """A graph with two sets, a key for each place, a set for each place, a place and a truth, all of them any."""
+
+    def __init__(self) -> None:
+        graph = self.graph = Graph()
+        self.s, self.u = (Words.of_state(graph, name, 0, 1, truths=True) for name in "su")
+        self.w = Words.of_state(graph, "w", 0, 2)
+        self.kept = graph.intern("sequence", (graph.constant(2),), len(graph.variables), 0, 1, True)
+        graph.variables.append("kept")
+        self.p, self.on = graph.variable("p", -1, PLACES), graph.truth_variable("on")
+
+    def has(self, one: Any, other: Any) -> Any:
+        """Whether the set of one place has another."""
+        return word_at(self.kept, one, other)
+
+    def reads(self) -> list[Term]:
+        """Truths that read each sequence at each place of a world, and at one more."""
+        places = range(PLACES + 1)
+        words = [word for at in places for word in (self.s.at(at), self.u.at(at), self.w.at(at) > 1)]
+        return [*map(self.graph.lift, words), *(self.has(a, b) for a in places for b in places)]
+
+
+def worlds(terms: Sequence[Term]) -> Iterator[Places]:
+    """Every world, as far as terms name what is in it."""
+    named = {node.graph.variables[node.value] for node in closure(terms) if node.op in ("var", "sequence")}
+    values: dict[str, Sequence[Any]] = {
+        "s": BITS, "u": BITS, "w": KEYS, "kept": list(itertools.product(BITS, repeat=PLACES)),
+        "p": [(at,) for at in range(-1, PLACES + 1)], "on": [(0,), (1,)],
+    }  # fmt: skip
+    used = [name for name in values if name in named]
+    for chosen in itertools.product(*(values[name] for name in used)):
+        yield Places(PLACES + 1, dict(zip(used, chosen, strict=True)))
+
+
+class Query:
+    """What a solver is told of some truths: that they hold, and that one of some others fails."""
+
+    def __init__(self, small: Small, required: Sequence[Any], denied: Sequence[Any] = ()) -> None:
+        truths, parts = [small.graph.lift(one) for one in required], [small.graph.lift(one) for one in denied]
+        instances = Instances(small.graph)
+        instances.require(small.reads())  # so that the places of a world are of interest; they are not asserted
+        instances.require(truths)
+        if parts:
+            instances.deny(parts)
+        self.read = Z3Reader(z3.Context())
+        self.solver = z3.Solver(ctx=self.read.context)
+        self.terms = [*truths, *instances.facts]
+        self.solver.add(*map(self.read.expression, self.terms))
+        self.words: dict[str, list[Any]] = {}
+        for node in closure(self.terms):
+            if node.op == "read" and not instances.sorts.substitution.free(node):
+                self.solver.add(self.read.expression(node) == self._looked_up(node))
+            elif node.op == "var" and node.graph.variables[node.value] in ("p", "on", "v"):
+                self.words[node.graph.variables[node.value]] = [self.read.expression(node)]
+
+    def _looked_up(self, node: Term) -> Any:
+        """The word of a sequence at a place, as a constant for each place that is any."""
+        sequence, *places = node.args
+        name, found = node.graph.variables[sequence.value], self.read.constant(node, 0)
+        made = self.words.setdefault(name, [])
+        for at, key in enumerate(itertools.product(range(PLACES), repeat=len(places))):
+            if at == len(made):
+                made.append(z3.FreshConst(found.sort(), name))
+            here = z3.And(*(self._number(place) == one for place, one in zip(places, key, strict=True)))
+            found = z3.If(here, made[at], found)
+        return found
+
+    def _number(self, place: Term) -> Any:
+        return self.read.expression(place) if place.op != "const" else z3.IntVal(place.value, self.read.context)
+
+    def has_model(self, world: Places, **more: int) -> bool:
+        """Whether all of it may hold in a world."""
+        held = {**world.words, **{name: [value] for name, value in more.items()}}
+        pairs = [
+            (symbol, value) for name, symbols in self.words.items()
+            for symbol, value in zip(symbols, [*_flat(held[name])], strict=True)
+        ]  # fmt: skip
+        self.solver.push()
+        for symbol, value in pairs:
+            self.solver.add(symbol == (bool(value) if z3.is_bool(symbol) else value))
+        result = self.solver.check()
+        self.solver.pop()
+        assert result != z3.unknown
+        return bool(result == z3.sat)
+
+
+def _flat(held: Any) -> Iterator[int]:
+    for one in held:
+        yield from _flat(one) if isinstance(one, tuple) else [one]
+
+
+NAMED: dict[str, Callable[[Small], Any]] = {
+    "first": lambda o: first_place(o.graph, o.s.at, o.p),
+    "first that is none": lambda o: first_place(o.graph, lambda at: negate(o.s.at(at)), o.p),
+    "first after": lambda o: first_place(o.graph, lambda at: all_of(o.u.at(at), at > 0), PLACES),
+    "last": lambda o: last_place(o.graph, o.s.at, choose(o.p < 0, 0, o.p)),
+    "last that is none": lambda o: last_place(o.graph, lambda at: negate(o.s.at(at)), choose(o.p < 0, 0, o.p)),
+    "smallest": lambda o: least_by(o.graph, o.s.at, o.w.at),
+    "largest": lambda o: least_by(o.graph, o.s.at, lambda at: 2 - o.w.at(at)),
+    "above": lambda o: above(o.graph, o.s.at),
+    "above the common ones": lambda o: above(o.graph, lambda at: all_of(o.s.at(at), o.u.at(at))),
+}
+
+
+def values_of(term: Term, world: Places) -> set[int]:
+    """What a binder's word may be in a world: of members with one key any, and of numbers above them all each."""
+    value, place = world.value(term), term.args[0].value
+    if term.op == "above":
+        return {*range(value, PLACES + 3)}
+    if term.op != "least_by":
+        return {value}
+    members = [at for at in range(PLACES) if world.value(term.args[1], {place: at})]
+    keys = {at: world.value(term.args[2], {place: at}) for at in members}
+    return {at for at in members if keys[at] == min(keys.values())} or {-1}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_word_that_a_binder_names_is_the_one_that_it_says(name: str) -> None:
+    """In every world it has each value that it may have, and no other."""
+    small = Small()
+    term, v = NAMED[name](small), small.graph.variable("v", -3, PLACES + 3)
+    query, seen = Query(small, [term == v]), set()
+    for world in worlds(query.terms):
+        may_be = values_of(term, world)
+        found = {value for value in range(-3, PLACES + 3) if query.has_model(world, v=value)}
+        assert found == may_be, world.words
+        seen |= found
+    assert len(seen) > 1
+
+
+def ordered(o: Small) -> Any:
+    """Whether keys do not fall from member to member."""
+    return every(o.graph, lambda a: every(o.graph, lambda b: implies(
+        all_of(o.s.at(a), o.s.at(b), a < b), o.w.at(a) <= o.w.at(b))))  # fmt: skip
+
+
+CLAIMS: dict[str, Callable[[Small], Any]] = {
+    "all": lambda o: every(o.graph, lambda at: implies(o.s.at(at), o.w.at(at) > 0)),
+    "some": lambda o: some(o.graph, lambda at: all_of(o.s.at(at), o.w.at(at) == 2)),
+    "within": lambda o: every(o.graph, lambda at: implies(o.s.at(at), o.u.at(at))),
+    "ordered": ordered,
+    "before": lambda o: every(o.graph, lambda at: implies(o.s.at(at), at < o.p)),
+    "next": lambda o: every(o.graph, lambda at: implies(o.s.at(at), o.u.at(at + 1))),
+    "member": lambda o: all_of(o.s.at(o.p), every(o.graph, lambda at: implies(o.s.at(at), at == o.p))),
+    "chosen": lambda o: choose(o.on, every(o.graph, lambda at: implies(o.s.at(at), o.u.at(at))),
+                               some(o.graph, lambda at: all_of(o.s.at(at), o.u.at(at)))),
+    "just when": lambda o: same_truth(o.on, every(o.graph, lambda at: any_of(negate(o.s.at(at)), o.u.at(at)))),
+    "mutual": lambda o: every(o.graph, lambda a: every(o.graph, lambda b: implies(o.has(a, b), o.has(b, a)))),
+    "its own": lambda o: every(o.graph, lambda at: implies(o.s.at(at), o.has(at, at))),
+    "kept by one": lambda o: some(o.graph, lambda a: all_of(o.s.at(a), every(
+        o.graph, lambda b: implies(o.u.at(b), o.has(a, b))))),
+    "either": lambda o: any_of(every(o.graph, lambda at: implies(o.s.at(at), o.u.at(at))),
+                               every(o.graph, lambda at: implies(o.u.at(at), o.s.at(at)))),
+}  # fmt: skip
+
+FAR = ("ordered", "mutual")
+"""Where these fail they do at a place that another place names: too far, unless they are denied."""
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_claim_about_every_place_holds_or_fails_as_it_says(name: str) -> None:
+    """In every world it may be required where it is true and denied where it is false, and not otherwise."""
+    small = Small()
+    claim = small.graph.lift(CLAIMS[name](small))
+    held, fails, denied = Query(small, [claim]), Query(small, [negate(claim)]), Query(small, [], [claim])
+    beside = Query(small, [small.s.at(0)], [small.graph.lift(some(small.graph, small.u.at)), claim])
+    seen = set()
+    for world in worlds([*held.terms, small.s.symbol, small.u.symbol]):
+        true = bool(world.value(claim))
+        assert (held.has_model(world), denied.has_model(world)) == (true, not true)
+        assert fails.has_model(world) == (not true or name in FAR)
+        one_fails = not any(world.words["u"]) or not true
+        assert beside.has_model(world) == (bool(world.words["s"][0]) and one_fails)
+        seen.add(true)
+    assert seen == {True, False}

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 import z3
 
+from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.sequences import Sequence as Words
-from kraftcheck.model.language.sequences import above, every, first_place, last_place, least_by, some, word_at
+from kraftcheck.model.language.sequences import (
+    above,
+    cardinality,
+    every,
+    first_place,
+    last_place,
+    least_by,
+    some,
+    word_at,
+)
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, same_truth
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.instances import Instances
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Premises
+from kraftcheck.solvers.smt.reading.quantified.engine import OPTIONS, QuantifiedReader
+from kraftcheck.solvers.smt.reading.z3_endless import EndlessEngine
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.interpretation import Places
 
@@ -34,6 +48,7 @@ class Small:
         self.kept = graph.intern("sequence", (graph.constant(2),), len(graph.variables), 0, 1, True)
         graph.variables.append("kept")
         self.p, self.on = graph.variable("p", -1, PLACES), graph.truth_variable("on")
+        self.from_zero: Any = choose(self.p < 0, 0, self.p)
 
     def has(self, one: Any, other: Any) -> Any:
         """Whether the set of one place has another."""
@@ -43,26 +58,44 @@ class Small:
         """Truths that read each sequence at each place of a world, and at one more."""
         places = range(PLACES + 1)
         words = [word for at in places for word in (self.s.at(at), self.u.at(at), self.w.at(at) > 1)]
+        words.append(self.s.at(self.p))  # which may be no place
         return [*map(self.graph.lift, words), *(self.has(a, b) for a in places for b in places)]
 
 
 def worlds(terms: Sequence[Term]) -> Iterator[Places]:
-    """Every world, as far as terms name what is in it."""
+    """Every world, as far as terms name what is in it; of more than 64 each fifth."""
     named = {node.graph.variables[node.value] for node in closure(terms) if node.op in ("var", "sequence")}
     values: dict[str, Sequence[Any]] = {
         "s": BITS, "u": BITS, "w": KEYS, "kept": list(itertools.product(BITS, repeat=PLACES)),
         "p": [(at,) for at in range(-1, PLACES + 1)], "on": [(0,), (1,)],
     }  # fmt: skip
     used = [name for name in values if name in named]
-    for chosen in itertools.product(*(values[name] for name in used)):
+    every_one = list(itertools.product(*(values[name] for name in used)))
+    for chosen in every_one[:: 5 if len(every_one) > 64 else 1]:
         yield Places(PLACES + 1, dict(zip(used, chosen, strict=True)))
 
 
 class Query:
-    """What a solver is told of some truths: that they hold, and that one of some others fails."""
+    """What a solver is told of some truths: that they hold, and that one of some others fails.
 
-    def __init__(self, small: Small, required: Sequence[Any], denied: Sequence[Any] = ()) -> None:
+    Args:
+        small: the graph of the truths.
+        required, denied: the truths.
+        quantified: whether Z3 has quantifiers; else it has instances.
+    """
+
+    def __init__(self, small: Small, required: Sequence[Any], denied: Sequence[Any], quantified: bool) -> None:
         truths, parts = [small.graph.lift(one) for one in required], [small.graph.lift(one) for one in denied]
+        self.words: dict[str, list[Any]] = {}
+        if quantified:
+            self._with_quantifiers(small, truths, parts)
+        else:
+            self._with_instances(small, truths, parts)
+        for node in closure([*truths, *parts]):
+            if node.op == "var":
+                self.words[node.graph.variables[node.value]] = [self.read.expression(node)]
+
+    def _with_instances(self, small: Small, truths: list[Term], parts: list[Term]) -> None:
         instances = Instances(small.graph)
         instances.require(small.reads())  # so that the places of a world are of interest; they are not asserted
         instances.require(truths)
@@ -70,14 +103,27 @@ class Query:
             instances.deny(parts)
         self.read = Z3Reader(z3.Context())
         self.solver = z3.Solver(ctx=self.read.context)
-        self.terms = [*truths, *instances.facts]
-        self.solver.add(*map(self.read.expression, self.terms))
-        self.words: dict[str, list[Any]] = {}
-        for node in closure(self.terms):
+        terms = [*truths, *instances.facts]
+        self.solver.add(*map(self.read.expression, terms))
+        for node in closure(terms):
             if node.op == "read" and not instances.sorts.substitution.free(node):
                 self.solver.add(self.read.expression(node) == self._looked_up(node))
-            elif node.op == "var" and node.graph.variables[node.value] in ("p", "on", "v"):
-                self.words[node.graph.variables[node.value]] = [self.read.expression(node)]
+
+    def _with_quantifiers(self, small: Small, truths: list[Term], parts: list[Term]) -> None:
+        read = self.read = QuantifiedReader(small.graph)
+        self.solver = z3.Solver(ctx=read.context)
+        self.solver.set(**OPTIONS)
+        self.solver.add(*map(read.expression, truths))
+        if parts:
+            self.solver.add(z3.Not(z3.And(*map(read.expression, parts))))
+        self.solver.add(*read.meanings, *read.ranges())
+        read_from = [node.args[0] for node in closure([*truths, *parts]) if node.op == "read"]
+        for symbol in {one.index: one for one in read_from}.values():
+            names = [f"place {number}" for number in range(symbol.args[0].value)]
+            places = [small.graph.variable(name, -UNBOUNDED, UNBOUNDED) for name in names]
+            node = small.graph.lift(word_at(symbol, *places))
+            bound = [read.expression(place) for place in places]
+            self.solver.add(z3.ForAll(bound, read.expression(node) == self._looked_up(node)))
 
     def _looked_up(self, node: Term) -> Any:
         """The word of a sequence at a place, as a constant for each place that is any."""
@@ -86,7 +132,7 @@ class Query:
         made = self.words.setdefault(name, [])
         for at, key in enumerate(itertools.product(range(PLACES), repeat=len(places))):
             if at == len(made):
-                made.append(z3.FreshConst(found.sort(), name))
+                made.append(z3.Const(f"{name} {key}", found.sort()))
             here = z3.And(*(self._number(place) == one for place, one in zip(places, key, strict=True)))
             found = z3.If(here, made[at], found)
         return found
@@ -119,13 +165,20 @@ NAMED: dict[str, Callable[[Small], Any]] = {
     "first": lambda o: first_place(o.graph, o.s.at, o.p),
     "first that is none": lambda o: first_place(o.graph, lambda at: negate(o.s.at(at)), o.p),
     "first after": lambda o: first_place(o.graph, lambda at: all_of(o.u.at(at), at > 0), PLACES),
-    "last": lambda o: last_place(o.graph, o.s.at, choose(o.p < 0, 0, o.p)),
-    "last that is none": lambda o: last_place(o.graph, lambda at: negate(o.s.at(at)), choose(o.p < 0, 0, o.p)),
+    "last": lambda o: last_place(o.graph, o.s.at, o.from_zero),
+    "last that is none": lambda o: last_place(o.graph, lambda at: negate(o.s.at(at)), o.from_zero),
     "smallest": lambda o: least_by(o.graph, o.s.at, o.w.at),
     "largest": lambda o: least_by(o.graph, o.s.at, lambda at: 2 - o.w.at(at)),
     "above": lambda o: above(o.graph, o.s.at),
+    "first of the low": lambda o: first_place(o.graph, low, o.from_zero),
+    "smallest of the low": lambda o: least_by(o.graph, low, lambda at: at + choose(o.s.at(o.p), 1, 0)),
     "above the common ones": lambda o: above(o.graph, lambda at: all_of(o.s.at(at), o.u.at(at))),
 }
+
+
+def low(at: Any) -> Any:
+    """Whether a place is 0, put so that it is true of -1 as well, which is none."""
+    return at * 2 < at + 1
 
 
 def values_of(term: Term, world: Places) -> set[int]:
@@ -140,18 +193,19 @@ def values_of(term: Term, world: Places) -> set[int]:
     return {at for at in members if keys[at] == min(keys.values())} or {-1}
 
 
+@pytest.mark.parametrize("quantified", [False, True])
 @pytest.mark.parametrize("name", NAMED)
-def test_a_word_that_a_binder_names_is_the_one_that_it_says(name: str) -> None:
+def test_a_word_that_a_binder_names_is_the_one_that_it_says(name: str, quantified: bool) -> None:
     """In every world it has each value that it may have, and no other."""
     small = Small()
     term, v = NAMED[name](small), small.graph.variable("v", -3, PLACES + 3)
-    query, seen = Query(small, [term == v]), set()
-    for world in worlds(query.terms):
+    query, seen = Query(small, [term == v], [], quantified), set()
+    for world in worlds([term, *small.reads()[:3]]):
         may_be = values_of(term, world)
         found = {value for value in range(-3, PLACES + 3) if query.has_model(world, v=value)}
         assert found == may_be, world.words
         seen |= found
-    assert len(seen) > 1
+    assert len(seen) > ("low" not in name)
 
 
 def ordered(o: Small) -> Any:
@@ -161,6 +215,7 @@ def ordered(o: Small) -> Any:
 
 
 CLAIMS: dict[str, Callable[[Small], Any]] = {
+    "not below": lambda o: any_of(o.s.at(o.p), every(o.graph, lambda at: at * 2 >= at)),
     "all": lambda o: every(o.graph, lambda at: implies(o.s.at(at), o.w.at(at) > 0)),
     "some": lambda o: some(o.graph, lambda at: all_of(o.s.at(at), o.w.at(at) == 2)),
     "within": lambda o: every(o.graph, lambda at: implies(o.s.at(at), o.u.at(at))),
@@ -183,19 +238,51 @@ FAR = ("ordered", "mutual")
 """Where these fail they do at a place that another place names: too far, unless they are denied."""
 
 
+@pytest.mark.parametrize("quantified", [False, True])
 @pytest.mark.parametrize("name", CLAIMS)
-def test_a_claim_about_every_place_holds_or_fails_as_it_says(name: str) -> None:
+def test_a_claim_about_every_place_holds_or_fails_as_it_says(name: str, quantified: bool) -> None:
     """In every world it may be required where it is true and denied where it is false, and not otherwise."""
     small = Small()
     claim = small.graph.lift(CLAIMS[name](small))
-    held, fails, denied = Query(small, [claim]), Query(small, [negate(claim)]), Query(small, [], [claim])
-    beside = Query(small, [small.s.at(0)], [small.graph.lift(some(small.graph, small.u.at)), claim])
+    held, fails = (Query(small, [one], [], quantified) for one in (claim, negate(claim)))
+    denied = Query(small, [], [claim], quantified)
+    parts = [small.graph.lift(some(small.graph, small.u.at)), claim]
+    beside = None if quantified else Query(small, [small.s.at(0)], parts, False)
     seen = set()
-    for world in worlds([*held.terms, small.s.symbol, small.u.symbol]):
+    for world in worlds([claim, *small.reads()[:3]]):
         true = bool(world.value(claim))
         assert (held.has_model(world), denied.has_model(world)) == (true, not true)
-        assert fails.has_model(world) == (not true or name in FAR)
+        assert fails.has_model(world) == (not true or (name in FAR and not quantified))
         one_fails = not any(world.words["u"]) or not true
-        assert beside.has_model(world) == (bool(world.words["s"][0]) and one_fails)
+        assert beside is None or beside.has_model(world) == (bool(world.words["s"][0]) and one_fails)
         seen.add(true)
-    assert seen == {True, False}
+    assert seen == ({True} if name == "not below" else {True, False})
+
+
+def refuted(claim: Callable[[Small], Any]) -> bool:
+    """Whether a claim is shown to hold in no world at all."""
+    small = Small()
+    symbols, read = [one.symbol for one in (small.s, small.u, small.w) if one.symbol is not None], Z3Reader()
+    known = {"asked of": small.graph.lift(claim(small))}
+    truths = {name: read.expression(term) for name, term in known.items()}
+    premises = Premises(truths, tuple(map(read.expression, symbols)), tuple(symbols), len(symbols), known)
+    engine = EndlessEngine(premises, Effort(timeout=20), read, time.monotonic)
+    return engine.refute([small.graph.constant(False)]).result == PROVEN
+
+
+def falls(o: Small, steps: int) -> Any:
+    """Whether keys fall so many times; there are three."""
+    return all_of(*(o.w.at(at) > o.w.at(at + 1) for at in range(steps)))
+
+
+@pytest.mark.parametrize(("claim", "expected"), [
+    (lambda o: falls(o, 2), False), (lambda o: falls(o, 3), True),
+    *((lambda o, n=n: all_of(o.p == -1, o.s.at(0), negate(o.s.at(o.p)), cardinality(o.graph, low) == n), n == 0)
+      for n in range(3)),
+    *((lambda o, n=n: all_of(o.s.at(0), o.s.at(o.p), cardinality(o.graph, o.s.at) == n), n == 0) for n in range(3)),
+    *((lambda o, n=n: all_of(o.s.at(0), o.s.at(o.p), o.p > 0, cardinality(o.graph, o.s.at) == n), n < 2)
+      for n in range(4)),
+])  # fmt: skip
+def test_just_what_holds_in_no_world_is_refuted(claim: Callable[[Small], Any], expected: bool) -> None:
+    """Words are in their domains wherever they are read, and a set has the size of its members, which are places."""
+    assert refuted(claim) == expected

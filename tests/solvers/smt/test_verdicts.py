@@ -32,7 +32,8 @@ from kraftcheck.solvers.smt.verdicts import (
 from tests import toys
 
 EMPTY, HELD = Vacuous("premise", NO_STATE), Holds("7 states")
-JUDGED = {"empty": EMPTY, "held": HELD, "ours": HELD, "theirs": HELD, "seen": HELD, "both": HELD, "goal": HELD}
+JUDGED: dict[str, Any] = {"empty": EMPTY, "held": HELD, "ours": HELD, "theirs": HELD, "seen": HELD,
+                          "both": HELD, "goal": HELD}  # fmt: skip
 LENIENT, SHOWN = frozenset({"ours", "theirs", "both"}), frozenset({"seen", "both"})
 ABOUT_SOME = {name: Premise("", NO_STATE) for name in ("empty", "ours", "theirs", "seen", "both")}
 

@@ -72,10 +72,10 @@ MEANINGS = (
             "all_of(rises, leader.maximal_isr().size() >= minimum)", "rises",
             why="the watermark rises at min ISR only, of the committed ISR, which is within the maximal one",
             system="replication"),
-    Meaning("any-answer-accepts-a-move", "systems.directories.moves:Moves.answer",
+    Meaning("any-answer-accepts-a-move", "systems.directories.system:Moves.answer",
             "all_of(host.moving(), host.directory(host.future) == host.sent)", "host.moving()",
             "failure-leads-away assignment-settles fenced-until-settled", system="directories"),
-    Meaning("assignment-outlives-its-process", "systems.directories.host:Host.stopped", "ready=NOTHING,", "",
+    Meaning("assignment-outlives-its-process", "systems.directories.state:Host.stopped", "ready=NOTHING,", "",
             "fenced-until-settled", system="directories"),
 )  # fmt: skip
 

@@ -209,9 +209,9 @@ def test_a_column_is_proven_again(run: ProofRun) -> None:
 
 def test_the_data_is_written_by_a_command(tmp_path: Path) -> None:
     """`python -m kraftcheck.ci.prove.table` writes the data, with what was there before."""
-    place = tmp_path / "proofs.json"
-    place.write_text(DATA.read_text())
+    place, few = tmp_path / "proofs.json", [RUNS[0], RUNS[-1]]
+    place.write_text(json.dumps(document(few)))
     ran = subprocess.run([sys.executable, "-m", "kraftcheck.ci.prove.table", str(place)], check=False)
     assert ran.returncode == 0
-    assert read_runs(place) == RUNS
+    assert read_runs(place) == few
     assert all(run.system in SYSTEMS for run in RUNS)

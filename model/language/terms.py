@@ -263,6 +263,8 @@ class Implications:
 
     def note_disjunction(self, whole: Part | None, parts: tuple[Part, ...]) -> None:
         """Keep that negations imply what stands beside them; of negations alone, that each implies the others."""
+        if not self.negations:
+            return
         indexes = {at: getattr(part, "index", None) for at, part in enumerate(parts)}  # a bool has none
         negated = {at: self.negations[index] for at, index in indexes.items() if index in self.negations}
         others = tuple(part for at, part in enumerate(parts) if at not in negated)
@@ -510,13 +512,14 @@ class Graph:
         rules specialise themselves wherever their inputs are known; else a
         term. The operator decides the sort.
         """
-        wants_truth = op in ("not", "and", "or")
+        wants_truth, known = op in ("not", "and", "or"), True
         for arg in args:
             if arg.graph is not self:
                 raise self.refusal(f"terms of two graphs meet in {op}")
-            if op != "eq" and arg.is_truth != wants_truth:
+            if arg.is_truth != wants_truth and op != "eq":
                 raise self.refusal(f"{op} got a {'truth' if arg.is_truth else 'word'}")
-        if all(arg.op == "const" for arg in args):
+            known = known and arg.op == "const"
+        if known:
             return self._constant(op, [arg.value for arg in args])
         simpler = fold(self, op, args)
         if simpler is not None:
@@ -540,11 +543,12 @@ class Graph:
     def intern(self, op: str, args: tuple[Term, ...], value: int, lo: int, hi: int, truth: bool,
                kind: object = None) -> Term:  # fmt: skip
         """The node with these attributes, made once for each kind of value that it may be; nothing is folded."""
-        key = (op, value, truth, kind, *(id(arg) for arg in args))
-        if key not in self._interned:
-            self._interned[key] = Term(self, op, args, value, lo, hi, truth, len(self.nodes))
-            self.nodes.append(self._interned[key])
-        return self._interned[key]
+        key = (op, value, truth, kind, *map(id, args))
+        found = self._interned.get(key)
+        if found is None:
+            found = self._interned[key] = Term(self, op, args, value, lo, hi, truth, len(self.nodes))
+            self.nodes.append(found)
+        return found
 
 
 def lower(term: Term) -> Any:

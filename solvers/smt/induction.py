@@ -113,6 +113,12 @@ def obligations(subject: Theory, claims: Sequence[str]) -> list[Obligation]:
     return result + [Obligation(name, action) for action in actions for name in names if name in claims]
 
 
+def _is_open_again(answer: ObligationAnswer, failed: Sequence[str]) -> bool:
+    """Whether an answer is asked for anew: it used what has failed, or names fields, of which there may be more now."""
+    of_fields = answer.obligation.claim in DOMAINS and answer.result != PROVEN
+    return bool(failed) and (of_fields or not {*failed}.isdisjoint(rests_on(answer)))
+
+
 def checked(answer: ObligationAnswer, assumed: Sequence[str]) -> ObligationAnswer:
     """An answer that rests on nothing but what may be assumed; raises AssertionError for another, which is a defect."""
     if strangers := {*rests_on(answer)} - {*assumed}:
@@ -253,10 +259,6 @@ def prove(
             unproven += failed
             claims += sorted({name for a in answers.values() for name in rests_on(a)} - {*claims, *unproven})
             required = [obligation for obligation in obligations(subject, claims) if obligation.claim not in unproven]
-            pending = [
-                obligation
-                for obligation in required
-                if obligation not in answers or {*failed} & {*rests_on(answers[obligation])}
-            ]
+            pending = [one for one in required if one not in answers or _is_open_again(answers[one], failed)]
     order = {targets: answers[targets] for targets in obligations(subject, claims) if targets in answers}
     return Proof(subject, targets, tuple(claims), order, tuple(unproven), rounds, halt.is_set(), stop_reason(halt))

@@ -273,7 +273,7 @@ class Instances:
             return
         self._made.add(key)
         body = lower(self._substitution.at(claim, place))
-        if claim.op in ("least_by", "above", "cardinality"):
+        if claim.op in ("least_by", "above"):
             self._member(claim, place, body)
             return
         if claim.op in ("least", "greatest"):

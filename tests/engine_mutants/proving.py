@@ -7,7 +7,7 @@ from tests.engine_mutants.mutant import Killer, Mutant
 from tests.model.language.words import test_sequences
 from tests.properties import test_broken_for_any
 from tests.random_collections import test_any_places
-from tests.solvers.smt import test_bounded, test_induction, test_proof_edges, test_session, test_worker
+from tests.solvers.smt import test_bounded, test_bounds, test_induction, test_proof_edges, test_session, test_worker
 from tests.solvers.smt.reading import test_narrowings, test_quantified, test_sizes, test_steps_of_few, test_z3reader
 from tests.solvers.smt.reading.goals import test_consequences, test_goals, test_outcomes
 
@@ -66,6 +66,9 @@ MUTANTS = (
     Mutant("model-unchecked", "A model that does not satisfy the query is believed.",
            "solvers.smt.worker:Z3Engine._answer", "if not holds_of([*self._truths, denial], model):", "if False:",
            Killer(test_session.test_a_model_that_does_not_satisfy_the_query_is_no_answer)),
+    Mutant("fields-not-asked-again", "A field that an invariant keeps in its domain stays there once that has fallen.",
+           "solvers.smt.induction:_is_open_again", "of_fields or", "False or",
+           Killer(test_bounds.test_fields_are_shown_to_stay_once_more_when_an_invariant_falls)),
     Mutant("certificate-without-effect", "In a certificate a step may change any field.",
            "solvers.certificates.certificate:_Definition._action", "[*parts, *effect]", "[*parts]", HONEST),
     Mutant("checker-takes-more", "An invariant of a certificate may speak of the next state.",

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 import z3
-from attrs import evolve
+from attrs import evolve, frozen
 
 from kraftcheck.model.language.layout import Range
-from kraftcheck.model.language.system import Property, System
+from kraftcheck.model.language.system import Action, Property, System
+from kraftcheck.model.language.terms import Word
+from kraftcheck.model.language.words import choose
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort, new_solver
@@ -157,6 +159,38 @@ def test_a_lemma_can_prove_the_domain() -> None:
     )  # fmt: skip
     assert {type(one) for one in proven(JUMPS).values()} == {Incomplete}
     assert {type(one) for one in proven(kept).values()} == {Holds}
+
+
+@frozen
+class Pair:
+    """A level with a cap, a level without, and whether the second has left its domain."""
+
+    capped: Word
+    other: Word
+    left: Word
+
+
+LEAK = System(
+    name="leak", summary="One level rises beyond its cap, and beside it the other one doubles.",
+    layout=lambda setting: Pair(Range(0, 3, cap="it is looked at up to three"), Range(0, 1), Range(0, 1)),
+    initial=lambda setting: [Pair(0, 0, 0)],
+    actions=lambda setting: [
+        Action("rise", lambda s: Pair(s.capped + 1, s.other * 2, choose(s.other * 2 > 1, 1, s.left))),
+        Action("fill", lambda s: Pair(s.capped, 1, s.left)),
+    ],
+    properties=lambda setting: [
+        Property("empty", "always", "The other level is 0: until it is filled.", lambda s: s.other == 0),
+        Property("kept", "always", "It has not left its domain.", lambda s: s.left == 0),
+    ],
+)  # fmt: skip
+
+
+def test_fields_are_shown_to_stay_once_more_when_an_invariant_falls() -> None:
+    """A field that only a fallen invariant kept within its domain is told, beside one that left its cap before."""
+    proof = prove(lambda: theory_of(LEAK), effort=EFFORT, clock=time.monotonic)
+    assert (proof.unproven, proof.rounds) == (("empty",), 2)
+    assert (proof.bounded(), proof.faults()) == (["capped", "other"], ["other"])
+    assert not proof.proven("kept")
 
 
 @pytest.mark.parametrize(

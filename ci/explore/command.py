@@ -11,7 +11,7 @@ import click
 from kraftcheck.ci.dataset.dataset_place import DatasetPlace
 from kraftcheck.ci.dataset.options import cluster_options
 from kraftcheck.ci.run.folder import check_out, keep_traces
-from kraftcheck.ci.run.questions import ENGINES, SearchBudget, SearchQuestion, reduction_options, run, searched
+from kraftcheck.ci.run.questions import ENGINES, SearchQuestion, reduction_options, run, search_budget, searched
 from kraftcheck.ci.run.reports import finish, report_options
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.systems import report
@@ -22,6 +22,7 @@ from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable
 from kraftcheck.ci.terminal.time_limit import time_limit
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import Holds
 from kraftcheck.solvers.traces.render import lines
 
@@ -104,10 +105,10 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
 
 def budget_of(flags: Mapping[str, Any]) -> SearchBudget:
     """The budget that the options of a search ask for; a search for a state ends where it is found."""
-    return SearchBudget(
-        flags["workers"], flags["memory"], flags["max_depth"], flags["max_states"],
-        flags["stop_at_first"] or bool(flags["find"]), cache=not flags["no_cache"], strict=flags["strict"],
-        sampling=flags["sampling"],
+    return search_budget(
+        flags["workers"], flags["memory"], cache=not flags["no_cache"], max_depth=flags["max_depth"],
+        max_states=flags["max_states"], stop_at_first=flags["stop_at_first"] or bool(flags["find"]),
+        strict=flags["strict"], sampling=flags["sampling"],
     )  # fmt: skip
 
 

@@ -16,12 +16,12 @@ from pathlib import Path
 import click
 from attrs import evolve
 
-from kraftcheck.ci.run.questions import SearchBudget, run
+from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import machine, options
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.exploration.explore import Exploration
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
 
 RULES = "fixed"
 LIMIT = 200_000_000
@@ -67,7 +67,7 @@ def page(
     budget: SearchBudget, selected: Callable[[str, str], bool], kept_rows: Mapping[tuple[str, str], str], quiet: bool
 ) -> str:
     """The page: selected rows, and rows that it lacks, are explored; the others stay."""
-    text = HEAD.format(rules=RULES, workers=budget.workers)
+    text = HEAD.format(rules=RULES, workers=budget.threads)
     for name, system in SYSTEMS.items():
         for scope, bounds in system.scopes.items():
             if selected(name, scope) or (name, scope) not in kept_rows:
@@ -90,7 +90,7 @@ def scopes_command(
 ) -> None:
     """Explore every scope and write the page to TARGET (default docs/reference/scopes.md)."""
     kept_rows = rows_by_scope(target.read_text(encoding="utf-8")) if (systems or scopes) and target.exists() else {}
-    budget = SearchBudget(machine.cores(), memory, max_states=limit)
+    budget = search_budget(machine.cores(), memory, max_states=limit)
 
     def selected(name: str, scope: str) -> bool:
         return (not systems or name in systems) and (not scopes or scope in scopes)

@@ -19,11 +19,11 @@ from kraftcheck.ci.run.folder import check_out, keep_traces
 from kraftcheck.ci.run.questions import (
     ENGINES,
     NONE,
-    SearchBudget,
     SearchQuestion,
     WalkQuestion,
     argument,
     search,
+    search_budget,
     searched,
     symmetry_of,
 )
@@ -39,7 +39,7 @@ from kraftcheck.ci.terminal.time_limit import limited, within
 from kraftcheck.model.language.system import ANY, System, spelled
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
-from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, SearchProgress
 from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.smt.queries import SOLVERS, Effort
@@ -146,8 +146,10 @@ def explore(
     check_numbers(0, max_depth=max_depth)
     added = expressions_of(invariants, when, invariant)
     chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=added)
-    budget = SearchBudget(threads_of(threads), memory or default_memory(), max_depth, max_states,
-                          stop_at_first or find is not None, cache, keep, strict, sampling)  # fmt: skip
+    budget = search_budget(
+        threads_of(threads), memory or default_memory(), cache=cache, keep=keep, max_depth=max_depth,
+        max_states=max_states, stop_at_first=stop_at_first or find is not None, strict=strict, sampling=sampling,
+    )  # fmt: skip
     if find is not None:
         if added.invariants or properties or stop_at_first:
             raise Refusal("find judges no property; leave out invariants, properties and stop_at_first")
@@ -243,6 +245,6 @@ def prove(
     built = request.build()
     only = check_only(chosen.name, built, properties, added.names or added.invariants)
     check_endless(built, (solver, None), False)
-    budget = SearchBudget(threads_of(None), default_memory(), max_states=search_states, cache=cache, keep=True)
+    budget = search_budget(threads_of(None), default_memory(), max_states=search_states, cache=cache, keep=True)
     with limited(time_limit):
         return ProofQuestion(request, Effort(within(timeout), seed, False, solver), only, 1, budget).answer().result()

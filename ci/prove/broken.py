@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.run.questions import SearchBudget, run_to_end
+from kraftcheck.ci.run.questions import run_to_end, search_budget
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.console import Screen, console
@@ -23,6 +23,7 @@ from kraftcheck.model.rules.ruleset import PRESETS, RuleSet, parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS, with_variant
 from kraftcheck.properties.register.proofs import ANY_PLACES, BEYOND, NOT_FOR_ANY, PROOF_SCOPES, unproven
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import EXIT_VACUOUS, Refuted, Trace
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import (
@@ -360,7 +361,7 @@ def attempt_any(row: BrokenProofRow, workers: int, quiet: bool) -> BrokenProof:
         open_claims = [claim for claim in row.claims if claim not in broken]
         if open_claims:
             few = ProofRequest(row.system, place.scope, place.bounds, row.rules)
-            traces = refutations(few, open_claims, SearchBudget(workers, default_memory()), quiet)
+            traces = refutations(few, open_claims, search_budget(workers, default_memory()), quiet)
             try:
                 broken |= _broken(few, place, traces)
             except Refusal as refusal:

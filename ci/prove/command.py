@@ -33,7 +33,7 @@ from kraftcheck.ci.prove.question import (
 )
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.judged import judged
-from kraftcheck.ci.run.questions import SearchBudget, run
+from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.ci.run.reports import finish, report_options
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.systems import assurance, report
@@ -131,7 +131,7 @@ def _with_cases(
         return dict(verdicts)
 
     def explore(traced: Program, most: int) -> Exploration:
-        return run(traced, SearchBudget(1, flags["memory"], max_states=most, keep=True), flags["quiet"])
+        return run(traced, search_budget(1, flags["memory"], max_states=most, keep=True), flags["quiet"])
 
     most = flags["search"]
     evidence = of_scope(request, most, explore) if most else SearchEvidence(reason=NO_SEARCH)
@@ -428,7 +428,7 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
     if bounded_only:
         run_bounded(request, effort, flags)
     chosen = request.subject()
-    budget = SearchBudget(1, flags["memory"], max_states=flags["search"], keep=True)
+    budget = search_budget(1, flags["memory"], max_states=flags["search"], keep=True)
     with flags["reports"].of_unfinished(chosen, "prove"):
         answer = ProofQuestion(request, effort, flags["only"], flags["workers"], budget, flags["quiet"]).answer()
     if (flags["smt2"] is not None or flags["second"] is not None) and not answer.proof.stopped:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.judged import judged
-from kraftcheck.ci.run.questions import SearchBudget, run, search
+from kraftcheck.ci.run.questions import run, search, search_budget
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.subject import Subject, faults_refused, program, traced, with_added
@@ -27,7 +27,7 @@ from kraftcheck.ci.terminal.time_limit import overdue, passed, within
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.system import LIVENESS, Property
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.exploration.explore import Exploration
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
 from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace, worst_exit_code
@@ -483,7 +483,7 @@ class ProofQuestion:
     effort: Effort
     only: Sequence[str] = ()
     workers: int = 1
-    budget: SearchBudget = field(factory=lambda: SearchBudget(max_states=MOST_STATES, keep=True))
+    budget: SearchBudget = field(factory=lambda: search_budget(max_states=MOST_STATES, keep=True))
     quiet: bool | None = None
 
     def answer(self) -> ProofAnswer:

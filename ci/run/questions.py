@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 from attrs import evolve, field, frozen
@@ -31,8 +31,7 @@ from kraftcheck.ci.terminal.progress import WholeSize, progress_meter, run_inter
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.symmetry import SymmetryError
-from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
-from kraftcheck.solvers.exploration.explore import DEFAULT_MEMORY, Exploration, SearchProgress, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, SearchProgress, explore
 from kraftcheck.solvers.expressions.checking import ExpressionError
 from kraftcheck.solvers.expressions.expression import search_for
 from kraftcheck.solvers.machine_code.lower import LoweringError
@@ -43,7 +42,7 @@ from kraftcheck.solvers.program.premises.content import is_valid
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Vacuous, worst_exit_code
-from kraftcheck.solvers.search.levels import FIRST_VIOLATION
+from kraftcheck.solvers.search.levels import DEFAULT_MEMORY, FIRST_VIOLATION
 from kraftcheck.solvers.search.orders.independence import OrdersError, by_orders
 from kraftcheck.solvers.search.symmetry import reduced
 from kraftcheck.solvers.walks.walks import Walks
@@ -83,34 +82,11 @@ def keep_size(traced: Program, result: Exploration) -> str | None:
     return None
 
 
-@frozen
-class SearchBudget:
-    """The resources and limits of a search.
-
-    Attributes:
-        workers: threads.
-        memory: bytes.
-        max_depth, max_states, stop_at_first: limits, as `explore` takes them.
-        cache: whether compiled code is kept.
-        keep: whether the result keeps the states.
-        strict: whether what a declared cap cuts is incomplete too.
-        sampling: how much is audited.
-    """
-
-    workers: int = 1
-    memory: int = DEFAULT_MEMORY
-    max_depth: int | None = None
-    max_states: int | None = None
-    stop_at_first: bool = False
-    cache: bool = True
-    keep: bool = False
-    strict: bool = False
-    sampling: Sampling = DEFAULT
-
-    @property
-    def limited(self) -> bool:
-        """Whether the search may end before the space is whole because it was asked to."""
-        return self.stop_at_first or self.max_depth is not None or self.max_states is not None
+def search_budget(
+    threads: int = 1, memory: int = DEFAULT_MEMORY, *, cache: bool = True, keep: bool = False, **limits: Any
+) -> SearchBudget:
+    """A budget as every door has it: compiled code is kept, and states are not, unless they are asked for."""
+    return SearchBudget(memory, threads=threads, cache_dir=cache_folder() if cache else None, keep=keep, **limits)
 
 
 def search(
@@ -130,12 +106,7 @@ def search(
         EngineDisagreement: when ints do not confirm what compiled code says.
     """
     try:
-        return explore(
-            traced, clock=time.monotonic, threads=budget.workers, memory=budget.memory, max_depth=budget.max_depth,
-            max_states=budget.max_states, stop_at_first=budget.stop_at_first,
-            cache_dir=cache_folder() if budget.cache else None, progress=progress, stop=stop, keep=budget.keep,
-            strict=budget.strict, sampling=budget.sampling, on_compile=on_compile,
-        )  # fmt: skip
+        return explore(traced, budget, clock=time.monotonic, progress=progress, stop=stop, on_compile=on_compile)
     except (LoweringError, SystemFault) as error:
         raise Refusal(f"{traced.system.name}: {error}") from error
     except SymmetryError as error:
@@ -152,7 +123,7 @@ def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
         Interrupted: when it was cut before the search began.
     """
     begin_event = threading.Event()
-    expected = earlier_size(traced) if not quiet and budget.cache and not budget.limited else None
+    expected = earlier_size(traced) if not quiet and budget.cache_dir and not budget.limited else None
     with stop_flag(awaits_report=True) as stop, progress_meter(quiet, expected) as meter:
 
         def note(progress: SearchProgress) -> None:
@@ -162,7 +133,7 @@ def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
 
         compiling = None if meter is None else meter.compiling
         result = run_interruptibly(lambda: search(traced, budget, stop, note, compiling), stop, begin_event)
-    warning = keep_size(traced, result) if budget.cache and not budget.limited else None
+    warning = keep_size(traced, result) if budget.cache_dir and not budget.limited else None
     if warning is not None:
         click.echo(f"warning: {warning}", err=True)
     return result
@@ -363,10 +334,9 @@ class SearchQuestion:
         """The search whose levels are committed."""
         budget, place = self.budget, None if self.out is None else str(self.out)
         bounds = Bounds(
-            default_handover(self.cluster), budget.memory, budget.workers, budget.max_depth, budget.max_states,
+            default_handover(self.cluster), budget.memory, budget.threads, budget.max_depth, budget.max_states,
             budget.stop_at_first, budget.strict,
         )  # fmt: skip
-        cache = cache_folder() if budget.cache else None
         check_packages(self.engine)
         # The modules below import packages that are there only with an extra.
         try:
@@ -374,7 +344,7 @@ class SearchQuestion:
                 from kraftcheck.ci.dataset.disk.explore import explore_on_disk as explore
             else:
                 from kraftcheck.ci.spark.explore import explore_with_spark as explore
-            return explore(self.chosen, traced, bounds, self.cluster, place, cache, quiet, budget.sampling)
+            return explore(self.chosen, traced, bounds, self.cluster, place, budget.cache_dir, quiet, budget.sampling)
         except LoweringError as error:
             raise Refusal(f"{traced.system.name}: {error}") from error
 

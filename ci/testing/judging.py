@@ -16,11 +16,11 @@ from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun
 from kraftcheck.ci.run.questions import (
     NONE,
     OFF,
-    SearchBudget,
     SearchQuestion,
     WalkQuestion,
     argument,
     search,
+    search_budget,
     symmetry_of,
 )
 from kraftcheck.ci.run.result import Result
@@ -207,7 +207,7 @@ def _judged(request: JudgementRequest, worker: str, place: Path) -> list[Propert
     """Judge a system as the request says."""
     chosen = request.chosen
     if request.engine == "explore":
-        budget = SearchBudget(request.threads, strict=request.strict)
+        budget = search_budget(request.threads, strict=request.strict)
         question = SearchQuestion(chosen, budget, symmetry=request.symmetry, reduce=request.reduce, spelled=argument)
         result = question.result(question.traced(), search)
     else:

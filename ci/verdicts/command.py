@@ -23,7 +23,7 @@ from rich.text import Text
 from kraftcheck.ci.conformance.vectors.core import VectorError
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT, VectorReport, conform, vector_lines
 from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, claims_of, every_id, judged, not_judged
-from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.run.reports import ReportFiles, report_options
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.lookup import find_system
@@ -207,13 +207,13 @@ def check_rows(rows: Sequence[Row], planned: Collection[Row], options: RowOption
         LostRow: when a process ended before its time.
         Interrupted: when a signal stopped the work before there was anything to report.
     """
-    workers = options.budget.workers
+    workers = options.budget.threads
     small = all(row in EXPECTED and not (row in LONG and row in planned) for row in rows)
     count = min(workers, len(rows)) if small else 1
     if count == 1:
         _one_by_one(rows, planned, options, show)
     elif not stop_requested() and not time_limit.passed():
-        budget = evolve(options.budget, workers=workers // count)
+        budget = evolve(options.budget, threads=workers // count)
         _Rows(rows, planned, evolve(options, budget=budget), show).check(count)
 
 
@@ -432,7 +432,7 @@ def check_built_in(wanted: CheckOptions, screen: Screen, vectors: Sequence[Path]
     rows, planned = plan(wanted.systems, wanted.scopes, wanted.rules), proofs_named(wanted.scopes)
     conformance = _conform(vectors)
     with nullcontext() if wanted.out is None else results("--out", wanted.out) as place:
-        budget = SearchBudget(wanted.workers, wanted.memory)
+        budget = search_budget(wanted.workers, wanted.memory)
         checked = _check(screen, rows, planned, RowOptions(budget, wanted.quiet, place, wanted.documented))
     unexpected, skipped = checked.unexpected, len(rows) - len(checked.explored)
     print_summary(screen, checked, conformance, verbose)

@@ -19,7 +19,7 @@ from kraftcheck.ci.conformance.findings.search import (
 )
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.prove.broken import attempt_any, broken_proofs
-from kraftcheck.ci.run.questions import SearchBudget, run_to_end
+from kraftcheck.ci.run.questions import run_to_end, search_budget
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import options
@@ -30,7 +30,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.properties.register.findings import FINDINGS, Finding
-from kraftcheck.solvers.exploration.explore import Exploration
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_VACUOUS, Holds, Refuted
 
 
@@ -216,11 +216,11 @@ def bugs_command(
         sys.exit(broken_proofs(variants, workers, target, quiet, None if brokers is None else attempt_any))
     check_idle("is of --engine z3", "brokers")
     if release is not None:
-        sys.exit(release_defects(variants, release, SearchBudget(workers, memory), target, quiet))
+        sys.exit(release_defects(variants, release, search_budget(workers, memory), target, quiet))
     selected = choose(variants)
     if target is not None:
         check_writable(target)
-    screen, budget = console(to_stderr=target == "-"), SearchBudget(workers, memory)
+    screen, budget = console(to_stderr=target == "-"), search_budget(workers, memory)
     judgements, bases = [], dict[tuple[object, ...], dict[str, str]]()
     for bug in selected:
         scope = (bug.system, bug.scope, tuple(sorted(bug.bounds.items())), bug.base)

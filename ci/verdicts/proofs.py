@@ -11,12 +11,13 @@ from attrs import evolve, field, frozen
 from kraftcheck.ci.prove.command import check_certificate, write_certificate
 from kraftcheck.ci.prove.question import run_proof, with_lemmas
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.run.questions import SearchBudget, run
+from kraftcheck.ci.run.questions import run
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.model.language.system import ANY
 from kraftcheck.properties.register.proofs import ANY_NUMBER, CERTIFIED, NOT_PROVEN
 from kraftcheck.properties.register.verdicts import Row
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.induction import Proof
@@ -81,7 +82,7 @@ def numbers_that_agree(
     if not (proven := [claim for claim in proof.targets if proof.proven(claim)]):
         return ()
     agreeing = [number for number in EXPLORED if explored_with(request, proof, number, budget, quiet)]
-    if proven_with(request, proven, FINITE, effort, budget.workers, quiet):
+    if proven_with(request, proven, FINITE, effort, budget.threads, quiet):
         agreeing.append(FINITE)
     return tuple(agreeing)
 
@@ -189,7 +190,7 @@ def row_proofs(row: Row, proven: bool, budget: SearchBudget, quiet: bool) -> Ite
         EngineDisagreement: where what is proven for any number of brokers is refuted for one.
     """
     if proven:
-        yield (of_scope := _of_scope(row, budget.workers, quiet))
+        yield (of_scope := _of_scope(row, budget.threads, quiet))
         if of_scope.stopped:
             return
     if row in ANY_NUMBER:

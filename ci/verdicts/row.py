@@ -9,13 +9,14 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from kraftcheck.ci.run.questions import SearchBudget, SearchQuestion, run
+from kraftcheck.ci.run.questions import SearchQuestion, run
 from kraftcheck.ci.run.result import write_traces
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.verdicts.proofs import ProofRow, UnexpectedVerdict, row_proofs
 from kraftcheck.properties.register.verdicts import EVERY, OF_NOTHING, Row, expected
 from kraftcheck.solvers.audit.audit import Audit
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.program.trace import Pruning
 from kraftcheck.solvers.program.verdict import EXIT_VACUOUS, PropertyVerdict, Refuted, exit_code

@@ -17,7 +17,7 @@ from kraftcheck.ci.explore.trace import html
 from kraftcheck.ci.prove.question import MOST_STATES, ProofQuestion, check_only
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, every_id, expecting, not_judged
-from kraftcheck.ci.run.questions import SearchBudget, SearchQuestion, WalkQuestion, run
+from kraftcheck.ci.run.questions import SearchQuestion, WalkQuestion, run, search_budget
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.run.walks import WALKED, WalkPlan, walk
 from kraftcheck.ci.systems import report
@@ -171,13 +171,13 @@ def _answered(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> 
     """The answer of the run's engine."""
     one, chosen = prepared.configured, prepared.subject
     if one.engine == "prove":
-        budget = SearchBudget(1, memory, max_states=MOST_STATES, keep=True)
+        budget = search_budget(1, memory, max_states=MOST_STATES, keep=True)
         effort = Effort(within(float(one.timeout)))
         return ProofQuestion(prepared.request(), effort, one.properties, workers, budget, quiet).answer().result()
     if one.engine == "simulate":
         plan = WalkPlan(one.runs, one.steps, one.seed, workers=workers, strict=one.strict)
         return WalkQuestion(chosen, plan).result(program(chosen), functools.partial(walk, quiet=quiet))
-    question = SearchQuestion(chosen, SearchBudget(workers, memory, strict=one.strict))
+    question = SearchQuestion(chosen, search_budget(workers, memory, strict=one.strict))
     return question.result(question.traced(), functools.partial(run, quiet=quiet))
 
 

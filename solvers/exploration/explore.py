@@ -98,7 +98,29 @@ def never_met(kernel: Kernel, counters: npt.NDArray[np.int64]) -> tuple[Names, N
     return tuple(never_true), tuple(never_false)
 
 
-DEFAULT_MEMORY = 4 << 30
+@frozen
+class SearchBudget(Limits):
+    """The resources and limits of a search; past its limits verdicts are incomplete.
+
+    Attributes:
+        threads: how many; results do not depend on it.
+        cache_dir: folder for compiled code, and for a nameless file of what liveness has no room for in memory; None:
+            keep none.
+        keep: whether the result holds the states, where they are in memory.
+        strict: whether a declared cap that cuts a transition makes it incomplete too.
+        sampling: how much is audited.
+    """
+
+    threads: int = 1
+    cache_dir: Path | None = None
+    keep: bool = True
+    strict: bool = False
+    sampling: Sampling = DEFAULT
+
+    @property
+    def limited(self) -> bool:
+        """Whether the search may end before the space is whole because it was asked to."""
+        return self.stop_at_first or self.max_depth is not None or self.max_states is not None
 
 
 @frozen
@@ -207,34 +229,26 @@ class Exploration:
 
 
 def explore(
-    program: Program, *, clock: Callable[[], float], threads: int = 1, memory: int = DEFAULT_MEMORY,
-    max_depth: int | None = None, max_states: int | None = None, stop_at_first: bool = False,
-    cache_dir: Path | None = None, progress: Callable[[SearchProgress], None] | None = None,
-    stop: threading.Event | None = None, keep: bool = True, quick: bool = True, strict: bool = False,
-    sampling: Sampling = DEFAULT, on_compile: Callable[[], None] | None = None,
+    program: Program, budget: SearchBudget = SearchBudget(), *, clock: Callable[[], float],
+    progress: Callable[[SearchProgress], None] | None = None, stop: threading.Event | None = None, quick: bool = True,
+    on_compile: Callable[[], None] | None = None,
 ) -> Exploration:  # fmt: skip
     """Explore every reachable state.
 
     Args:
         program: the traced system.
+        budget: resources and limits.
         clock: seconds, from any origin.
-        threads: how many; results do not depend on it.
-        memory, max_depth, max_states: limits, in bytes, steps and states; past them the verdict is Incomplete.
-        stop_at_first: end after the round that refuted a property.
-        cache_dir: folder for compiled code, and for a nameless file of what liveness has no room for in memory; None:
-            keep none.
         progress, stop: called every few hundred thousand transitions; once set, the search ends soon.
-        keep: whether the result holds the states.
         quick: begin with code that is sooner compiled; a long search goes over to better code.
-        strict: whether a declared cap that cuts a transition makes it incomplete too.
-        sampling, on_compile: how much of it is audited; called before code is compiled that the cache does not have.
+        on_compile: called before code is compiled that the cache does not have.
 
     Raises:
         EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
         LoweringError: when a term does not fit 64 bits.
         SymmetryError: when states are reduced by a symmetry that is none, or that a property names.
     """
-    start, compiler = clock(), Compiler(program, cache_dir, clock, on_compile)
+    start, compiler = clock(), Compiler(program, budget.cache_dir, clock, on_compile)
     check_before(kernel := compiler.kernel(quick=quick))
 
     def report(search: Search, sweep: int = 0, queue: int = 0) -> None:
@@ -243,25 +257,25 @@ def explore(
             waiting = queue if sweep else search.queue
             progress(SearchProgress(depth, search.generated, search.distinct, waiting, seconds, sweep))
 
-    search = Search(kernel, Limits(memory, max_depth, max_states, stop_at_first), max(1, threads),
-                    stop or threading.Event(), report)  # fmt: skip
+    search = Search(kernel, budget, max(1, budget.threads), stop or threading.Event(), report)
     space = VisitedSpace(search.store)
     search.recompile = partial(compiler.kernel, quick=False) if quick else None
     search.run()
     check_after(search.kernel, search.store)
     times = (clock() - start - compiler.seconds, compiler.seconds)
-    audit = space.audit(search, kernel, sampling, clock)
-    recoverability, liveness = search_backward(search, report, clock), search_liveness(search, report, clock, cache_dir)
-    found = conclude(search, search.kernel, *times, audit, recoverability, liveness, keep=keep, strict=strict)
-    return found if search.orders is None else evolve(found, orders=search.orders.found())
+    audit = space.audit(search, kernel, budget.sampling, clock)
+    recoverability = search_backward(search, report, clock)
+    liveness = search_liveness(search, report, clock, budget.cache_dir)
+    found = conclude(search, search.kernel, *times, audit, recoverability, liveness, strict=budget.strict)
+    store = search.store if budget.keep else None
+    return evolve(found, store=store, orders=None if search.orders is None else search.orders.found())
 
 
 def conclude(
     search: SearchResult[Mark], kernel: Kernel, seconds: float, compile_seconds: float, audit: Audit,
-    recoverability: Recoverability = NOT_SEARCHED, liveness: Liveness = NO_LIVENESS_SEARCH, *,
-    keep: bool = False, strict: bool = False,
+    recoverability: Recoverability = NOT_SEARCHED, liveness: Liveness = NO_LIVENESS_SEARCH, *, strict: bool = False,
 ) -> Exploration:  # fmt: skip
-    """The verdicts and numbers of a search that has ended; raises as `explore` does.
+    """The verdicts and numbers of a search that has ended, without its states; raises as `explore` does.
 
     Args:
         search: what it found.
@@ -270,7 +284,6 @@ def conclude(
         audit: what was compared with the rules on ints.
         recoverability: what a backward search found; without one, `recovers` properties are unknown.
         liveness: what a search for fair behaviours found; without one, liveness properties are unknown.
-        keep: whether the result holds the states, where they are in memory.
         strict: whether a declared cap that cut a transition makes it incomplete too.
     """
     program, plan = kernel.program, kernel.plan
@@ -291,8 +304,7 @@ def conclude(
         liveness, kernel.cached, fired, *never_met(kernel, counters), pruned,
         search.bytes_in_use() / max(1, search.distinct), search.cut or reason,
         (*kernel.warnings, *lenient_warnings(judged, program), *recoverability.warnings()),
-        search.store if keep and isinstance(search.store, VisitedSet) else None, audit, outside,
-        premises_shown=premises_shown(judged, program),
+        None, audit, outside, premises_shown=premises_shown(judged, program),
     )  # fmt: skip
 
 

@@ -265,6 +265,9 @@ OUT_OF_MEMORY = "memory limit"
 HANDED_OVER = "handed over to another engine"
 
 
+DEFAULT_MEMORY = 4 << 30
+
+
 @frozen
 class Limits:
     """Where a search may be cut.
@@ -276,7 +279,7 @@ class Limits:
         stop_at_first: the same once a property is refuted.
     """
 
-    memory: int
+    memory: int = DEFAULT_MEMORY
     max_depth: int | None = None
     max_states: int | None = None
     stop_at_first: bool = False

@@ -10,7 +10,7 @@ import pytest
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from tests.shared.places import DOCS
 
@@ -33,6 +33,6 @@ def test_counts_are_those_of_an_exploration(
 ) -> None:
     """A scope of less than a million states has the counts that the page gives."""
     system = SYSTEMS[name]
-    found = explore(trace(system, system.setting(scope, rules=parse("fixed"))), clock=time.perf_counter, keep=False,
-                    cache_dir=cache_folder())  # fmt: skip
+    program = trace(system, system.setting(scope, rules=parse("fixed")))
+    found = explore(program, SearchBudget(keep=False, cache_dir=cache_folder()), clock=time.perf_counter)
     assert (f"{found.distinct:,}", f"{found.generated:,}", str(found.depth)) == (distinct, generated, depth)

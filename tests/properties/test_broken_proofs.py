@@ -17,7 +17,7 @@ from kraftcheck.model.rules.ruleset import PRESETS, RuleSet, parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.proofs import BEYOND, NOT_PROVEN, PROOF_SCOPES, unproven
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds
 from kraftcheck.solvers.smt.queries import Effort
@@ -149,7 +149,7 @@ def test_what_has_a_reason_has_no_proof_to_break(system: str, variant: str) -> N
 def test_what_refutes_elsewhere_refutes_nothing_here(system: str, variant: str, scope: str) -> None:
     """What is left out of a variant is refuted at no scope of the proofs that can be explored whole."""
     setting = SYSTEMS[system].setting(scope, rules=parse(row_of(variant, system).rules))
-    result = explore(trace(SYSTEMS[system], setting), clock=time.perf_counter, threads=2)
+    result = explore(trace(SYSTEMS[system], setting), SearchBudget(threads=2), clock=time.perf_counter)
     judged = {one.claim: one.verdict for one in result.verdicts if one.claim in BEYOND[system, variant].claims}
     assert judged
     assert [name for name, verdict in judged.items() if not isinstance(verdict, Holds)] == []

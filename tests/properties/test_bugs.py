@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.verdicts import defects as bugs
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import parse, variants
@@ -57,7 +57,7 @@ def explored(scope: Scope, rules: str) -> Exploration:
     """The whole exploration of a scope, made once."""
     system, name, bounds, base = scope
     return bugs.explore_defect(
-        Bug("", "", system, name, {}, dict(bounds), base), rules, SearchBudget(1, 4 << 30), quiet=True
+        Bug("", "", system, name, {}, dict(bounds), base), rules, search_budget(1, 4 << 30), quiet=True
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.elections.fairness import FAIR_ELECTIONS
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 
@@ -16,7 +16,7 @@ from kraftcheck.solvers.program.verdict import Holds, Refuted
 def explored(rules: str, scope: str = "tiny") -> Exploration:
     """The exploration of a rule set."""
     setting = FAIR_ELECTIONS.setting(scope, rules=parse(rules))
-    return explore(trace(FAIR_ELECTIONS, setting), clock=time.perf_counter, threads=2)
+    return explore(trace(FAIR_ELECTIONS, setting), SearchBudget(threads=2), clock=time.perf_counter)
 
 
 def test_the_mended_rules_elect() -> None:

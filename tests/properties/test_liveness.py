@@ -16,7 +16,7 @@ from kraftcheck.properties.catalogue import FAIR_SYSTEMS
 from kraftcheck.properties.elections.healing import replicas
 from kraftcheck.properties.kinds import strong_fairness
 from kraftcheck.properties.register.verdicts import EXPECTED_LIVENESS, SMALLEST
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 
@@ -32,7 +32,9 @@ ROWS = [pytest.param(row, marks=() if row in QUICK else pytest.mark.slow) for ro
 def explored(name: str, scope: str, rules: str) -> Exploration:
     """The exploration of a system with fairness."""
     system = FAIR_SYSTEMS[name]
-    return explore(trace(system, system.setting(scope, rules=parse(rules))), clock=time.perf_counter, threads=2)
+    return explore(
+        trace(system, system.setting(scope, rules=parse(rules))), SearchBudget(threads=2), clock=time.perf_counter
+    )
 
 
 @pytest.mark.parametrize("row", ROWS, ids="-".join)
@@ -112,7 +114,7 @@ def test_no_fairness_is_assumed_for_nothing(name: str) -> None:
         declared = system.fairness(setting)
         for one in (fair for fair in declared if fair.text not in needed):
             fewer = evolve(system, fairness=tuple(other for other in declared if other is not one))
-            found = explore(trace(fewer, setting), clock=time.perf_counter, threads=2)
+            found = explore(trace(fewer, setting), SearchBudget(threads=2), clock=time.perf_counter)
             broken = {v.claim for v in found.verdicts if isinstance(v.verdict, Refuted)} - set(odd)
             (needed if broken else idle).add(one.text)
     assert idle - needed == IDLE.get(name, set())
@@ -134,7 +136,11 @@ def test_a_move_may_go_on_for_ever_without_any_fault(promotion: tuple[Fairness, 
         fairness=(*system.fairness(setting), *promotion),
         properties=tuple(claim for claim in system.properties(setting) if claim.id == "move-ends"),
     )  # fmt: skip
-    verdict = explore(trace(faultless, setting), clock=time.perf_counter, threads=2).verdict("move-ends").verdict
+    verdict = (
+        explore(trace(faultless, setting), SearchBudget(threads=2), clock=time.perf_counter)
+        .verdict("move-ends")
+        .verdict
+    )
     assert isinstance(verdict, kind)
     if isinstance(verdict, Refuted):
         loop = verdict.trace.loop
@@ -150,7 +156,9 @@ def test_a_lone_replica_stays_recovering() -> None:
     setting = system.setting("tiny", rules=parse("fixed"))
     claim = next(claim for claim in system.properties(setting) if claim.id == "recovery-ends")
     strict = evolve(claim, predicate=lambda s: negate(s.recovering))
-    found = explore(trace(evolve(system, properties=(strict,)), setting), clock=time.perf_counter, threads=2)
+    found = explore(
+        trace(evolve(system, properties=(strict,)), setting), SearchBudget(threads=2), clock=time.perf_counter
+    )
     verdict = found.verdict("recovery-ends").verdict
     assert isinstance(verdict, Refuted)
     last = verdict.trace.steps[-1].state

@@ -19,7 +19,7 @@ from kraftcheck.model.systems.elections import system as elections
 from kraftcheck.model.systems.elections import triggers
 from kraftcheck.model.systems.replication import state as replication
 from kraftcheck.properties.catalogue import find
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 
@@ -43,7 +43,7 @@ def refuted(place: tuple[str, str, dict[str, int], str], code: Path, wanted: Cal
     setting = system.setting(scope, bounds, parse(rules))
     assert claims(setting)
     traced = trace(evolve(system, properties=claims), setting)
-    found = explore(traced, clock=time.perf_counter, threads=1, cache_dir=code, keep=False)
+    found = explore(traced, SearchBudget(threads=1, cache_dir=code, keep=False), clock=time.perf_counter)
     assert found.cut is None
     return {v.claim for v in found.verdicts if isinstance(v.verdict, Refuted)}
 
@@ -148,5 +148,5 @@ def test_permission_and_deaths_are_met() -> None:
     claims = [claim for claim in system.properties(setting) if claim.id in wanted]
     assert {claim.id for claim in claims} == wanted
     traced = trace(evolve(system, properties=lambda _: claims), setting)
-    found = explore(traced, clock=time.perf_counter, threads=1, keep=False)
+    found = explore(traced, SearchBudget(threads=1, keep=False), clock=time.perf_counter)
     assert {v.claim for v in found.verdicts if isinstance(v.verdict, Holds)} >= wanted

@@ -16,7 +16,7 @@ from kraftcheck.properties.catalogue import SYSTEMS, find
 from kraftcheck.properties.kinds import CatalogueError, always, happens, sometimes, step, validate
 from kraftcheck.properties.register import verdicts as expected_verdicts
 from kraftcheck.properties.register.defects import BUGS
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from tests.shared.samples import one_in
@@ -99,7 +99,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def explored(system: System, at: Setting, code: Path) -> Exploration:
     """The whole exploration of a system."""
-    return explore(trace(system, at), clock=time.perf_counter, threads=1, cache_dir=code, keep=False)
+    return explore(trace(system, at), SearchBudget(threads=1, cache_dir=code, keep=False), clock=time.perf_counter)
 
 
 @pytest.mark.parametrize("scope", SCOPES)

@@ -18,7 +18,7 @@ from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register import lemmas as register
 from kraftcheck.properties.register.defects import with_variant
 from kraftcheck.properties.register.lemmas import REFUTED, UNREFUTED, Refuter, reason, refuter
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous
@@ -65,7 +65,7 @@ def explored(where: Case, rules: str, names: Sequence[str], depth: int | None = 
 
     asked = [lemma for lemma in system.lemmas(setting("fixed")) if lemma.id in names]
     program = trace(evolve(system, properties=lambda _: asked), setting(rules))
-    return explore(program, clock=time.perf_counter, max_depth=depth, keep=False)
+    return explore(program, SearchBudget(max_depth=depth, keep=False), clock=time.perf_counter)
 
 
 @pytest.mark.parametrize("system", SHOWN)

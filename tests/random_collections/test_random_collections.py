@@ -11,7 +11,7 @@ import pytest
 
 import kraftcheck as kc
 from kraftcheck.solvers.audit.sampling import Sampling
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
@@ -59,7 +59,7 @@ def test_the_search_agrees_with_pythons_collections(seeds: range) -> None:
     """States, verdicts and lengths are those of deque, Counter, set and dict; what ints say of every state is, too."""
     for seed in seeds:
         one = drawn(seed)
-        found = explore(program(one), clock=time.monotonic, sampling=Sampling(states=1_000_000))
+        found = explore(program(one), SearchBudget(sampling=Sampling(states=1_000_000)), clock=time.monotonic)
         assert found.audit is not None
         agrees(one, judged(one), found)
 

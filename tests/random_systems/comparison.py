@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
@@ -68,7 +68,7 @@ class Case:
 
     def explored(self, **options: Any) -> Exploration:
         """The native exploration."""
-        return explore(self.program, clock=lambda: 0.0, cache_dir=self.cache, **options)
+        return explore(self.program, SearchBudget(cache_dir=self.cache, **options), clock=lambda: 0.0)
 
     def plain(self, packed: tuple[int, ...]) -> State:
         """A packed state as a plain one."""

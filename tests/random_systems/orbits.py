@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.search.symmetry import reduced
 from tests.random_systems.comparison import Case, agree_on_verdicts
 from tests.random_systems.machines import Field, Machine, State
@@ -56,7 +56,7 @@ def is_symmetric(machine: Machine) -> bool:
 def agrees_with_symmetry(case: Case) -> None:
     """With states reduced by symmetry, a state is found for each orbit; verdicts and lengths stay the same."""
     graph, machine = case.graph, case.machine
-    found = explore(reduced(case.program), clock=lambda: 0.0, cache_dir=case.cache)
+    found = explore(reduced(case.program), SearchBudget(cache_dir=case.cache), clock=lambda: 0.0)
     known = orbits(machine, graph)
     kept = list(known.values())
     depths = [graph.depth[state] for state in kept]

@@ -29,7 +29,7 @@ from kraftcheck.ci.conformance.kafka.cases import RELEASES as BROKER_RELEASES
 from kraftcheck.ci.conformance.kafka.cases import broker_answers
 from kraftcheck.ci.conformance.kafka.jars import PASSES, DriverError, known_versions, run_tests
 from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name, description, test_source
-from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
@@ -41,6 +41,7 @@ from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.citations import references
 from kraftcheck.properties.register.findings import FINDINGS, SEARCHED, Finding
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 from kraftcheck.solvers.traces import itf
 
@@ -253,7 +254,7 @@ def findings_command(
     screen = console(to_stderr=target == "-")
     if is_run:
         check_results("--out", out, target)
-        code, rows = _again(screen, chosen, releases, SearchBudget(workers, memory), quiet, out)
+        code, rows = _again(screen, chosen, releases, search_budget(workers, memory), quiet, out)
     else:
         check_idle("needs --run", "out", "workers", "memory", "quiet")
         evidence = recorded()
@@ -373,7 +374,7 @@ def write_evidence(names: Sequence[str]) -> None:
     that of the newest release that has it.
     """
     chosen = [one for one in SEARCHED if not names or one.id in names]
-    budget = SearchBudget(1, default_memory())
+    budget = search_budget(1, default_memory())
     searches = {release: [search(one, release, budget, True) for one in chosen] for release in known_versions()}
     newest: dict[str, ReleaseSearch] = {}
     for of_release in searches.values():

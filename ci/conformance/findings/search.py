@@ -9,11 +9,11 @@ from pathlib import Path
 import attrs
 from attrs import frozen
 
-from kraftcheck.ci.run.questions import SearchBudget, run_to_end
+from kraftcheck.ci.run.questions import run_to_end
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.model.rules.ruleset import PRESETS, variants
 from kraftcheck.properties.register.findings import Finding, FindingSearch
-from kraftcheck.solvers.exploration.explore import Exploration
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace
 

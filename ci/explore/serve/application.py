@@ -24,7 +24,7 @@ from kraftcheck.ci.explore.serve.finished import (
     step_of,
     system_key,
 )
-from kraftcheck.ci.run.questions import SearchBudget, SearchQuestion, search
+from kraftcheck.ci.run.questions import SearchQuestion, search, search_budget
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.drawings.svg import STYLE
@@ -141,7 +141,7 @@ def exploration(subjects: Subjects, budget: int) -> Work:
 
     def work(stop: threading.Event, note: Note) -> Mapping[str, Any]:
         note("compiling")
-        whole = SearchBudget(memory=default_memory(), max_states=budget)
+        whole = search_budget(memory=default_memory(), max_states=budget)
         question = SearchQuestion(subjects.chosen, whole)
         result = question.result(subjects.traced, lambda traced, budget: search(
             traced, budget, stop, lambda progress: note(progress_text(progress))))  # fmt: skip
@@ -177,7 +177,7 @@ def state_search(subjects: Subjects, session: Session, text: str, budget: int) -
 
     def work(stop: threading.Event, note: Note) -> Mapping[str, Any]:
         note("compiling")
-        first = SearchBudget(memory=default_memory(), max_states=budget, stop_at_first=True)
+        first = search_budget(memory=default_memory(), max_states=budget, stop_at_first=True)
         result = search(trace(system, chosen.setting), first, stop, lambda progress: note(progress_text(progress)))
         return _search_document(subjects, session, result)
 

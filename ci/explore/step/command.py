@@ -9,7 +9,7 @@ import click
 
 from kraftcheck.ci.explore.step.commands import Stepper, arrival, loaded
 from kraftcheck.ci.explore.trace import load
-from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.subject import DEFAULT_RULES, expression_options, program, subject, system_and_bounds
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
@@ -73,7 +73,7 @@ def step_command(
         if bounds:
             raise Refusal(f"--{next(iter(bounds))} comes from the file of --from; leave it out")
         chosen, _ = load(file, name)
-    stepper = Stepper(chosen, SearchBudget(workers, memory, max_states=max_states, stop_at_first=True))
+    stepper = Stepper(chosen, search_budget(workers, memory, max_states=max_states, stop_at_first=True))
     session = Session.begin(program(chosen))
     session = session if file is None else loaded(stepper, session, file)
     screen = console()

@@ -9,11 +9,12 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from kraftcheck.ci.explore.trace import load
-from kraftcheck.ci.run.questions import SearchBudget, run, searched
+from kraftcheck.ci.run.questions import run, searched
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import RUN, Incomplete, Refuted, Trace, TraceStep
 from kraftcheck.solvers.stepping.session import Choice, PropertyStatus, Session, StepRefused
 from kraftcheck.solvers.traces import itf

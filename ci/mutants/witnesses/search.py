@@ -21,7 +21,7 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BESIDE, BUGS, Bug, with_variant
 from kraftcheck.properties.register.verdicts import EXPECTED
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mutant
 from kraftcheck.solvers.program.parts import SystemFault
@@ -143,10 +143,8 @@ def refuted(system: str, place: Place, rules: str, wanted: frozenset[str], mutan
     around: Any = applied(source_mutant(mutant)) if mutant else contextlib.nullcontext()
     with around:
         program = trace(_only(SYSTEMS[system], wanted), _setting(system, place, rules))
-        found = explore(
-            program, clock=time.monotonic, memory=MEMORY, max_states=MAX_STATES, keep=False,
-            cache_dir=None if mutant else cache_folder(),
-        )  # fmt: skip
+        budget = SearchBudget(MEMORY, max_states=MAX_STATES, keep=False, cache_dir=None if mutant else cache_folder())
+        found = explore(program, budget, clock=time.monotonic)
     return {one.claim: one.depth or 0 for one in found.verdicts if isinstance(one.verdict, Refuted)}
 
 

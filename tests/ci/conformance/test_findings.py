@@ -13,14 +13,14 @@ from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.search import Evidence, record, recorded, rules_of, search, wanted
 from kraftcheck.ci.conformance.kafka.cases import CASES
 from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.rule_index import entries
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.register.findings import FINDINGS, SEARCHED
 from tests.shared.commands import kraftcheck
 
 NEWEST = known_versions()[-1]
-BUDGET = SearchBudget(1, 2**31)
+BUDGET = search_budget(1, 2**31)
 BY_ID = {finding.id: finding for finding in FINDINGS}
 EVIDENCE = recorded()
 

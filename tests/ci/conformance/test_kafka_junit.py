@@ -11,7 +11,7 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka.jars import JUNIT, PACKAGE, PASSES, compile_java, jars, run_tests
 from kraftcheck.ci.conformance.kafka.junit import junit
-from kraftcheck.ci.run.questions import SearchBudget, SearchQuestion, search
+from kraftcheck.ci.run.questions import SearchQuestion, search, search_budget
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.shared.commands import kraftcheck
@@ -96,7 +96,7 @@ def test_a_trace_of_replication_keeps_the_controllers_events() -> None:
     bounds = {"unclean-stops": 0, "shrinks": 0, "reassignments": 2, "fences": 2, "epochs": 10}
     chosen = subject("replication", "tiny", bounds, "kafka-4.4.0", only=("leader-complete",))
     traced = program(chosen)
-    (trace,) = SearchQuestion(chosen, SearchBudget(1, 2**31)).result(traced, search).traces()
+    (trace,) = SearchQuestion(chosen, search_budget(1, 2**31)).result(traced, search).traces()
     acts = re.findall(r'managers\.act\("(\w+)"', junit(trace, traced, chosen.title())["LeaderCompleteTest.java"])
     assert acts == [step.action for step in trace.steps if step.action not in ("produce", "apply_metadata")]
     assert "reassign" in acts
@@ -108,7 +108,7 @@ def test_a_min_isr_of_another_partition_is_refused() -> None:
     bounds = {"replication": 1, "second": 2, "min-isr": 2, "elr": 1, "fences": 1, "failures": 0}
     chosen = subject("kraft", "pair", bounds, "kafka-4.4.0", only=("second-stays-eligible",))
     traced = program(chosen)
-    (trace,) = SearchQuestion(chosen, SearchBudget(1, 2**31)).result(traced, search).traces()
+    (trace,) = SearchQuestion(chosen, search_budget(1, 2**31)).result(traced, search).traces()
     with pytest.raises(Refusal, match="step 0: the first partition's 1 replicas cap the min ISR of the second, with 2"):
         junit(trace, traced, chosen.title())
 

@@ -10,7 +10,7 @@ from attrs import evolve
 import kraftcheck as kc
 from kraftcheck.ci.prove.question import run_proof, search_evidence
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.run.questions import SearchBudget, run
+from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.program import Program
@@ -21,7 +21,7 @@ from kraftcheck.solvers.smt.verdicts import NOT_DECIDED, UNREACHABLE, ClaimJudge
 from tests.shared.any_number import ABORTED, COMMITTED, TWO_PHASE
 from tests.shared.commands import kraftcheck
 
-BUDGET = SearchBudget(1, 1 << 30, keep=True)
+BUDGET = search_budget(1, 1 << 30, keep=True)
 
 
 def few_abort(most: int, once_committed: bool) -> kc.System:

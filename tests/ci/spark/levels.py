@@ -30,7 +30,7 @@ from kraftcheck.model.language.system import System
 from kraftcheck.solvers.audit.sampling import DEFAULT
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS, BlockSpec, load_block_kernel
-from kraftcheck.solvers.exploration.explore import Exploration, conclude, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, conclude, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.program import Program
@@ -182,4 +182,4 @@ def facts(result: Exploration) -> dict[str, Any]:
 
 def native_facts(program: Program, cache: Path | None = None) -> dict[str, Any]:
     """The same of the native engine."""
-    return facts(explore(program, clock=lambda: 0.0, cache_dir=cache, keep=False))
+    return facts(explore(program, SearchBudget(cache_dir=cache, keep=False), clock=lambda: 0.0))

@@ -23,7 +23,7 @@ from kraftcheck.ci.systems.subject import program as subject_program
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.solvers.audit.audit import FLOOR
 from kraftcheck.solvers.blocks.kernel import block_spec
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
@@ -112,7 +112,7 @@ def test_workers_keep_a_memo_where_spark_keeps_workers(session: Any, tmp_path: P
     settings = session.sparkContext._jsc.sc().conf()
     before = settings.get("spark.python.worker.reuse")
     program = subject_program(subject("elections", "tiny", {}, "kafka-4.0"))
-    native = explore(program, clock=lambda: 0.0, keep=False).levels
+    native = explore(program, SearchBudget(keep=False), clock=lambda: 0.0).levels
     candidates = {}
     try:
         for name, reuse in (("without", "false"), ("first", "true"), ("second", "true")):

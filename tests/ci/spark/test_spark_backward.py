@@ -23,7 +23,7 @@ from kraftcheck.ci.spark.tasks import Stages
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.blocks.tasks import BlockSpec
-from kraftcheck.solvers.exploration.explore import conclude, explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, conclude, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.backward import Recoverability
 from tests import toys
@@ -153,7 +153,7 @@ def test_what_was_cut_is_uncertain(memory: int, tmp_path: Path, monkeypatch: pyt
     program = program_of(TWO_CLAIMS, "3")
     run, spec = committed(program, tmp_path, max_depth=3)
     found, _ = judged(program, run, Here(spec), memory)
-    native = explore(program, clock=lambda: 0.0, max_depth=3)
+    native = explore(program, SearchBudget(max_depth=3), clock=lambda: 0.0)
     assert native.recoverability.findings is not None
     assert found.findings is not None
     for mine, theirs in zip(found.findings, native.recoverability.findings, strict=True):

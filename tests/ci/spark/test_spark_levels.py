@@ -22,7 +22,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.blocks.tasks import ROW_BITS
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Refuted
 from tests import toys
@@ -97,7 +97,7 @@ def test_a_memo_changes_no_level(size: int, tmp_path: Path, monkeypatch: pytest.
     run = explored(chosen, tmp_path / "memo", max_depth=7)
     monkeypatch.setattr(tasks, "memo_of", lambda spec, level: None)
     without = explored(chosen, tmp_path / "without", max_depth=7)
-    native = explore(chosen, clock=lambda: 0.0, keep=False).levels
+    native = explore(chosen, SearchBudget(keep=False), clock=lambda: 0.0).levels
     assert run.levels == without.levels == list(native[: len(run.levels)])
     assert rows_of(tmp_path / "memo") == rows_of(tmp_path / "without")
     spared, plain = (sum(level.cost["candidates"] for level in one.commits[1:]) for one in (run, without))
@@ -276,7 +276,7 @@ def test_a_native_start_refutes_recovery_as_natively(system: System, tmp_path: P
     run, runner = begun(program, tmp_path, handover=1 << 30)
     run.expand(runner)
     assert run.handed_over is None
-    native = explore(program, clock=lambda: 0.0, keep=False).verdicts
+    native = explore(program, SearchBudget(keep=False), clock=lambda: 0.0).verdicts
     assert finished(run).verdicts == native
     assert any(v.kind == "recovers" and isinstance(v.verdict, Refuted) and v.depth for v in native)
 

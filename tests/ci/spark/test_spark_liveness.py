@@ -21,7 +21,7 @@ from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.rounds import DOCUMENT
 from kraftcheck.ci.spark.liveness.search import FOLDER, SparkLiveness
 from kraftcheck.model.language.system import LIVENESS
-from kraftcheck.solvers.exploration.explore import Exploration, conclude, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, conclude, explore
 from kraftcheck.solvers.liveness.judge import Liveness
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Refuted
@@ -49,7 +49,7 @@ def claims(found: Exploration) -> list[Any]:
 
 def natively(program: Program) -> list[Any]:
     """What the native engine says."""
-    return claims(explore(program, clock=lambda: 0.0, keep=False))
+    return claims(explore(program, SearchBudget(keep=False), clock=lambda: 0.0))
 
 
 def committed(program: Program, out: Path) -> Any:

@@ -15,7 +15,7 @@ import pytest
 from attrs import frozen
 
 from kraftcheck.ci.prove.broken import attempt, rows
-from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.terminal.interrupts import EXIT_INTERRUPTED, LINE, Interrupted, descendants
 from kraftcheck.ci.verdicts.defects import explore_defect
 from kraftcheck.properties.register.defects import BUGS
@@ -271,7 +271,7 @@ def test_a_stopped_search_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kraftcheck.ci.run.questions.run", lambda *_, **__: SimpleNamespace(cut=STOPPED))
     bug = BUGS[0]
     with pytest.raises(Interrupted, match=f"stopped in the search of {bug.variant}"):
-        explore_defect(bug, bug.base, SearchBudget(1, 1 << 20), quiet=True)
+        explore_defect(bug, bug.base, search_budget(1, 1 << 20), quiet=True)
 
 
 @pytest.mark.spark

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.terminal.interrupts import Interrupted, descendants
 from kraftcheck.ci.verdicts import command
 from kraftcheck.ci.verdicts.command import LostRow, check_rows
@@ -25,7 +25,7 @@ from kraftcheck.solvers.audit.audit import Audit
 from tests.shared.commands import kraftcheck, start
 
 SHORT, PROVEN = ("zk-jbod", "jobs", "kip"), ("zk-jbod", "jobs", "fixed")
-OPTIONS = RowOptions(SearchBudget(2, 1 << 30), quiet=True, place=None, documented=False)
+OPTIONS = RowOptions(search_budget(2, 1 << 30), quiet=True, place=None, documented=False)
 
 
 def explored(row: Row) -> ExploredRow:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.verdicts import proofs
 from kraftcheck.properties.register.proofs import ANY_NUMBER, CERTIFIED, LONG, NOT_PROVEN, proofs_named
 from kraftcheck.properties.register.verdicts import EXPECTED
 from tests.shared.commands import Ran, kraftcheck
 
-BUDGET = SearchBudget(1, 1 << 30)
+BUDGET = search_budget(1, 1 << 30)
 
 
 def checked(row: tuple[str, str, str]) -> Ran:

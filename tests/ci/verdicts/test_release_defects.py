@@ -9,9 +9,9 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.conformance.findings.search import ReleaseSearch, recorded, search
-from kraftcheck.ci.run.questions import SearchBudget
 from kraftcheck.ci.verdicts import defects
 from kraftcheck.properties.register.findings import FINDINGS, Finding
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from tests.shared.commands import kraftcheck
 
 OPEN, MENDED = "reassignment-never-completes", "assignment-clears-elr"

@@ -31,7 +31,7 @@ from kraftcheck.model.systems.broker_ids.state import (
 )
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.verdicts import EXPECTED
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from tests.shared.places import DOCS
@@ -150,7 +150,7 @@ def test_the_nodes_of_missing_ids_come_late() -> None:
 def test_half_a_mend_breaks_a_promise(scope: str, rules: str, wanted: dict[str, int]) -> None:
     """Nodes of missing ids that come late, and a sweep with one of its two conditions, in so many steps."""
     program = trace(BROKER_IDS, BROKER_IDS.setting(scope, rules=parse(rules)))
-    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    found = explore(program, SearchBudget(threads=1, cache_dir=cache_folder(), keep=False), clock=time.perf_counter)
     depths = {v.claim: v.depth for v in found.verdicts if isinstance(v.verdict, Refuted)}
     assert {claim: depths.get(claim) for claim in wanted} == wanted
 
@@ -202,7 +202,7 @@ def test_a_tool_gives_a_replacement_its_id() -> None:
 def test_older_brokers_neither_search_nor_record() -> None:
     """A machine of the release before draws a new id beside a missing one; no two live brokers have one id."""
     program = trace(BROKER_IDS, BROKER_IDS.setting("newcomer", {"older": 1}, parse("kip")))
-    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    found = explore(program, SearchBudget(threads=1, cache_dir=cache_folder(), keep=False), clock=time.perf_counter)
     depths = {v.claim: v.depth for v in found.verdicts if isinstance(v.verdict, Refuted)}
     assert depths["no-fresh-id-beside-a-missing-one"] == 3
     assert not {"ids-unique", "live-id-not-taken", "last-broker-starts", "disk-keeps-its-id"} & set(depths)
@@ -256,7 +256,7 @@ def claims(scope: str, rules: str) -> list[Any]:
 def refutations(scope: str, rules: str) -> set[str]:
     """What an exploration refutes."""
     program = trace(BROKER_IDS, BROKER_IDS.setting(scope, rules=parse(rules)))
-    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    found = explore(program, SearchBudget(threads=1, cache_dir=cache_folder(), keep=False), clock=time.perf_counter)
     return {v.claim for v in found.verdicts if isinstance(v.verdict, Refuted)}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
-from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.verdicts import defects as bugs
 from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.language.system import Property
@@ -17,7 +17,7 @@ from kraftcheck.model.rules.groups import DirectoryRules
 from kraftcheck.model.rules.ruleset import parse, preset, variant_name
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BESIDE, BUGS, Bug
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from tests.shared.directories import setting
@@ -100,7 +100,7 @@ def test_states_stay_in_their_domains(bounds: dict[str, int], rules: str) -> Non
 def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int, bounds: dict[str, int]) -> None:
     """All action instances have the same result both ways, in every n-th reachable state."""
     program = trace(DIRECTORIES, DIRECTORIES.setting(scope, bounds, parse(rules)))
-    sample = list(explore(program, clock=time.perf_counter, threads=1).states())[::every]
+    sample = list(explore(program, SearchBudget(threads=1), clock=time.perf_counter).states())[::every]
     assert len(sample) > 50
     agree_with_ints(program, few(sample))
 
@@ -115,7 +115,7 @@ def steps(variant: str, claim: str) -> list[str]:
 
 def trace_of(row: Bug, rules: str, claim: str) -> list[str] | None:
     """The actions of a shortest trace in a row's scope; None where the property holds."""
-    found: Any = bugs.explore_defect(row, rules, SearchBudget(1, 4 << 30), quiet=True)
+    found: Any = bugs.explore_defect(row, rules, search_budget(1, 4 << 30), quiet=True)
     (verdict,) = [v.verdict for v in found.verdicts if v.claim == claim]
     if isinstance(verdict, Holds):
         return None

@@ -19,7 +19,7 @@ from kraftcheck.model.rules.ruleset import RELEASES, parse
 from kraftcheck.model.systems.elr_index.state import ElrIndexed
 from kraftcheck.model.systems.elr_index.system import ELR_INDEX
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from tests.model.controller.controllers import cluster, play, with_topic
@@ -100,7 +100,7 @@ def verdict(rules: str, code: Path) -> int | None:
     """The length of the shortest way to a resignation; None where there is none."""
     system = SYSTEMS["elr-index"]
     at = system.setting("tiny", rules=parse(rules))
-    found = explore(trace(system, at), clock=time.perf_counter, threads=1, cache_dir=code, keep=False)
+    found = explore(trace(system, at), SearchBudget(threads=1, cache_dir=code, keep=False), clock=time.perf_counter)
     (stays,) = (v.verdict for v in found.verdicts if v.claim == "controller-stays")
     assert isinstance(stays, Holds | Refuted)
     return len(stays.trace.steps) if isinstance(stays, Refuted) else None

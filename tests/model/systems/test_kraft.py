@@ -10,7 +10,7 @@ import pytest
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kraft.both import OF_DATA, OF_DISKS
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from tests.shared.samples import few, one_in
@@ -47,7 +47,7 @@ TWO_PASSES = {"decided-on-latest": 6}
 def explored(rules: str) -> Exploration:
     """The scope `tiny` under a rule set."""
     setting = KRAFT.setting("tiny", rules=parse(rules))
-    return explore(trace(KRAFT, setting), clock=time.perf_counter, threads=1, memory=4 << 30)
+    return explore(trace(KRAFT, setting), SearchBudget(threads=1, memory=4 << 30), clock=time.perf_counter)
 
 
 def refuted(found: Exploration) -> dict[str, int]:
@@ -64,7 +64,7 @@ def test_a_defect_breaks_what_is_known_of_it(variant: str) -> None:
 def test_an_intruder_moves_replicas() -> None:
     """Without the permission check anybody assigns a replica to another directory, in one step."""
     setting = KRAFT.setting("tiny", {"failures": 0, "fences": 0}, parse("fixed+assignment-unauthorized"))
-    found = explore(trace(KRAFT, setting), clock=time.perf_counter, threads=1)
+    found = explore(trace(KRAFT, setting), SearchBudget(threads=1), clock=time.perf_counter)
     assert refuted(found)["assigned-by-its-broker"] == 1
 
 
@@ -72,7 +72,7 @@ def test_an_intruder_moves_replicas() -> None:
 def test_two_passes_on_one_base_are_found() -> None:
     """An assignment to a directory that is offline writes two records, the second decided on a stale partition."""
     setting = KRAFT.setting("moves", rules=parse("fixed+passes-share-one-base"))
-    assert refuted(explore(trace(KRAFT, setting), clock=time.perf_counter, threads=1)) == TWO_PASSES
+    assert refuted(explore(trace(KRAFT, setting), SearchBudget(threads=1), clock=time.perf_counter)) == TWO_PASSES
 
 
 def test_mended_rules_hold() -> None:

@@ -19,7 +19,7 @@ from kraftcheck.model.systems.kraft.system import DISKS
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kraft.second_partition import OF_SECOND
 from kraftcheck.properties.register.defects import BUGS
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from tests.shared.samples import few, one_in
@@ -44,7 +44,7 @@ def setting(rules: str = "fixed", **bounds: int) -> Setting:
 def explored(rules: str, scope: str = "pair") -> Exploration:
     """A scope under a rule set."""
     program = trace(KRAFT, KRAFT.setting(scope, rules=parse(rules)))
-    return explore(program, clock=time.perf_counter, threads=1, memory=4 << 30)
+    return explore(program, SearchBudget(threads=1, memory=4 << 30), clock=time.perf_counter)
 
 
 def refuted(found: Exploration) -> dict[str, int]:
@@ -72,7 +72,7 @@ def test_one_partition_does_not_show_it(variant: str) -> None:
     one = {"failures": 1, "fences": 0, "records": 1}
     wrong = trace(KRAFT, KRAFT.setting("tiny", one, parse(f"fixed+{variant}")))
     right = trace(KRAFT, KRAFT.setting("tiny", one, parse("fixed")))
-    a, b = (explore(program, clock=time.perf_counter, threads=1) for program in (wrong, right))
+    a, b = (explore(program, SearchBudget(threads=1), clock=time.perf_counter) for program in (wrong, right))
     assert sorted(a.states()) == sorted(b.states())
     assert (a.generated, refuted(a)) == (b.generated, {})
 

@@ -31,7 +31,7 @@ from kraftcheck.model.unclean_recovery.choice import NOBODY
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
@@ -238,7 +238,7 @@ def traced(scope: str, rules: str) -> Program:
 def explored(scope: str, rules: str) -> Exploration:
     """The whole exploration."""
     program = traced(scope, rules)
-    return explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    return explore(program, SearchBudget(threads=1, cache_dir=cache_folder(), keep=False), clock=time.perf_counter)
 
 
 def refutations(scope: str, rules: str) -> set[str]:

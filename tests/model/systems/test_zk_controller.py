@@ -26,7 +26,7 @@ from kraftcheck.model.systems.zk_controller.state import (
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds
 from tests.shared.places import DOCS
@@ -256,7 +256,7 @@ def test_a_deposed_controller_reads_the_new_epoch() -> None:
 def test_an_outsider_waits_where_it_has_to(scope: str) -> None:
     """Where an outsider may not lead nothing is given up, and a partition with a live ISR member is led."""
     program = trace(ZK_CONTROLLER, ZK_CONTROLLER.setting(scope, rules=parse("fixed+outsiders-wait")))
-    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    found = explore(program, SearchBudget(threads=1, cache_dir=cache_folder(), keep=False), clock=time.perf_counter)
     verdicts = {v.claim: v.verdict for v in found.verdicts}
     assert isinstance(verdicts["nothing-is-given-up"], Holds)
     assert [claim for claim, verdict in verdicts.items() if not isinstance(verdict, Holds)] == []
@@ -281,7 +281,7 @@ def test_leader_and_controller_may_be_one(rules: str) -> None:
     """A leader that is the controller too dies: every promise is kept, unless the next one does not publish again."""
     bounds = {"controller-is-broker": 1, "controller-failures": 0}
     program = trace(ZK_CONTROLLER, ZK_CONTROLLER.setting("tiny", bounds, parse(rules)))
-    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    found = explore(program, SearchBudget(threads=1, cache_dir=cache_folder(), keep=False), clock=time.perf_counter)
     broken = {v.claim: v.depth for v in found.verdicts if not isinstance(v.verdict, Holds)}
     assert broken == ({} if rules == "fixed" else {"decisions-are-published": 7, "few-operations": 7})
 
@@ -314,7 +314,7 @@ def test_every_refutation_is_shown() -> None:
 def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int) -> None:
     """All action instances have the same result both ways; sampled: every n-th reachable state, in found order."""
     program = trace(ZK_CONTROLLER, ZK_CONTROLLER.setting(scope, rules=parse(rules)))
-    states = list(explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder()).states())
+    states = list(explore(program, SearchBudget(threads=1, cache_dir=cache_folder()), clock=time.perf_counter).states())
     assert len(states[::every]) > 100
     agree_with_ints(program, few(states[::every]))
 

@@ -35,7 +35,7 @@ from kraftcheck.model.systems.zk_jbod.system import select
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from tests.shared.places import DOCS
@@ -261,7 +261,7 @@ def test_every_choice_is_in_the_matrix() -> None:
 def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int) -> None:
     """All action instances have the same result both ways; sampled: every n-th reachable state, in found order."""
     program = trace(ZK_JBOD, ZK_JBOD.setting(scope, rules=parse(rules)))
-    states = list(explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder()).states())
+    states = list(explore(program, SearchBudget(threads=1, cache_dir=cache_folder()), clock=time.perf_counter).states())
     assert len(states[::every]) > 100
     agree_with_ints(program, few(states[::every]))
 
@@ -283,7 +283,7 @@ def test_a_controller_that_reads_again_restarts_again(variant: str, depth: int |
     """A replica that is restarted twice and fails again loses records, unless its return ends the order."""
     bounds = {"partitions": 1, "directories": 3, "disk-failures": 2, "stops": 1, "controller-failures": 1}
     program = trace(ZK_JBOD, ZK_JBOD.setting("tiny", bounds, parse(f"fixed{variant}")))
-    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    found = explore(program, SearchBudget(threads=1, cache_dir=cache_folder(), keep=False), clock=time.perf_counter)
     judged = {v.claim: v for v in found.verdicts}
     assert isinstance(judged["new-leader-has-records"].verdict, Refuted if depth else Holds)
     broken = {name: v.depth for name, v in judged.items() if isinstance(v.verdict, Refuted)}

@@ -12,7 +12,7 @@ from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import find
 from kraftcheck.properties.register.defects import BESIDE, BUGS, SEEN, Bug
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted
 from tests.shared.samples import one_in
@@ -30,7 +30,7 @@ def judged(row: Bug, rules: str) -> Mapping[str, PropertyVerdict]:
     claims = tuple(claim for claim in system.properties(at) if claim.id in row.refutes)
     assert {claim.id for claim in claims} == set(row.refutes)
     program = trace(evolve(system, properties=lambda _: claims), at)
-    found = explore(program, clock=time.perf_counter, threads=1, cache_dir=cache_folder(), keep=False)
+    found = explore(program, SearchBudget(threads=1, cache_dir=cache_folder(), keep=False), clock=time.perf_counter)
     assert found.cut is None
     return {verdict.claim: verdict for verdict in found.verdicts if verdict.claim in row.refutes}
 

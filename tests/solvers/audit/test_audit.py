@@ -19,7 +19,7 @@ from kraftcheck.solvers.audit.comparison import BlockEngine, Comparison, NativeE
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import load_block_kernel
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.machine_code import compile as native
 from kraftcheck.solvers.machine_code import lower
 from kraftcheck.solvers.machine_code.irtools import word
@@ -71,7 +71,7 @@ def meter(
 def explored(system: System, sampling: Sampling | None = None, **options: Any) -> Exploration:
     """The exploration of a system at its default scope, nothing cached."""
     given = {} if sampling is None else {"sampling": sampling}
-    return explore(trace(system, system.setting(None)), clock=time.perf_counter, **given, **options)
+    return explore(trace(system, system.setting(None)), SearchBudget(**given, **options), clock=time.perf_counter)
 
 
 def test_right_rules_pass_and_every_transition_is_counted() -> None:
@@ -267,7 +267,7 @@ def test_every_action_that_led_to_a_new_state_is_audited() -> None:
 def test_reduced_states_are_audited() -> None:
     """With symmetry, successors on ints are compared as the states that stand for them; a wrong one is found."""
     program = reduced(trace(toys.TWO_PHASE, toys.TWO_PHASE.setting("5")))
-    found = explore(program, clock=time.perf_counter, sampling=Sampling(states=10_000))
+    found = explore(program, SearchBudget(sampling=Sampling(states=10_000)), clock=time.perf_counter)
     assert found.audit.states == found.distinct
     assert found.audit.transitions == found.generated - 1
 

@@ -13,7 +13,7 @@ from attrs import evolve
 from kraftcheck.model.language.system import LIVENESS, Fairness, System
 from kraftcheck.properties.kinds import CatalogueError, eventually, strong_fairness, validate, weak_fairness
 from kraftcheck.solvers.audit.audit import Audit
-from kraftcheck.solvers.exploration.explore import Exploration, conclude, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, conclude, explore
 from kraftcheck.solvers.liveness import graph, judge
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.fingerprint import fingerprint
@@ -28,7 +28,7 @@ from tests.solvers.liveness.toys import DOOR, LIFT, PAIR, lamps
 
 def explored(system: System, scope: str | None = None, **options: Any) -> Exploration:
     """The exploration of a system."""
-    return explore(trace(system, system.setting(scope)), clock=time.perf_counter, **options)
+    return explore(trace(system, system.setting(scope)), SearchBudget(**options), clock=time.perf_counter)
 
 
 def words(found: Exploration) -> dict[str, str]:

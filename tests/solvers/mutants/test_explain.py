@@ -18,7 +18,7 @@ from kraftcheck.model.language.words import choose
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.mutants import LEFT
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.transition import NO_ACTION
 from kraftcheck.solvers.mutants import counterexamples as mutant_trace
@@ -165,7 +165,9 @@ def without(system: System, action: str, part: str) -> System:
 
 def by_hand(system: System, setting: Setting) -> dict[str, int]:
     """What an exploration of a system refutes first, with the length of the trace; `recovers` only if nothing else."""
-    result = explore(trace(system, setting), clock=time.perf_counter, cache_dir=cache_folder(), keep=False)
+    result = explore(
+        trace(system, setting), SearchBudget(cache_dir=cache_folder(), keep=False), clock=time.perf_counter
+    )
     refuted = [v for v in result.verdicts if isinstance(v.verdict, Refuted)]
     asked = [v for v in refuted if v.kind != "recovers"] or refuted
     found = {v.claim: v.depth or 0 for v in asked}
@@ -214,8 +216,11 @@ def test_variants_and_mutants_break_the_same(elections: MutantExplanation, rules
 
 def test_mutant_zero_is_the_system(elections: MutantExplanation) -> None:
     """Without a mutant at work the kernel of all mutants counts what the system's own kernel counts."""
-    plain = explore(trace(ELECTIONS, ELECTIONS.setting("tiny", rules=parse("fixed"))), clock=time.perf_counter,
-                    cache_dir=cache_folder())  # fmt: skip
+    plain = explore(
+        trace(ELECTIONS, ELECTIONS.setting("tiny", rules=parse("fixed"))),
+        SearchBudget(cache_dir=cache_folder()),
+        clock=time.perf_counter,
+    )
     assert (elections.base.distinct, elections.base.generated) == (plain.distinct, plain.generated)
     assert dict(zip((k.action.name for k in elections.mutations.program.kinds), elections.base.fired,
                     strict=True)) == dict(plain.fired)  # fmt: skip

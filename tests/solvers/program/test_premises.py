@@ -12,7 +12,7 @@ from attrs import evolve
 import kraftcheck as kc
 from kraftcheck.model.language.system import Action, Property
 from kraftcheck.solvers.audit.sampling import Sampling
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.premises.cases import NO_CONTENT, NO_STATE, NO_STEP, hidden_goals, without_premises
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous, Verdict, exit_code
@@ -30,7 +30,7 @@ def never(s: Shelf) -> Any:
 def judged(claim: Claim, kind: str = "always") -> Verdict:
     """The verdict of one claim about the shelf, each state and step of which is compared with ints."""
     system = claiming(claim, kind)
-    found = explore(trace(system, system.setting()), clock=time.monotonic, sampling=Sampling(states=1000))
+    found = explore(trace(system, system.setting()), SearchBudget(sampling=Sampling(states=1000)), clock=time.monotonic)
     return found.verdict("claim").verdict
 
 
@@ -142,7 +142,7 @@ def test_the_reason_and_the_exit_code_are_those_of_a_vacuous_claim() -> None:
 def test_a_search_that_was_cut_says_nothing_of_premises() -> None:
     """Where states were left out the premise may hold in one of them: incomplete, not vacuous."""
     system = claiming(lambda s: kc.implies(s.x == 7, s.y == 7))
-    cut = explore(trace(system, system.setting()), clock=time.monotonic, max_depth=2)
+    cut = explore(trace(system, system.setting()), SearchBudget(max_depth=2), clock=time.monotonic)
     assert exit_code(cut.verdict("claim").verdict) == 20
 
 

@@ -14,7 +14,7 @@ from kraftcheck.model.language.layout import Layout, LayoutError, Range, subset_
 from kraftcheck.model.language.system import Action, System
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.verdicts import EXPECTED
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.hypothesis.machine import LeavesDomainError, machine, run
 from kraftcheck.solvers.hypothesis.tally import Tally
 from kraftcheck.solvers.machine_code.irtools import TRUTH
@@ -36,7 +36,7 @@ LEFT = "level left its domain 0..5, above, in 1 transition by fill: widen it, or
 
 def explored(system: System, **limits: Any) -> Exploration:
     """What the native engine finds."""
-    return explore(trace(system, system.setting()), clock=time.monotonic, **limits)
+    return explore(trace(system, system.setting()), SearchBudget(**limits), clock=time.monotonic)
 
 
 def verdicts(found: Exploration) -> list[type]:
@@ -197,7 +197,7 @@ def test_no_system_of_ours_leaves_a_domain_undeclared(name: str) -> None:
     scope = next(row[1] for row in EXPECTED if row[0] == name)
     rows = [row for row in EXPECTED if row[:2] == (name, scope)]
     for row in rows:
-        found = explore(program(subject(row[0], row[1], {}, row[2])), clock=time.monotonic, keep=False)
+        found = explore(program(subject(row[0], row[1], {}, row[2])), SearchBudget(keep=False), clock=time.monotonic)
         assert [one.text() for one in found.prunings if not one.cap] == []
     assert rows
 
@@ -210,7 +210,7 @@ def test_no_system_of_ours_leaves_a_domain_undeclared(name: str) -> None:
 def test_our_caps_are_declared(name: str, scope: str, bounds: dict[str, int], field: str) -> None:
     """At a small bound each of our caps leaves steps out; the verdicts hold of it, and the reason names the bound."""
     rules = "kip"
-    found = explore(program(subject(name, scope, bounds, rules)), clock=time.monotonic, keep=False)
+    found = explore(program(subject(name, scope, bounds, rules)), SearchBudget(keep=False), clock=time.monotonic)
     reasons = {one.field: one.cap for one in found.prunings}
     assert found.cut is None
     assert f"the bound {next(iter(bounds))} is" in reasons[field]
@@ -220,6 +220,9 @@ def test_our_caps_are_declared(name: str, scope: str, bounds: dict[str, int], fi
 def test_a_way_out_beyond_a_cap_is_unknown_and_strictly_incomplete() -> None:
     """Where a cap took the only way out, `recovers` is unknown; strictly, or with a fault, it is incomplete."""
     valve = trace(VALVE, VALVE.setting("bound"))
-    kinds = [type(explore(valve, clock=time.monotonic, strict=s).verdict("opens").verdict) for s in (False, True)]
+    kinds = [
+        type(explore(valve, SearchBudget(strict=s), clock=time.monotonic).verdict("opens").verdict)
+        for s in (False, True)
+    ]
     assert kinds == [Unknown, Incomplete]
     assert isinstance(explored(DRAINED).verdict("fills").verdict, Incomplete)

@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.layout import DomainError, Flag, Range
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.words import all_of, any_of, choose
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous
@@ -23,7 +23,7 @@ STAMP = (1 << 50) - 1
 
 def explored(system: System) -> Exploration:
     """The exploration of a system, on two threads."""
-    return explore(trace(system, system.setting()), clock=time.perf_counter, threads=2)
+    return explore(trace(system, system.setting()), SearchBudget(threads=2), clock=time.perf_counter)
 
 
 def reachable_on_ints(program: Program) -> tuple[set[tuple[int, ...]], int]:

@@ -16,7 +16,7 @@ from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.words import all_of
 from kraftcheck.properties.kinds import recovers
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.machine_code import compile as native
 from kraftcheck.solvers.machine_code.compile import cache_key
 from kraftcheck.solvers.program.program import Program
@@ -52,7 +52,7 @@ def lane(*claims: Property, walled: bool = True) -> Program:
 
 def explored(program: Program, **options: Any) -> Exploration:
     """The native exploration."""
-    return explore(program, clock=lambda: 0.0, **options)
+    return explore(program, SearchBudget(**options), clock=lambda: 0.0)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.machine_code import visited_table
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.threads import ThreadPool
@@ -42,7 +42,7 @@ def told(found: Exploration) -> dict[str, Any]:
 
 def explored(system: System, scope: str | None = None, **options: Any) -> Exploration:
     """The native exploration."""
-    return explore(trace(system, system.setting(scope)), clock=lambda: 0.0, **options)
+    return explore(trace(system, system.setting(scope)), SearchBudget(**options), clock=lambda: 0.0)
 
 
 @pytest.mark.parametrize(("system", "scope"), SYSTEMS, ids=lambda value: getattr(value, "name", value))

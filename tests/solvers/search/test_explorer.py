@@ -13,7 +13,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, SearchProgress, explore
 from kraftcheck.solvers.machine_code import compile as native
 from kraftcheck.solvers.machine_code.compile import cache_key, load_kernel
 from kraftcheck.solvers.machine_code.search_kernel import Geometry
@@ -34,7 +34,7 @@ def program_of(system: System, scope: str | None = None) -> Program:
 
 def explored(program: Program, **options: Any) -> Exploration:
     """The exploration of a program."""
-    return explore(program, clock=time.perf_counter, **options)
+    return explore(program, SearchBudget(**options), clock=time.perf_counter)
 
 
 def facts(found: Exploration) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def test_results_do_not_depend_on_how_code_is_compiled(monkeypatch: pytest.Monke
     """Quick code, better code, and better code from the third level on give the same order, parents and traces."""
     program = program_of(toys.HASTY, "5")
     usual = facts(explored(program, cache_dir=tmp_path))
-    assert usual == facts(explored(program, quick=False))
+    assert usual == facts(explore(program, clock=time.perf_counter, quick=False))
     monkeypatch.setattr(search, "RECOMPILE_AFTER", 100)
     found = explored(program, cache_dir=tmp_path)
     assert usual == facts(found)
@@ -154,7 +154,7 @@ def test_a_stop_flag_gives_incomplete() -> None:
         if now.depth == 9:
             stop.set()
 
-    found = explored(program_of(toys.HASTY, "3"), progress=progress, stop=stop)
+    found = explore(program_of(toys.HASTY, "3"), clock=time.perf_counter, progress=progress, stop=stop)
     assert found.cut == "stopped on request"
     cut = f"stopped on request, after {found.distinct} states to depth 10"
     assert found.verdict("deadlock").verdict == Incomplete(cut)
@@ -167,7 +167,7 @@ def test_a_flag_set_before_the_start_leaves_the_initial_states() -> None:
     """Nothing is expanded once the flag is set."""
     stop = threading.Event()
     stop.set()
-    found = explored(program_of(toys.TWO_PHASE, "3"), stop=stop)
+    found = explore(program_of(toys.TWO_PHASE, "3"), clock=time.perf_counter, stop=stop)
     assert (found.distinct, found.generated, found.levels) == (1, 1, (1,))
     assert isinstance(found.verdict("committed").verdict, Incomplete)
 

@@ -11,7 +11,7 @@ from attrs import define, field
 
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.system import Property, Step, System
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK
@@ -108,4 +108,4 @@ SYSTEMS = [toys.CLOCK, toys.DIGRAPH, toys.COUNTER, toys.STUCK, toys.RESTING, toy
 def test_native_and_int_explorers_agree(system: System) -> None:
     """Levels, fired counts, shortest witnesses, deadlocks and coverage are those of a search on ints."""
     program = trace(system, system.setting())
-    agree(system, explore(program, clock=time.perf_counter, threads=2), Oracle(program).run())
+    agree(system, explore(program, SearchBudget(threads=2), clock=time.perf_counter), Oracle(program).run())

@@ -18,7 +18,7 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.audit.audit import Audit
-from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress, conclude, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, SearchProgress, conclude, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import SystemFault, trace
@@ -43,7 +43,7 @@ def program_of(system: System, scope: str | None = None, *claims: Property) -> P
 
 def explored(program: Program, **options: Any) -> Exploration:
     """The exploration of a program."""
-    return explore(program, clock=time.perf_counter, **options)
+    return explore(program, SearchBudget(**options), clock=time.perf_counter)
 
 
 def graph_of(program: Program) -> Graph:
@@ -258,7 +258,7 @@ def test_a_stop_during_the_backward_search_is_incomplete() -> None:
             stop.set()
 
     program = program_of(toys.TWO_PHASE, "5", toys.TWO_PHASE.properties(toys.TWO_PHASE.setting("5"))[1], *COMMIT_CLAIMS)
-    found = explored(program, progress=progress, stop=stop)
+    found = explore(program, clock=time.perf_counter, progress=progress, stop=stop)
     assert (seen[0].sweep, found.cut) == (1, "stopped on request")
     assert isinstance(found.verdict("decided").verdict, Incomplete)
     assert isinstance(found.verdict("committed").verdict, Holds)

@@ -18,7 +18,7 @@ from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import recovers
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.machine_code.compile import address, load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
@@ -32,7 +32,7 @@ ELECTIONS = SYSTEMS["elections"]
 
 def explored(program: Program, **options: Any) -> Exploration:
     """The exploration of a program."""
-    return explore(program, clock=time.perf_counter, **options)
+    return explore(program, SearchBudget(**options), clock=time.perf_counter)
 
 
 def toy(system: System, scope: str | None = None, *claims: Property) -> Program:

@@ -14,7 +14,7 @@ from kraftcheck.model.language.words import implies
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.verdicts import EXPECTED
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
@@ -49,7 +49,9 @@ def proof_of(subject: Theory, **options: object) -> Proof:
 
 def explored(system: System, scope: str | None = None, max_states: int | None = None) -> SearchEvidence:
     """The search of a toy's scope."""
-    return SearchEvidence(explore(trace(system, system.setting(scope)), clock=time.monotonic, max_states=max_states))
+    return SearchEvidence(
+        explore(trace(system, system.setting(scope)), SearchBudget(max_states=max_states), clock=time.monotonic)
+    )
 
 
 def test_a_claim_that_induction_proves_holds() -> None:

@@ -15,7 +15,7 @@ from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.system import System
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK, Refuted
@@ -127,7 +127,7 @@ def test_every_step_is_a_step_of_the_rules(schedule: int) -> None:
 def test_long_walks_visit_most_states() -> None:
     """Enough walks of a small scope visit four fifths of the states that the exploration finds, and no others."""
     program = trace(ELECTIONS, ELECTIONS.setting("tiny", {"reassignment": 0}, parse("fixed")))
-    known = explore(program, clock=time.perf_counter, cache_dir=cache_folder(), keep=False).distinct
+    known = explore(program, SearchBudget(cache_dir=cache_folder(), keep=False), clock=time.perf_counter).distinct
     walks = walked(program, runs=3000, steps=300)
     assert 0.8 * known < walks.distinct <= known
     assert walks.broken == ()
@@ -136,7 +136,7 @@ def test_long_walks_visit_most_states() -> None:
 
 def test_what_breaks_is_found_and_shortened() -> None:
     """Each safety property that the exploration refutes is found, no other, and no shorter counterexample."""
-    space = explore(TINY, clock=time.perf_counter, cache_dir=cache_folder(), keep=False)
+    space = explore(TINY, SearchBudget(cache_dir=cache_folder(), keep=False), clock=time.perf_counter)
     judged = [v for v in space.verdicts if isinstance(v.verdict, Refuted) and v.kind in ("always", "step")]
     wanted = {v.claim: v.depth or 0 for v in judged}
     found = {one.trace.claim: one for one in confirm_findings(walked(TINY, runs=1000, steps=100), long_searches=0)}

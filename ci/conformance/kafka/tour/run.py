@@ -29,7 +29,7 @@ from kraftcheck.ci.conformance.kafka.tour.model import (
 )
 from kraftcheck.ci.conformance.kafka.tour.report import ShortestDifference, TourDeath, TourRow
 from kraftcheck.ci.conformance.kafka.tour.requests import REFUSED_EARLIER, TourError, check_one_partition
-from kraftcheck.ci.run.questions import SearchBudget, search
+from kraftcheck.ci.run.questions import search, search_budget
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.model.systems.directories.state import names_of
@@ -58,7 +58,7 @@ class TourSpace:
 
     def __init__(self, system: System, setting: Setting) -> None:
         program = trace(system, setting)
-        exploration = search(program, SearchBudget(keep=True))
+        exploration = search(program, search_budget(keep=True))
         if exploration.cut is not None or exploration.pruned or exploration.store is None:
             raise Refusal(
                 f"the graph of {system.name} at {setting.scope} is not complete: "

@@ -11,7 +11,7 @@ import pytest
 
 from kraftcheck.ci.run.formats import Limits, sarif
 from kraftcheck.ci.run.judged import JudgedRun, judged
-from kraftcheck.ci.run.questions import SearchBudget, run
+from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.ci.systems.subject import program, subject
 from tests.ci.verdicts.reports.reading import read_sarif, valid_sarif
 from tests.shared.commands import kraftcheck
@@ -113,7 +113,7 @@ def judged_run(repository: Path, monkeypatch: pytest.MonkeyPatch) -> JudgedRun:
     """A run with a counterexample of 30 steps."""
     monkeypatch.syspath_prepend(str(Path.cwd()))
     chosen = subject("longcounter:COUNTER", None, {}, None)
-    return JudgedRun(chosen, "explore", judged(chosen, run(program(chosen), SearchBudget(1, 1 << 28), True).verdicts))
+    return JudgedRun(chosen, "explore", judged(chosen, run(program(chosen), search_budget(1, 1 << 28), True).verdicts))
 
 
 def test_a_long_trace_is_shortened_in_the_middle(judged_run: JudgedRun) -> None:

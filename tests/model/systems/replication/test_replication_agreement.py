@@ -10,7 +10,7 @@ import pytest
 from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
-from kraftcheck.solvers.exploration.explore import explore
+from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from tests.shared.replication import BOUNDS
 from tests.shared.samples import few
@@ -64,7 +64,7 @@ def test_states_stay_in_their_domains(brokers: int, rules: str) -> None:
 def test_machine_code_agrees_with_ints(scope: str, rules: str, every: int, bounds: dict[str, int]) -> None:
     """All action instances have the same result both ways; sampled: every n-th reachable state, in found order."""
     program = trace(REPLICATION, REPLICATION.setting(scope, bounds, parse(rules)))
-    states = list(explore(program, clock=time.perf_counter, threads=1).states())
+    states = list(explore(program, SearchBudget(threads=1), clock=time.perf_counter).states())
     sample = states[::every]
     assert len(sample) > 50
     agree_with_ints(program, few(sample))

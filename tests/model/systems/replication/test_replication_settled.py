@@ -25,7 +25,7 @@ from kraftcheck.properties.replication.lemmas_commits import (
     leave_no_isr_behind,
     nothing_after,
 )
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from tests.shared.samples import one_in
 
@@ -57,7 +57,7 @@ CASES = [
 
 def explored(system: System, at: Setting) -> Exploration:
     """The whole exploration of a system."""
-    return explore(trace(system, at), clock=time.perf_counter, cache_dir=cache_folder())
+    return explore(trace(system, at), SearchBudget(cache_dir=cache_folder()), clock=time.perf_counter)
 
 
 def setting(rules: str, bounds: Mapping[str, int]) -> Setting:

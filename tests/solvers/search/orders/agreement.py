@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import evolve
 
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
 from kraftcheck.solvers.search.orders.independence import by_orders
@@ -19,7 +19,9 @@ def explored_in_orders(case: Case, **options: Any) -> Exploration:
     """The native exploration in some orders, without the claims that are refused."""
     judged = tuple(one for one in case.machine.claims if one.kind != "recovers")
     system = build(evolve(case.machine, claims=judged))
-    return explore(by_orders(trace(system, system.setting())), clock=lambda: 0.0, cache_dir=case.cache, **options)
+    return explore(
+        by_orders(trace(system, system.setting())), SearchBudget(cache_dir=case.cache, **options), clock=lambda: 0.0
+    )
 
 
 def agrees_in_orders(case: Case, **options: Any) -> Exploration:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from kraftcheck.ci.bench.systems import TWO_PHASE
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.orders.independence import by_orders
 from tests.examples.lamport_mutex import LAMPORT_MUTEX
@@ -42,7 +42,7 @@ def of_safety(name: str) -> Program:
 def measured(traced: Program) -> tuple[Exploration, float]:
     """A search, and its seconds of the processor without those that compiled it."""
     begun = time.process_time()
-    found = explore(traced, clock=time.process_time, keep=False)
+    found = explore(traced, SearchBudget(keep=False), clock=time.process_time)
     return found, time.process_time() - begun - found.compile_seconds
 
 

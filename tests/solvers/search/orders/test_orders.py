@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.exploration.explore import Exploration, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.orders import Orders
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Incomplete, Refuted
@@ -62,7 +62,7 @@ WALKERS, LAST = 4, PREPARED
 def walking(threads: int, in_orders: bool) -> Exploration:
     """What the native engine finds of the walkers."""
     program = trace(WALKING, WALKING.setting())
-    return explore(by_orders(program) if in_orders else program, clock=lambda: 0.0, threads=threads)
+    return explore(by_orders(program) if in_orders else program, SearchBudget(threads=threads), clock=lambda: 0.0)
 
 
 def test_processes_that_do_not_see_each_other_take_turns() -> None:

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from kraftcheck.ci.prove.broken import BrokenProofRow, Place, every_row, freed, held_before, places, refutations
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.run.questions import SearchBudget
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.model.language.terms import Term
@@ -59,7 +59,7 @@ def refuted(row: BrokenProofRow) -> Iterator[Refuted]:
     remaining = [*row.claims]
     for place in places(row):
         few = ProofRequest("replication", place.scope, place.bounds, row.rules)
-        settled = refutations(few, remaining, SearchBudget(1, default_memory()), quiet=True) if remaining else {}
+        settled = refutations(few, remaining, search_budget(1, default_memory()), quiet=True) if remaining else {}
         traces = {claim: unsettled(few, trace) for claim, trace in settled.items()}
         if traces:
             of = without_bounds(place, row.rules)

@@ -12,7 +12,7 @@ import click
 from kraftcheck.ci.run.questions import WalkQuestion
 from kraftcheck.ci.run.reports import finish, report_options
 from kraftcheck.ci.run.result import write_traces
-from kraftcheck.ci.run.walks import WalkPlan, walk
+from kraftcheck.ci.run.walks import walk
 from kraftcheck.ci.systems.subject import (
     DEFAULT_RULES,
     Subject,
@@ -25,6 +25,7 @@ from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, read_json
+from kraftcheck.ci.terminal.machine import cache_of
 from kraftcheck.ci.terminal.plots import check_plot, plot_walks
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
@@ -34,7 +35,7 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, run
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.path import PackedRun
-from kraftcheck.solvers.walks.walker import SCHEDULES
+from kraftcheck.solvers.walks.walker import SCHEDULES, WalkPlan
 
 
 def start_runs(paths: Sequence[Path], chosen: Subject, traced: Program) -> tuple[PackedRun, ...]:
@@ -160,7 +161,7 @@ def simulate_command(words: tuple[str, ...], **flags: Any) -> None:
     check_switches(chosen)
     preferred, starts = weights_of(flags["weights"], traced), start_runs(flags["files"], chosen, traced)
     drawn = (flags["runs"], flags["steps"], flags["seed"], flags["schedule"])
-    plan = WalkPlan(*drawn, preferred, starts, flags["workers"], not flags["no_cache"], flags["strict"])
+    plan = WalkPlan(*drawn, preferred, starts, flags["workers"], cache_of(not flags["no_cache"]), flags["strict"])
     with reports.of_unfinished(chosen, "simulate"):
         question = WalkQuestion(chosen, plan, flags["files"], flags["number"])
         result = question.result(traced, functools.partial(walk, quiet=flags["quiet"]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 from attrs import fields
@@ -28,11 +27,11 @@ from kraftcheck.ci.run.questions import (
     symmetry_of,
 )
 from kraftcheck.ci.run.result import Result
-from kraftcheck.ci.run.walks import WalkPlan, walks_of
+from kraftcheck.ci.run.walks import walks_of
 from kraftcheck.ci.systems.subject import program, refuse_liveness, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import machine
-from kraftcheck.ci.terminal.machine import cache_folder, default_memory
+from kraftcheck.ci.terminal.machine import cache_of, default_memory
 from kraftcheck.ci.terminal.progress import interruptible
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.time_limit import limited, within
@@ -44,7 +43,7 @@ from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.smt.queries import SOLVERS, Effort
 from kraftcheck.solvers.smt.theory import theory
-from kraftcheck.solvers.walks.walker import SCHEDULES
+from kraftcheck.solvers.walks.walker import SCHEDULES, WalkPlan
 from kraftcheck.solvers.walks.walks import Walks
 
 R = TypeVar("R")
@@ -101,11 +100,6 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
 def threads_of(threads: int | None) -> int:
     """How many threads: every processor that this process may use by default."""
     return threads if threads is not None else machine.cores()
-
-
-def cache_of(cache: bool) -> Path | None:
-    """The folder of compiled code, if it is to be kept."""
-    return cache_folder() if cache else None
 
 
 def explore(
@@ -203,7 +197,7 @@ def simulate(
     added = expressions_of(invariants, when, invariant)
     chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=added)
     check_switches(chosen)
-    plan = WalkPlan(runs, steps, seed, schedule, workers=threads_of(threads), cache=cache, strict=strict)
+    plan = WalkPlan(runs, steps, seed, schedule, threads=threads_of(threads), cache_dir=cache_of(cache), strict=strict)
 
     def walk(traced: Program, plan: WalkPlan) -> Walks:
         return interruptible(lambda stop: walks_of(traced, plan, stop))

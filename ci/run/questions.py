@@ -20,13 +20,13 @@ from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.run.judged import judged, judged_by_walks
 from kraftcheck.ci.run.result import Result
-from kraftcheck.ci.run.walks import Walked, WalkPlan
+from kraftcheck.ci.run.walks import Walked, flags_of
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.ci.terminal.files import folder, read_json, replace
 from kraftcheck.ci.terminal.interrupts import Interrupted
-from kraftcheck.ci.terminal.machine import cache_folder
+from kraftcheck.ci.terminal.machine import cache_folder, cache_of
 from kraftcheck.ci.terminal.progress import WholeSize, progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError
@@ -45,6 +45,7 @@ from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, 
 from kraftcheck.solvers.search.levels import DEFAULT_MEMORY, FIRST_VIOLATION
 from kraftcheck.solvers.search.orders.independence import OrdersError, by_orders
 from kraftcheck.solvers.search.symmetry import reduced
+from kraftcheck.solvers.walks.walker import WalkPlan
 from kraftcheck.solvers.walks.walks import Walks
 
 MOST_BYTES = 1 << 12
@@ -86,7 +87,7 @@ def search_budget(
     threads: int = 1, memory: int = DEFAULT_MEMORY, *, cache: bool = True, keep: bool = False, **limits: Any
 ) -> SearchBudget:
     """A budget as every door has it: compiled code is kept, and states are not, unless they are asked for."""
-    return SearchBudget(memory, threads=threads, cache_dir=cache_folder() if cache else None, keep=keep, **limits)
+    return SearchBudget(memory, threads=threads, cache_dir=cache_of(cache), keep=keep, **limits)
 
 
 def search(
@@ -393,7 +394,7 @@ class WalkQuestion:
             self.chosen, "simulate", walked.verdicts(), traced.claims, tuple(walked.summary()), walked.exit_code(),
             walked.document(), program=traced, rows=judged_by_walks(walked), last_line=walked.last_line(),
             size=f"{walked.walks.runs:,} random walks, {walked.walks.steps:,} steps",
-            seconds=walked.walks.seconds, options=self.plan.flags(self.files), walked=walked, shortest=False,
+            seconds=walked.walks.seconds, options=flags_of(self.plan, self.files), walked=walked, shortest=False,
         )  # fmt: skip
 
 

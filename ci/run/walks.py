@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from kraftcheck.ci.systems import assurance
 from kraftcheck.ci.systems.report import DEADLOCK_FAILS, DOCUMENT_VERSION, pruning_rows, steps_text, versions
 from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import LIVENESS
@@ -38,9 +37,9 @@ from kraftcheck.solvers.program.verdict import (
     Verdict,
     worst_first,
 )
-from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.traces.plain import trace_document
 from kraftcheck.solvers.traces.render import lines
+from kraftcheck.solvers.walks.walker import WalkPlan
 from kraftcheck.solvers.walks.walks import (
     Suspect,
     WalkFinding,
@@ -60,25 +59,11 @@ POINTS = 8
 """Points of the curve that are printed."""
 
 
-@frozen
-class WalkPlan:
-    """The arguments of `kraftcheck.solvers.walks.walks.simulate`."""
-
-    runs: int
-    steps: int
-    seed: int
-    schedule: str = "both"
-    weights: Mapping[str, int] = field(factory=dict)
-    runs_to_starts: tuple[PackedRun, ...] = ()
-    workers: int = 1
-    cache: bool = True
-    strict: bool = False
-
-    def flags(self, files: Sequence[Path] = ()) -> tuple[str, ...]:
-        """The options of the command line that draw the same walks; `files` are the traces at whose ends they start."""
-        drawn = (f"--runs={self.runs}", f"--steps={self.steps}", f"--seed={self.seed}", f"--schedule={self.schedule}")
-        weights = (f"--weight={name}={weight}" for name, weight in self.weights.items())
-        return (*drawn, *weights, *(f"--from={path}" for path in files), *["--strict"] * self.strict)
+def flags_of(plan: WalkPlan, files: Sequence[Path] = ()) -> tuple[str, ...]:
+    """The options of the command line that draw the same walks; `files` are the traces at whose ends they start."""
+    drawn = (f"--runs={plan.runs}", f"--steps={plan.steps}", f"--seed={plan.seed}", f"--schedule={plan.schedule}")
+    weights = (f"--weight={name}={weight}" for name, weight in plan.weights.items())
+    return (*drawn, *weights, *(f"--from={path}" for path in files), *["--strict"] * plan.strict)
 
 
 def walks_of(
@@ -91,12 +76,7 @@ def walks_of(
         Refusal: when a term of the system is too wide for the engine, or no state is initial.
     """
     try:
-        return simulate(
-            traced, plan.runs, plan.steps, plan.seed, clock=time.monotonic, threads=plan.workers,
-            schedule=plan.schedule, starts=[start.end for start in plan.runs_to_starts], weights=plan.weights,
-            cache_dir=cache_folder() if plan.cache else None, progress=progress, stop=stop,
-            strict=plan.strict, on_compile=on_compile,
-        )  # fmt: skip
+        return simulate(traced, plan, clock=time.monotonic, progress=progress, stop=stop, on_compile=on_compile)
     except (LoweringError, SystemFault) as error:
         raise Refusal(f"{traced.system.name}: {error}") from error
 

@@ -90,3 +90,8 @@ def cache_folder() -> Path:
     except RuntimeError:
         home = NOWHERE
     return home / "kraftcheck"
+
+
+def cache_of(cache: bool) -> Path | None:
+    """The folder of compiled code, if it is to be kept."""
+    return cache_folder() if cache else None

@@ -24,11 +24,12 @@ from kraftcheck.ci.run.questions import (
     symmetry_of,
 )
 from kraftcheck.ci.run.result import Result
-from kraftcheck.ci.run.walks import WALKED, WalkPlan, walks_of
+from kraftcheck.ci.run.walks import WALKED, walks_of
 from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import Subject, program, refuse_liveness, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.files import folder, write
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import System
 from kraftcheck.model.nearest import nearest
@@ -37,6 +38,7 @@ from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Trace
 from kraftcheck.solvers.traces import itf
+from kraftcheck.solvers.walks.walker import WalkPlan
 
 
 def write_artefacts(place: Path, trace: Trace, program: Program, chosen: Subject, shortest: bool) -> dict[str, str]:
@@ -211,7 +213,8 @@ def _judged(request: JudgementRequest, worker: str, place: Path) -> list[Propert
         question = SearchQuestion(chosen, budget, symmetry=request.symmetry, reduce=request.reduce, spelled=argument)
         result = question.result(question.traced(), search)
     else:
-        plan = WalkPlan(request.runs, request.steps, request.seed, workers=request.threads, strict=request.strict)
+        plan = WalkPlan(request.runs, request.steps, request.seed, threads=request.threads, cache_dir=cache_folder(),
+                        strict=request.strict)  # fmt: skip
         result = WalkQuestion(chosen, plan).result(program(chosen), walks_of)
     run, bounds = result.run(request.folder), {}
     if result.walked is not None:

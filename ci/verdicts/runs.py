@@ -19,7 +19,7 @@ from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, every_id, expecting, not_judged
 from kraftcheck.ci.run.questions import SearchQuestion, WalkQuestion, run, search_budget
 from kraftcheck.ci.run.result import Result
-from kraftcheck.ci.run.walks import WALKED, WalkPlan, walk
+from kraftcheck.ci.run.walks import WALKED, walk
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
@@ -27,6 +27,7 @@ from kraftcheck.ci.terminal import time_limit
 from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.ci.terminal.files import folder, write
 from kraftcheck.ci.terminal.interrupts import Interrupted, stop_requested
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import results
 from kraftcheck.ci.terminal.time_limit import within
@@ -38,6 +39,7 @@ from kraftcheck.solvers.program.verdict import DEADLOCK, EXIT_INCOMPLETE, EXIT_S
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.traces import itf
+from kraftcheck.solvers.walks.walker import WalkPlan
 
 
 @frozen
@@ -175,7 +177,7 @@ def _answered(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> 
         effort = Effort(within(float(one.timeout)))
         return ProofQuestion(prepared.request(), effort, one.properties, workers, budget, quiet).answer().result()
     if one.engine == "simulate":
-        plan = WalkPlan(one.runs, one.steps, one.seed, workers=workers, strict=one.strict)
+        plan = WalkPlan(one.runs, one.steps, one.seed, threads=workers, cache_dir=cache_folder(), strict=one.strict)
         return WalkQuestion(chosen, plan).result(program(chosen), functools.partial(walk, quiet=quiet))
     question = SearchQuestion(chosen, search_budget(workers, memory, strict=one.strict))
     return question.result(question.traced(), functools.partial(run, quiet=quiet))

@@ -7,13 +7,13 @@ all that it draws comes from a hash of seed and n.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import define, field, frozen
 from llvmlite import ir
 
 from kraftcheck.solvers.machine_code.compile import cache_key, load_library
@@ -35,6 +35,7 @@ from kraftcheck.solvers.machine_code.objectcode import Library, address
 from kraftcheck.solvers.machine_code.transition import FramePlan, emit_deadlock, emit_judge, emit_kinds, emit_step
 from kraftcheck.solvers.machine_code.visited_table import hash_words
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.traces.path import PackedRun
 
 WEIGHTED, PRIORITY = 0, 1
 """Schedules, as the kernel numbers them."""
@@ -243,31 +244,50 @@ def walks_key(program: Program) -> str:
     return hashlib.sha256(cache_key(program).encode() + own).hexdigest()
 
 
+@frozen
+class WalkPlan:
+    """The random walks that are made.
+
+    Attributes:
+        runs, steps: how many runs, of at most so many steps each.
+        seed: decides everything that is drawn.
+        schedule: a name of `SCHEDULES`.
+        weights: of actions by name, for the weighted schedule; 1 where not named.
+        runs_to_starts: runs to the states where walks begin; none: they begin in the initial states.
+        threads: how many; results do not depend on it.
+        cache_dir: folder for compiled code; None: keep none.
+        strict: whether steps beyond a declared cap are faults too.
+    """
+
+    runs: int
+    steps: int
+    seed: int
+    schedule: str = "both"
+    weights: Mapping[str, int] = field(factory=dict)
+    runs_to_starts: tuple[PackedRun, ...] = ()
+    threads: int = 1
+    cache_dir: Path | None = None
+    strict: bool = False
+
+
 class Walker:
-    """The compiled walks of a program from some states.
+    """The compiled walks of a program.
 
     Args:
         program: the traced system.
-        steps, seed, schedule: length of each run, seed, a name of `SCHEDULES`.
-        starts: packed states to begin in; the initial states by default.
-        weights: of actions by name, for the weighted schedule; 1 where not named.
-        cache_dir: folder for compiled code; None: keep none.
-        threads: how many.
+        made: the walks.
         on_compile: as of `load_library`.
     """
 
-    def __init__(
-        self, program: Program, steps: int, seed: int, schedule: str, starts: Sequence[tuple[int, ...]],
-        weights: Mapping[str, int], cache_dir: Path | None, threads: int,
-        on_compile: Callable[[], None] | None = None,
-    ) -> None:  # fmt: skip
-        cache = ObjectCache(cache_dir)
+    def __init__(self, program: Program, made: WalkPlan, on_compile: Callable[[], None] | None = None) -> None:
+        cache, threads = ObjectCache(made.cache_dir), made.threads
         self.library: Library
         self.library, self.cached = load_library(program, emit_walks, walks_key(program), cache, on_compile=on_compile)
         self.warnings = tuple(cache.warnings)
-        self.program, self.plan, self.steps, self.seed = program, FramePlan(program), steps, seed
-        self.schedules, self.starts = SCHEDULES[schedule], tuple(starts) or program.initial
-        self.weights = [weights.get(kind.action.name, 1) for kind in program.kinds]
+        self.program, self.plan, self.steps, self.seed = program, FramePlan(program), made.steps, made.seed
+        starts = tuple(start.end for start in made.runs_to_starts)
+        self.schedules, self.starts = SCHEDULES[made.schedule], starts or program.initial
+        self.weights = [made.weights.get(kind.action.name, 1) for kind in program.kinds]
         self.kinds = np.array(
             [number for number, kind in enumerate(program.kinds) for _ in kind.instances], dtype=np.uint64
         )

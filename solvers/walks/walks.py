@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from kraftcheck.solvers.reference.confirm import NoCounterexample, confirm, lass
 from kraftcheck.solvers.reference.interpreter import BUDGET, Integers, Move, shrink
 from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.traces.render import minimise, repeated_text
-from kraftcheck.solvers.walks.walker import FingerprintSet, Walker, WalkRun
+from kraftcheck.solvers.walks.walker import FingerprintSet, Walker, WalkPlan, WalkRun
 
 CHUNK_RUNS, CHUNK_STEPS = 64, 1 << 20
 
@@ -206,38 +205,30 @@ def claim_of(plan: FramePlan, number: int) -> Property | None:
 
 
 def simulate(
-    program: Program, runs: int, steps: int, seed: int, *, clock: Callable[[], float], threads: int = 1,
-    schedule: str = "both", starts: Sequence[tuple[int, ...]] = (), weights: Mapping[str, int] | None = None,
-    cache_dir: Path | None = None, progress: Callable[[WalkProgress], None] | None = None,
-    stop: threading.Event | None = None, strict: bool = False, on_compile: Callable[[], None] | None = None,
+    program: Program, plan: WalkPlan, *, clock: Callable[[], float],
+    progress: Callable[[WalkProgress], None] | None = None, stop: threading.Event | None = None,
+    on_compile: Callable[[], None] | None = None,
 ) -> Walks:  # fmt: skip
     """Walk at random, and collect the claims that break.
 
     Args:
         program: the traced system.
-        runs, steps: how many runs, of at most so many steps each.
-        seed: decides everything that is drawn.
+        plan: the walks that are made.
         clock: seconds, from any origin.
-        threads: how many; results do not depend on it.
-        schedule: a name of `SCHEDULES`.
-        starts: packed states to begin in; the initial states by default.
-        weights: of actions by name, for the weighted schedule; 1 where not named.
-        cache_dir: folder for compiled code; None: keep none.
         progress: called after each chunk of runs.
         stop: once set, the walks end after the runs at work; their chunk does not count.
-        strict: whether steps beyond a declared cap are faults too.
         on_compile: called before code is compiled that the cache does not have.
 
     Raises:
         LoweringError: when a term does not fit 64 bits.
     """
-    start, stop_event = clock(), stop or threading.Event()
+    start, stop_event, runs = clock(), stop or threading.Event(), plan.runs
     program = without_premises(program)
-    walker = Walker(program, steps, seed, schedule, starts, weights or {}, cache_dir, threads, on_compile)
+    walker = Walker(program, plan, on_compile)
     compiled = clock()
     totals = _Totals(walker, FingerprintSet(walker.library.function("count_new", 4)))
-    chunk = max(1, min(CHUNK_RUNS, CHUNK_STEPS // steps))
-    with ThreadPool(threads) as pool:
+    chunk = max(1, min(CHUNK_RUNS, CHUNK_STEPS // plan.steps))
+    with ThreadPool(plan.threads) as pool:
         while totals.runs < runs and not stop_event.is_set():
             if not totals.chunk(pool, min(chunk, runs - totals.runs), stop_event):
                 break
@@ -245,7 +236,7 @@ def simulate(
             if progress is not None:
                 progress(totals.curve[-1])
     cut = None if totals.runs == runs else _cut_text(stop_event, totals.runs, runs)
-    return _result(totals, seed, clock() - compiled, compiled - start, cut, strict)
+    return _result(totals, plan.seed, clock() - compiled, compiled - start, cut, plan.strict)
 
 
 def _cut_text(stop: threading.Event, done: int, runs: int) -> str:

@@ -22,6 +22,7 @@ from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.render import replay_trace
+from kraftcheck.solvers.walks.walker import WalkPlan
 from kraftcheck.solvers.walks.walks import Occurrence, simulate
 from tests.ci.spark.levels import begun, finished
 from tests.random_systems.building import build, state_to_rules, to_plain
@@ -37,7 +38,7 @@ EFFORT = Effort(timeout=5)
 
 def walks_agree(case: Case) -> None:
     """What random walks show is real and not shorter than the shortest; what they miss or take is within the space."""
-    found = simulate(case.program, 24, 12, seed=1, clock=lambda: 0.0, cache_dir=case.cache)
+    found = simulate(case.program, WalkPlan(24, 12, seed=1, cache_dir=case.cache), clock=lambda: 0.0)
     for shown in (*found.broken, *found.goals_shown):
         walked(case, shown)
     fired = case.graph.fired()

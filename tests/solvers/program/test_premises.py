@@ -16,6 +16,7 @@ from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.premises.cases import NO_CONTENT, NO_STATE, NO_STEP, hidden_goals, without_premises
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous, Verdict, exit_code
+from kraftcheck.solvers.walks.walker import WalkPlan
 from kraftcheck.solvers.walks.walks import simulate
 from tests.shared.shelf import COUNT, SHELF, Shelf, claiming, doing, explored
 
@@ -168,4 +169,4 @@ def test_goals_of_premises_are_hidden() -> None:
     bare = without_premises(program)
     assert (hidden_goals(bare), bare.sometimes, bare.premises) == ((), (), {})
     assert [one.claim for one in explore(program, clock=time.monotonic).verdicts] == ["claim", "deadlock"]
-    assert simulate(program, 2, 3, 1, clock=time.monotonic).goals_missed == ()
+    assert simulate(program, WalkPlan(2, 3, 1), clock=time.monotonic).goals_missed == ()

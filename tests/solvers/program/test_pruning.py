@@ -23,6 +23,7 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Vacuous, exit_code
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.reference.interpreter import Integers
+from kraftcheck.solvers.walks.walker import WalkPlan
 from kraftcheck.solvers.walks.walks import Walks, simulate
 from tests.shared.capped import CAPPED, DRAINED, LOW, UNCAPPED, WHY, WIDER, WITHIN, Tank
 from tests.shared.commands import kraftcheck
@@ -46,7 +47,7 @@ def verdicts(found: Exploration) -> list[type]:
 
 def walked(system: System, **options: Any) -> Walks:
     """A few walks."""
-    return simulate(trace(system, system.setting()), 8, 12, 1, clock=time.monotonic, **options)
+    return simulate(trace(system, system.setting()), WalkPlan(8, 12, 1, **options), clock=time.monotonic)
 
 
 def test_behind_an_undeclared_bound_nothing_holds() -> None:

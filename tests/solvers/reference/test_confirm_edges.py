@@ -24,7 +24,7 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Unknown
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.traces.itf import ACTION, PICKS, TraceError, check_states, document, instances, plain, recipe
-from kraftcheck.solvers.walks.walker import SCHEDULES, Walker, walks_key
+from kraftcheck.solvers.walks.walker import SCHEDULES, Walker, WalkPlan, walks_key
 from kraftcheck.solvers.walks.walks import Walks, simulate
 from tests import toys
 from tests.shared.edges import HOTEL, LIFT, Milestone
@@ -84,7 +84,7 @@ def test_what_lies_beyond_a_bound_is_unknown_from_far_off() -> None:
 
 def walked(program: Program, runs: int, steps: int, **options: Any) -> Walks:
     """Walks of a program."""
-    return simulate(program, runs, steps, 3, clock=lambda: 0.0, **options)
+    return simulate(program, WalkPlan(runs, steps, 3), clock=lambda: 0.0, **options)
 
 
 def told(walks: Walks) -> set[str]:
@@ -112,7 +112,7 @@ def test_the_last_state_of_a_walk_is_judged() -> None:
 def test_walks_go_where_they_say(system: System, schedule: str) -> None:
     """The instances that a walk notes lead on ints through as many states as it counts, all of them enabled."""
     program = trace(system, system.setting())
-    walker, engine = Walker(program, 30, 5, schedule, (), {}, None, 1), Integers(system, system.setting())
+    walker, engine = Walker(program, WalkPlan(1, 30, 5, schedule)), Integers(system, system.setting())
     assert schedule in SCHEDULES
     for number in range(10):
         run = walker.run(number, 0)

@@ -15,6 +15,7 @@ from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.reference.interpreter import BUDGET, Integers, Move, shrink
+from kraftcheck.solvers.walks.walker import WalkPlan
 from kraftcheck.solvers.walks.walks import moves_of, simulate
 from tests.conftest import PROFILE
 from tests.shared.samples import one_in
@@ -47,7 +48,7 @@ def test_a_defect_is_found_and_shrunk(bug: Bug) -> None:
     """Walks find the defect within the profile's budget; its run shrinks to within two steps of the shortest."""
     system, (runs, steps) = find(bug.system), WALKS[PROFILE]
     program = trace(system, system.setting(bug.scope, bug.bounds, parse(bug.rules)))
-    walks = simulate(program, runs, steps, 7, clock=time.perf_counter, cache_dir=cache_folder())
+    walks = simulate(program, WalkPlan(runs, steps, 7, cache_dir=cache_folder()), clock=time.perf_counter)
     claims = {where.claim.id: where for where in walks.broken if where.claim is not None}
     assert claims.keys() <= bug.refutes.keys()
     soonest = min(claims, key=lambda claim: len(claims[claim].instances))

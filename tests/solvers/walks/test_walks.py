@@ -21,7 +21,7 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK, Refuted
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.traces.path import PackedRun
-from kraftcheck.solvers.walks.walker import SCHEDULES, FingerprintSet, Walker
+from kraftcheck.solvers.walks.walker import SCHEDULES, FingerprintSet, Walker, WalkPlan
 from kraftcheck.solvers.walks.walks import Walks, confirm_findings, confirm_occurrence, moves_of, simulate, witnesses
 from tests.toys import CLOCK, COUNTER, DIGRAPH, STUCK, Place
 
@@ -38,7 +38,8 @@ TINY = program_of(ELECTIONS, "tiny", "kafka-4.0")
 
 def walked(program: Program, runs: int = 100, steps: int = 50, seed: int = 3, **more: Any) -> Walks:
     """Walks of a program."""
-    return simulate(program, runs, steps, seed, clock=time.perf_counter, cache_dir=cache_folder(), **more)
+    plan = WalkPlan(runs, steps, seed, cache_dir=cache_folder(), **more)
+    return simulate(program, plan, clock=time.perf_counter)
 
 
 def essence(walks: Walks) -> Any:
@@ -57,7 +58,8 @@ def test_results_do_not_depend_on_threads(schedule: str) -> None:
 
 def walker_of(program: Program, seed: int, starts: Sequence[tuple[int, ...]] = ()) -> Walker:
     """A walker of 40 steps whose schedule is weighted."""
-    return Walker(program, 40, seed, "weighted", starts, {}, cache_folder(), 1)
+    ways = tuple(PackedRun(start, (), start) for start in starts)
+    return Walker(program, WalkPlan(1, 40, seed, "weighted", runs_to_starts=ways, cache_dir=cache_folder()))
 
 
 def test_the_seed_draws_where_a_run_begins() -> None:
@@ -108,7 +110,7 @@ def test_more_runs_begin_with_the_same_ones() -> None:
 def test_every_step_is_a_step_of_the_rules(schedule: int) -> None:
     """A run replayed on ints takes only enabled steps, each to another state, and its states are those counted."""
     name = next(known for known, used in SCHEDULES.items() if used == (schedule,))
-    walker = Walker(TINY, 40, 5, name, (), {}, cache_folder(), 1)
+    walker = Walker(TINY, WalkPlan(1, 40, 5, name, cache_dir=cache_folder()))
     engine = Integers(TINY.system, TINY.setting)
     for number in range(20):
         run = walker.run(number, 0)
@@ -178,7 +180,7 @@ def test_starts_and_their_ways() -> None:
     instances = [n for n in range(program.instances) if str(program.instance(n)[1]).count("source=0, target=6")]
     end = program.layout.pack(program.layout.unpack((6,)))
     way = PackedRun(program.initial[0], tuple(instances), end)
-    walks = walked(program, starts=[end], steps=3)
+    walks = walked(program, runs_to_starts=(way,), steps=3)
     assert {where.start for where in walks.broken} == {end}
     engine = Integers(program.system, program.setting)
     one = confirm_occurrence(program, engine, walks.broken[0], [way], 1000)
@@ -194,7 +196,8 @@ def test_weights_prefer_actions() -> None:
 def test_a_stop_is_told() -> None:
     """A simulation that is stopped counts whole chunks only, and says that runs are missing."""
     stop = threading.Event()
-    walks = walked(TINY, runs=1000, stop=stop, progress=lambda point: stop.set())
+    plan = WalkPlan(1000, 50, 3, cache_dir=cache_folder())
+    walks = simulate(TINY, plan, clock=time.perf_counter, stop=stop, progress=lambda point: stop.set())
     assert (walks.runs, walks.cut) == (64, "stopped after 64 of 1,000 runs")
 
 
@@ -202,7 +205,7 @@ def test_a_stop_is_told() -> None:
 def test_the_clock_saturates() -> None:
     """The two states of the clock are counted once each, however long the walks; no fingerprint is lost in growth."""
     assert walked(program_of(CLOCK), runs=200, steps=1000).distinct == 2
-    walker = Walker(TINY, 1, 1, "both", (), {}, cache_folder(), 1)
+    walker = Walker(TINY, WalkPlan(1, 1, 1, cache_dir=cache_folder()))
     seen = FingerprintSet(walker.library.function("count_new", 4))
     prints = np.arange(200_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for part in np.array_split(prints, 7):

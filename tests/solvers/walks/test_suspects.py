@@ -53,9 +53,8 @@ def test_a_lasso_begins_in_an_initial_state() -> None:
     """Where runs begin elsewhere, the way there is part of the lasso."""
     program = program_of(LIFT, "moving")
     up = next(n for n in range(program.instances) if program.instance(n)[0].name == "up")
-    high = program.layout.pack(program.layout.state([2, False]))
-    way = PackedRun(program.initial[0], (up, up), high)
-    (bell, _) = with_suspects(walked(program, starts=[high]), [way]).suspects
+    way = PackedRun(program.initial[0], (up, up), program.layout.pack(program.layout.state([2, False])))
+    (bell, _) = with_suspects(walked(program, runs_to_starts=(way,)), [way]).suspects
     assert program.layout.pack(bell.trace.initial) == program.initial[0]
     assert bell.steps > 2
 

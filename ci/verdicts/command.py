@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 from attrs import define, evolve, field
@@ -24,7 +24,7 @@ from kraftcheck.ci.conformance.vectors.core import VectorError
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT, VectorReport, conform, vector_lines
 from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, claims_of, every_id, judged, not_judged
 from kraftcheck.ci.run.questions import search_budget
-from kraftcheck.ci.run.reports import ReportFiles, report_options
+from kraftcheck.ci.run.reports import report_options
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import subject
@@ -379,11 +379,7 @@ def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) ->
 @report_options
 @time_limit.time_limit
 @options.quiet
-def check_command(
-    systems: tuple[str, ...], scopes: tuple[str, ...], rules: tuple[str, ...], config: Path | None, built_in: bool,
-    vectors: tuple[Path, ...], workers: int, memory: int, out: Path | None, verbose: bool, target: str | None,
-    reports: ReportFiles, quiet: bool,
-) -> None:  # fmt: skip
+def check_command(systems: tuple[str, ...], **flags: Any) -> None:
     """Explore every SYSTEM (default: all) at its scopes and rule sets and compare with the expected verdicts.
 
     Where there is a table of runs, kraftcheck.toml or [tool.kraftcheck] in pyproject.toml, here or above up to the
@@ -402,18 +398,20 @@ def check_command(
       kraftcheck check
       kraftcheck check elections --scope tiny --rules fixed
     """
+    out, target, reports = flags["out"], flags["target"], flags["reports"]
     check_writable(target)
     reports.check(json=target)
     check_results("--out", out, target, *reports.paths)
-    wanted = CheckOptions(systems, scopes, rules, workers, memory, out, quiet, target is not None)
-    screen = console(to_stderr=target == "-")
-    if (table_of_runs := named_table(config, built_in)) is not None:
+    chosen = (systems, flags["scopes"], flags["rules"])
+    wanted = CheckOptions(*chosen, flags["workers"], flags["memory"], out, flags["quiet"], target is not None)
+    screen, vectors = console(to_stderr=target == "-"), flags["vectors"]
+    if (table_of_runs := named_table(flags["config"], flags["built_in"])) is not None:
         check_idle("is of the systems that come with kraftcheck (--built-in)", "vectors", "verbose")
         checked = check_table(table_of_runs, wanted, screen)
     else:
         if vectors and any(reports.paths):
             raise Refusal("--junit and --sarif hold verdicts about systems; run `kraftcheck conform --vectors` apart")
-        checked = check_built_in(wanted, screen, vectors, verbose)
+        checked = check_built_in(wanted, screen, vectors, flags["verbose"])
     if target is not None:
         write_json(target, checked.document)
     reports.write(screen, checked.runs, checked.code, checked.last_line)

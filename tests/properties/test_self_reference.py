@@ -21,6 +21,8 @@ from kraftcheck.properties.kinds import always, eventually, step, weak_fairness
 from kraftcheck.properties.register.rules import READINGS
 from kraftcheck.solvers.program.trace import trace
 
+pytestmark = pytest.mark.xdist_group("self-reference")  # one process traces each system once
+
 PRESETS = ("fixed", "kip")
 """Rule sets between which the claims of a system differ."""
 

@@ -18,6 +18,8 @@ from tests.solvers.smt.reading.test_premises import ACTIONS
 
 EFFORT = Effort(timeout=60)
 
+pytestmark = pytest.mark.xdist_group("unbounded-steps")  # one process makes the theory
+
 REQUEST = ProofRequest("replication", "tiny", {"brokers": ANY, "unbounded": 1}, "fixed")
 
 QUICK = (

@@ -100,6 +100,6 @@ def shared(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in (
         "kraftcheck.ci.spark.explore.start_session",
         "kraftcheck.ci.spark.query_engine.start_session",
-        "kraftcheck.ci.logs.spark.pipeline.start_session",
+        "kraftcheck.ci.logs.spark.start_session",
     ):
         monkeypatch.setattr(place, lambda *_, **__: Unstoppable(session))

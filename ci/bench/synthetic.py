@@ -12,8 +12,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.logs.format import encode as encoding
-from kraftcheck.ci.logs.format.bodies import CHANGE_FRAME, REST_FROM
+from kraftcheck.ci.logs.format import segments
+from kraftcheck.ci.logs.format.segments import CHANGE_FRAME, REST_FROM
 from kraftcheck.model.controller.brokers import (
     RegistrationContext,
     RegistrationRequest,
@@ -249,7 +249,7 @@ class SyntheticLog:
         return self._batch([_record_bytes(record) for record in written])
 
     def _batch(self, values: list[bytes]) -> bytes:
-        data = encoding.batch(self._offset, 1, values)
+        data = segments.batch_bytes(self._offset, 1, values)
         self._offset += len(values)
         return data
 
@@ -264,17 +264,17 @@ def _last_follower(p: Partition) -> int:
 
 def _record_bytes(record: ModelRecord) -> bytes:
     if isinstance(record, UnreadRecord):
-        return encoding.record(record.type, 0, {})
+        return segments.record_bytes(record.type, 0, {})
     if isinstance(record, FeatureRecord):
-        return encoding.record("FEATURE_LEVEL_RECORD", 0, {"name": record.name, "featureLevel": record.level})
+        return segments.record_bytes("FEATURE_LEVEL_RECORD", 0, {"name": record.name, "featureLevel": record.level})
     if isinstance(record, ConfigRecord):
         assert record.scope == TOPIC_SCOPE
         data = {"resourceType": 2, "resourceName": record.name, "name": record.key, "value": record.value}
-        return encoding.record("CONFIG_RECORD", 0, data)
+        return segments.record_bytes("CONFIG_RECORD", 0, data)
     if isinstance(record, ClearElrRecord):
-        return encoding.record("CLEAR_ELR_RECORD", 0, {"topicName": record.topic})
+        return segments.record_bytes("CLEAR_ELR_RECORD", 0, {"topicName": record.topic})
     encoded = encode(record, form=_FORM)  # type: ignore[arg-type]
-    return encoding.record(encoded["type"], encoded["version"], encoded["data"])
+    return segments.record_bytes(encoded["type"], encoded["version"], encoded["data"])
 
 
 def _body(record: PartitionChangeRecord) -> bytes:

@@ -15,15 +15,16 @@ import click
 
 from kraftcheck.ci.explore.page_file import check_drawable, page
 from kraftcheck.ci.logs.format.read import LogFiles, find
-from kraftcheck.ci.logs.replaying import ReplayOptions, settings_of
 from kraftcheck.ci.logs.report import (
     LogReport,
+    ReplayOptions,
     Summary,
     document,
     event_kind,
     exit_code,
     lines,
     report_of,
+    settings_of,
     total_line,
     unexplained_lines,
 )
@@ -40,7 +41,7 @@ from kraftcheck.model.visible import visible
 from kraftcheck.solvers.drawings.log import LogDrawing
 from kraftcheck.solvers.drawings.svg import STYLE
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
-from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 
 REPORTED = 200
 """Lines of the command's report that the page holds; the page shows every violation at its batch."""
@@ -180,7 +181,7 @@ def replay_command(
             chosen = ReplayOptions(rules, static, allow_skipped)
             reports = [_report(log, chosen, page, detailed, verbose) for log in logs_found]
         else:
-            from kraftcheck.ci.logs.spark.pipeline import replay_with_spark  # Spark is an extra
+            from kraftcheck.ci.logs.spark import replay_with_spark
 
             reports = replay_with_spark(logs_found, ReplayOptions(rules, static, allow_skipped), out, conf, workers)
     except ScopeError as reason:

@@ -12,8 +12,7 @@ from attrs import frozen
 
 from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.replaying import line_of, settings_of
-from kraftcheck.ci.logs.report import Summary, passed_lines, taken_lines
+from kraftcheck.ci.logs.report import Summary, line_of, passed_lines, settings_of, taken_lines
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -22,10 +21,8 @@ from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.solvers.logs.explain.state import EntryError, State, elected, empty, loading
-from kraftcheck.solvers.logs.holders import NO_HISTORY, Holders
-from kraftcheck.solvers.logs.transactions import Undone, effective
-from kraftcheck.solvers.logs.whatif import as_rows, distances
+from kraftcheck.solvers.logs.explain.state import EntryError, State, Undone, effective, elected, empty, loading
+from kraftcheck.solvers.logs.whatif import NO_HISTORY, Holders, as_rows, distances
 
 DOCUMENT_VERSION = 1
 """Version of the JSON document."""

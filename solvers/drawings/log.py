@@ -19,7 +19,7 @@ from kraftcheck.model.visible import visible
 from kraftcheck.solvers.logs.explain.explain import Explanation
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
 from kraftcheck.solvers.logs.explain.state import ModelRecord, State, model_record
-from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 from kraftcheck.solvers.logs.memo.situation import TOPIC, EventName
 
 H = TypeVar("H", bound=Hashable)

@@ -10,11 +10,11 @@ from typing import Any
 
 from attrs import evolve
 
-from kraftcheck.ci.logs.format import encode as encoding
+from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.replaying import rules_of
-from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
+from kraftcheck.ci.logs.report import rules_of
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log
+from kraftcheck.solvers.logs.explain.state import Batch, LogEntry
 from tests.shared.places import TESTS
 
 CAPTURED = TESTS / "captured"
@@ -68,9 +68,9 @@ def segment(folder: Path, batch: Batch) -> bytes:
     """The segment of a captured log, with a batch in place of the one that has its offsets."""
     (raw,) = (path.read_bytes() for path in folder.glob("*.log"))
     start = next(int(b.place.rpartition(" ")[2]) for b in batches(folder) if b.base_offset == batch.base_offset)
-    values = [encoding.record(e.type, e.version, dict(e.data or {})) for e in batch.entries]
-    size = encoding.HEADER.unpack_from(raw, start)[1] + 12
-    return raw[:start] + encoding.batch(batch.base_offset, batch.epoch, values) + raw[start + size :]
+    values = [segments.record_bytes(e.type, e.version, dict(e.data or {})) for e in batch.entries]
+    size = segments.HEADER.unpack_from(raw, start)[1] + 12
+    return raw[:start] + segments.batch_bytes(batch.base_offset, batch.epoch, values) + raw[start + size :]
 
 
 def corrupted(entry: LogEntry) -> Iterator[tuple[str, dict[str, Any]]]:

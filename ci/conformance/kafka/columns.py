@@ -7,12 +7,16 @@ driver reads and writes the same columns in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
+
+from kraftcheck.model.language.terms import Word
+from kraftcheck.model.language.words import choose, word
+from kraftcheck.model.partition.registration import PartitionChange
 
 Rows = npt.NDArray[np.int32]
 """Rows of a table, one a case."""
@@ -103,6 +107,32 @@ HASH_SET_OUTPUTS = ("count", False), ("ids", True)
 
 TIMELINE_MAP_INPUTS, TIMELINE_MAP_OUTPUTS = (("count", False), ("keys", True)), (("first", False),)
 """Keys that are put into Kafka's map of partitions in this order; the first that it lists."""
+
+
+RECORD_FIELDS = ("isr", "replicas", "directories", "elr", "last_known_elr", "removing", "adding")
+"""The fields of a record behind leader and recovery state, in the order of the columns."""
+
+
+def record_columns(
+    change: PartitionChange, leaves: Callable[[str, Any], Sequence[Word]], absent: Mapping[str, int]
+) -> list[Word]:
+    """The columns of a record: its leader and recovery state, then of each field whether it is there and its columns.
+
+    Args:
+        change: the record.
+        leaves: the columns of a field, from its name and value.
+        absent: what they hold where the record has no such field; 0 unless named.
+    """
+    leader, recovering = change.leader, change.recovering
+    columns = [
+        choose(leader.present, leaves("leader", leader.value)[0], KEEP_LEADER),
+        choose(recovering.present, word(recovering.value), KEEP_RECOVERY),
+    ]
+    for name in RECORD_FIELDS:
+        field = getattr(change, name)
+        values = leaves(name, field.value)
+        columns += [word(field.present), *(choose(field.present, leaf, absent.get(name, 0)) for leaf in values)]
+    return columns
 
 
 @frozen

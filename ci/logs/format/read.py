@@ -1,22 +1,191 @@
 """The reader of logs in files and folders, in any of their forms.
 
-A file is a log. A folder that holds log files is one log, its files in the
-order of their offsets; another folder is searched for such folders.
+A file is a log. A folder that holds log files is one log, its files in the order of their offsets; another folder is
+searched for such folders. Besides segments there are two forms of text: the output of Kafka's own tool (kafka-dump-log
+--cluster-metadata-decoder --files SEGMENT), and JSON lines, one object a line with `offset`, `type`, `version`, `data`.
+Records with the same `batch` were written together; without it each record is a batch of its own. `epoch` is that of
+the quorum's leader, 0 unless given.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from typing import NoReturn
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
-from kraftcheck.ci.logs.format import dumptext, jsonlines, segments
-from kraftcheck.ci.terminal.files import read_bytes
+from kraftcheck.ci.logs.format import segments
+from kraftcheck.ci.logs.format.fields import WireError, unknown_kind
+from kraftcheck.ci.logs.format.segments import Problem
+from kraftcheck.ci.terminal.files import has_surrogate, once, read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch
-from kraftcheck.solvers.logs.memo.compact import compact
+from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch, LogEntry
+from kraftcheck.solvers.logs.memo.ledger import compact
+
+_BATCH = re.compile(
+    r"baseOffset: (-?\d+) lastOffset: (-?\d+) count: (\d+) .*?partitionLeaderEpoch: (-?\d+) .*?"
+    r"isControl: (\w+) .*isvalid: (\w+)"
+)
+_RECORD = re.compile(r"\| offset: (\d+) ")
+_PAYLOAD = re.compile(r" payload: (\{.*\})$")
+_CONTROL = re.compile(r" controlType: (\w+)\((-?\d+)\)| (\w+):? (\{.*\})$")
+_LEADER = re.compile(r'"leaderId":(-?\d+)')
+_CONTROL_NAMES = {
+    "LeaderChange": "LEADER_CHANGE",
+    "SnapshotHeader": "SNAPSHOT_HEADER", "SnapshotFooter": "SNAPSHOT_FOOTER",
+    "KRaftVersion": "KRAFT_VERSION", "KRaftVoters": "KRAFT_VOTERS",
+}  # fmt: skip
+_OTHER_LINES = re.compile(r"Dumping |Log starting offset: |Snapshot end offset: |KRaft bootstrap snapshot|SLF4J: |\s*$")
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON number")
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_number)
+"""Reads one record; Python takes NaN, Infinity and a repeated key for JSON."""
+
+
+def is_dump(head: str) -> bool:
+    """Whether text begins as the tool's output does."""
+    lines = [line for line in head.splitlines() if not line.startswith("SLF4J") and line.strip()]
+    return bool(lines) and lines[0].startswith(("Dumping ", "Log starting offset", "baseOffset:", "Snapshot end"))
+
+
+def dump_batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch]:
+    """Every batch of the output.
+
+    Args:
+        lines: its lines.
+        name: of the file.
+        problem: called for every line that cannot be read.
+    """
+    open_batch: Batch | None = None
+    entries, due = list[LogEntry](), 0
+    for number, line in enumerate(lines, 1):
+        place, text = f"{name}:{number}", line.rstrip("\r\n")
+        head = _BATCH.match(text)
+        if head is not None:
+            yield from _finish(open_batch, entries, due, problem)
+            base, last, count, epoch = map(int, head.group(1, 2, 3, 4))
+            open_batch, entries, due = Batch(base, last, epoch, (), place, head.group(5) == "true"), [], count
+            if count != last - base + 1:
+                problem(place, f"a batch of {count} records from offset {base} to {last}")
+            if head.group(6) != "true":
+                problem(place, "the tool says that the batch is not valid")
+        elif text.startswith("| "):
+            if open_batch is None:
+                problem(place, "a record before any batch")
+                continue
+            entry = _entry(text, open_batch.control, place, problem)
+            follows = open_batch.last_offset - due + 1
+            due -= 1
+            if entry is not None:
+                if entry.offset != follows:
+                    problem(place, f"offset {follows} should follow in the batch, but the record has {entry.offset}")
+                entries.append(entry)
+        elif not _OTHER_LINES.match(text):
+            problem(place, f"not a line of the dump tool: {text[:60]!r}")
+    yield from _finish(open_batch, entries, due, problem)
+
+
+def _finish(batch: Batch | None, entries: list[LogEntry], due: int, problem: Problem) -> Iterator[Batch]:
+    if batch is None:
+        return
+    if due != 0:
+        problem(batch.place, f"the batch at offset {batch.base_offset} counts {due:+d} records against its lines")
+    yield evolve(batch, entries=tuple(entries))
+
+
+def _entry(text: str, control: bool, place: str, problem: Problem) -> LogEntry | None:
+    offset = _RECORD.match(text)
+    if offset is None:
+        problem(place, "a record without offset")
+        return None
+    if control:
+        match = _CONTROL.search(text)
+        if match is None or not (match.group(1) or match.group(3) in _CONTROL_NAMES):
+            problem(place, "a control record of an unknown kind")
+            return None
+        name = match.group(1) or _CONTROL_NAMES[match.group(3)]
+        leader = _LEADER.search(text) if name == "LEADER_CHANGE" else None
+        return LogEntry(int(offset.group(1)), name, 0, {} if leader is None else {"leaderId": int(leader.group(1))})
+    payload = _PAYLOAD.search(text)
+    if payload is None:
+        problem(place, "a record without a decoded payload; was --cluster-metadata-decoder given?")
+        return None
+    return entry_of(payload.group(1), int(offset.group(1)), place, problem)
+
+
+def entry_of(text: str, offset: int, place: str, problem: Problem) -> LogEntry | None:
+    """The record that a JSON object with `type`, `version`, `data` describes; None where it was skipped."""
+    try:
+        value = DECODER.decode(text)
+        name, version, data = value["type"], value["version"], value["data"]
+    except (ValueError, KeyError, TypeError, RecursionError) as reason:
+        problem(place, f"not a record: {type(reason).__name__}: {reason}")
+        return None
+    if not isinstance(name, str) or type(version) is not int or not isinstance(data, dict):
+        problem(place, "a record's type is text, its version a number, its data an object")
+        return None
+    if "\\u" in text and has_surrogate([name, data]):
+        problem(place, "a text holds a surrogate, which is no character")
+        return None
+    try:
+        unknown = unknown_kind(name, version)
+    except WireError as reason:
+        problem(place, f"offset {offset}: {reason}")
+        return None
+    return LogEntry(offset, unknown or name, version, data)
+
+
+KEYS = {"offset", "batch", "epoch", "type", "version", "data", "control"}
+"""What a line may hold."""
+
+_Row = tuple[int, int, bool, LogEntry, str]
+
+
+def line_batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch]:
+    """Every batch; `problem` is called for each line that is no record."""
+    for (base, epoch, control), rows in groupby(_rows(lines, name, problem), itemgetter(0, 1, 2)):
+        group = list(rows)
+        for due, row in zip((base, *(row[3].offset + 1 for row in group)), group, strict=False):
+            if row[3].offset != due:
+                problem(row[4], f"offset {due} should follow in the batch, not {row[3].offset}")
+        entries = tuple(row[3] for row in group)
+        yield Batch(base, entries[-1].offset, epoch, entries, group[0][4], control)
+
+
+def _rows(lines: Iterable[str], name: str, problem: Problem) -> Iterator[_Row]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        place = f"{name}:{number}"
+        try:
+            value = DECODER.decode(line)
+        except (ValueError, RecursionError) as reason:
+            problem(place, f"not JSON: {reason}")
+            continue
+        if not isinstance(value, dict) or type(value.get("offset")) is not int:
+            problem(place, "a line is an object with a whole number `offset`")
+            continue
+        if unknown := sorted(value.keys() - KEYS):
+            problem(place, f"unknown key {unknown[0]!r}; there are {', '.join(sorted(KEYS))}")
+            continue
+        offset = value["offset"]
+        base, epoch, control = value.get("batch", offset), value.get("epoch", 0), value.get("control", False)
+        if type(base) is not int or type(epoch) is not int or type(control) is not bool:
+            problem(place, "`batch` and `epoch` are whole numbers, `control` is true or false")
+            continue
+        entry = entry_of(line, offset, place, problem)
+        if entry is not None:
+            yield base, epoch, control, entry, place
+
 
 BINARY = (".log", ".checkpoint")
 """Names of segments and snapshots."""
@@ -206,5 +375,5 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool) -> Iterator[Batch 
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise LogError(f"{path}: neither text nor a file named as a segment ({', '.join(BINARY)})") from None
-    reader = dumptext if dumptext.is_dump(text[:4096]) else jsonlines
-    yield from reader.batches(text.splitlines(), str(path), skipped.problem)
+    reader = dump_batches if is_dump(text[:4096]) else line_batches
+    yield from reader(text.splitlines(), str(path), skipped.problem)

@@ -6,13 +6,34 @@ it writes. The model decides the records; nothing here does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import takewhile
 
 from attrs import evolve
 
+from kraftcheck.model.controller.alter_configs import alter_config, elr_safety
+from kraftcheck.model.controller.brokers import (
+    HeartbeatRequest,
+    RegistrationContext,
+    RegistrationRequest,
+    directories_cordoned,
+    directories_failed,
+    fenced,
+    heartbeat,
+    leaving,
+    register_broker,
+    restarted,
+    unfenced,
+    unregister,
+)
+from kraftcheck.model.controller.heartbeat import Wish
 from kraftcheck.model.controller.state import (
+    CLUSTER,
+    MIN_ISR,
     ClearElrRecord,
     ConfigRecord,
+    Controller,
     LogRecord,
     RegisterControllerRecord,
     UnregisterControllerRecord,
@@ -25,20 +46,292 @@ from kraftcheck.model.controller.topics import (
     create_topics,
     delete_topics,
 )
-from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
-from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.broker_guesses import (
-    BrokerRecord,
-    broker_candidates,
-    hidden_heartbeat_candidates,
-    shutdown_candidates,
+from kraftcheck.model.records.records import (
+    BrokerRegistrationChangeRecord,
+    FenceBrokerRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+    ids,
 )
-from kraftcheck.solvers.logs.explain.config_guesses import config_candidates, feature_candidates
-from kraftcheck.solvers.logs.explain.guess import BatchTail, Candidate, granted_records
-from kraftcheck.solvers.logs.explain.part_guesses import part_candidates
-from kraftcheck.solvers.logs.explain.partition_guesses import hidden_candidates as hidden_change_candidates
-from kraftcheck.solvers.logs.explain.partition_guesses import partition_candidates
-from kraftcheck.solvers.logs.explain.state import BEGIN, END, FeatureRecord, ModelRecord, State, UnreadRecord
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.solvers.logs.explain.partition_guesses import (
+    BatchTail,
+    Candidate,
+    RecordsOf,
+    by_either_index,
+    granted_records,
+    hidden_change_candidates,
+    partition_candidates,
+)
+from kraftcheck.solvers.logs.explain.state import (
+    BEGIN,
+    ELR_FEATURE,
+    END,
+    FeatureRecord,
+    ModelRecord,
+    State,
+    UnreadRecord,
+)
+
+BrokerRecord = (
+    BrokerRegistrationChangeRecord
+    | FenceBrokerRecord
+    | UnfenceBrokerRecord
+    | RegisterBrokerRecord
+    | UnregisterBrokerRecord
+)
+
+MAX_OFFSET = 1 << 62
+"""A metadata offset that no log reaches: a broker that has applied everything."""
+
+
+def broker_candidates(tail: BatchTail) -> Iterator[Candidate]:
+    """Events that write a broker's record, with the changes before or after it."""
+    place = tail.run_length(PartitionChangeRecord)
+    if place == len(tail.records):
+        return
+    record = tail.records[place]
+    c, rules = tail.controller, tail.rules
+    if isinstance(record, RegisterBrokerRecord):
+        yield from _registration_candidates(tail, record, place + 1)
+    elif isinstance(record, UnregisterBrokerRecord):
+        broker = record.broker_id
+        yield from by_either_index(
+            c,
+            broker,
+            Candidate(("unregister broker ", broker), tuple, place + 1, "unregister", {"broker": broker}),
+            lambda controller: unregister(controller, broker, rules).records,
+        )
+    elif isinstance(record, FenceBrokerRecord | UnfenceBrokerRecord | BrokerRegistrationChangeRecord):
+        yield from _registration_change_candidates(tail, record, place)
+
+
+def _registration_change_candidates(
+    tail: BatchTail, record: FenceBrokerRecord | UnfenceBrokerRecord | BrokerRegistrationChangeRecord, place: int
+) -> Iterator[Candidate]:
+    c, rules, broker = tail.controller, tail.rules, record.broker_id
+    registration = c.registration(broker)
+    if registration is None:
+        return
+    arguments = {"broker": broker}
+    change = record if isinstance(record, BrokerRegistrationChangeRecord) else None
+    fences = isinstance(record, FenceBrokerRecord) or (change is not None and change.fenced == 1)
+    unfences = isinstance(record, UnfenceBrokerRecord) or (change is not None and change.fenced == -1)
+    if fences:
+        yield Candidate(("fence broker ", broker), lambda: fenced(c, broker, rules), place + 1, "fence", arguments)
+    if unfences and place == 0:
+        yield Candidate(("unfence broker ", broker), lambda: unfenced(c, broker, rules), None, "unfence", arguments)
+    if change is not None and change.in_controlled_shutdown == 1 and place == 0:
+        words = ("broker ", broker, " begins a controlled shutdown")
+        yield Candidate(words, lambda: leaving(c, broker, rules), None, "controlled_shutdown", arguments)
+    if change is not None and change.cordoned is not None and place == 0:
+        cordoned = change.cordoned
+        words = (f"{len(cordoned)} directories of broker ", broker, " are cordoned")
+        yield Candidate(words, lambda: directories_cordoned(c, broker, cordoned), 1, "directories_cordoned", arguments)
+    if change is not None and not (change.fenced or change.in_controlled_shutdown or change.cordoned is not None):
+        failed = tuple(d for d in registration.dirs if d not in (change.log_dirs or ()))
+        yield Candidate(
+            (f"{len(failed)} directories of broker ", broker, " fail"),
+            lambda: directories_failed(c, broker, failed, rules),
+            place + 1,
+            "directories_offline",
+            {"broker": broker, "failed": failed},
+        )
+    yield from _heartbeat_candidates(tail, broker)
+
+
+def _heartbeat_candidates(tail: BatchTail, broker: int, least: int = 2) -> Iterator[Candidate]:
+    """One heartbeat that both changes a broker's state and reports failed directories."""
+    changes = [r for r in tail.records if isinstance(r, BrokerRegistrationChangeRecord) and r.broker_id == broker]
+    last = next((r for r in changes if not (r.fenced or r.in_controlled_shutdown or r.cordoned is not None)), None)
+    registration = tail.controller.registration(broker)
+    if last is None or len(changes) < least or registration is None:
+        return
+    failed = tuple(d for d in registration.dirs if d not in (last.log_dirs or ()))
+    for fence, stop in ((False, False), (True, False), (False, True)):
+        wish = Wish(fence, stop, MAX_OFFSET)
+        description = f": fence {fence}, shut down {stop}, {len(failed)} directories failed"
+        yield Candidate(
+            ("heartbeat of broker ", broker, description),
+            _heartbeat_records(tail, HeartbeatRequest(broker, registration.epoch, wish, failed)),
+            None,
+            "heartbeat",
+            {"broker": broker, "failed": failed},
+        )
+
+
+def hidden_heartbeat_candidates(tail: BatchTail) -> Iterator[Candidate]:
+    """A heartbeat that goes on with a controlled shutdown, of which no record tells, and reports failed directories."""
+    place = tail.run_length(PartitionChangeRecord)
+    record = tail.records[place] if place < len(tail.records) else None
+    if isinstance(record, BrokerRegistrationChangeRecord):
+        registration = tail.controller.registration(record.broker_id)
+        if registration is not None and registration.in_controlled_shutdown:
+            yield from _heartbeat_candidates(tail, record.broker_id, least=1)
+
+
+def _heartbeat_records(tail: BatchTail, request: HeartbeatRequest) -> Callable[[], tuple[LogRecord, ...]]:
+    return lambda: heartbeat(tail.controller, request, tail.rules).records
+
+
+def _registration_candidates(tail: BatchTail, record: RegisterBrokerRecord, length: int) -> Iterator[Candidate]:
+    """A registration; its epoch is the offset where its event began, and no session bars it: the log has none.
+
+    Its event may have begun in an earlier batch, which is full then. Where the rules distinguish a clean stop
+    from an unclean one, the broker may come back from either.
+    """
+    c, rules = tail.controller, tail.rules
+    soft = evolve(c.soft, now=c.soft.now + c.soft.sessions.timeout + 1)
+    expired = evolve(c, soft=soft, settings=evolve(c.settings, cluster_id=None))
+    registration, before = c.registration(record.broker_id), c.image.next_offset - record.broker_epoch
+    in_parts = before > 0 and before % c.settings.max_records == 0 and not rules.controller.registration_is_one_batch
+    context = RegistrationContext(tail.levels, record.broker_epoch if in_parts else None)
+    if registration is not None and registration.incarnation == record.incarnation:
+        stops: tuple[tuple[str, int | None], ...] = (("amends", None),)
+    elif registration is None or rules.partition.every_restart_is_unclean:
+        stops = (("registers", None),)
+    else:
+        stops = (("registers after an unclean stop", None), ("registers after a clean stop", registration.epoch))
+    if c.features.elr_switched_off:
+        # Both stops write the same then, and of what the log does not show no property is judged.
+        stops = stops[::-1]
+    for how, epoch in stops:
+        request = RegistrationRequest(
+            None, record.broker_id, record.incarnation, record.listeners, record.features, record.rack, record.log_dirs,
+            record.is_migrating_zk_broker, epoch,
+        )  # fmt: skip
+        yield from by_either_index(
+            expired,
+            record.broker_id,
+            Candidate(
+                ("broker ", record.broker_id, f" {how}"),
+                tuple,
+                length,
+                "" if how == "amends" else "new_incarnation",
+                {"broker": record.broker_id, "clean": epoch is not None},
+            ),
+            _registration_records(request, context, rules),
+        )
+
+
+def _registration_records(request: RegistrationRequest, context: RegistrationContext, rules: RuleSet) -> RecordsOf:
+    return lambda controller: register_broker(controller, request, context, rules).records
+
+
+def shutdown_candidates(tail: BatchTail) -> Iterator[Candidate]:
+    """A controlled shutdown that goes on under a new controller: it writes partition changes only."""
+    for broker, registration in tail.controller.image.registrations.items():
+        if registration.in_controlled_shutdown and not registration.fenced:
+            words = ("broker ", broker, " goes on with its controlled shutdown")
+            records = partial(leaving, tail.controller, broker, tail.rules)
+            yield Candidate(words, records, None, "controlled_shutdown", {"broker": broker})
+
+
+def config_candidates(controller: Controller, records: Sequence[ModelRecord], rules: RuleSet) -> Iterator[Candidate]:
+    """Changes of configurations of one request: first all of them, then their consequences."""
+    configs = [*takewhile(lambda record: isinstance(record, ConfigRecord), records)]
+    for end in range(1, len(configs) + 1):
+        first = [record for record in configs[:end] if isinstance(record, ConfigRecord)]
+        action = "set_min_isr" if any(record.key == MIN_ISR for record in first) else ""
+        yield Candidate("alter configurations", partial(_config_records, controller, first, rules), None, action)
+
+
+def _config_records(controller: Controller, configs: Sequence[ConfigRecord], rules: RuleSet) -> tuple[LogRecord, ...]:
+    config_records: tuple[LogRecord, ...] = ()
+    consequences: tuple[LogRecord, ...] = ()
+    for record in configs:
+        written = alter_config(controller, record, rules).records
+        config_records, consequences = (*config_records, *written[:1]), (*consequences, *written[1:])
+    return (*config_records, *consequences)
+
+
+def feature_candidates(controller: Controller, records: Sequence[ModelRecord]) -> Iterator[Candidate]:
+    """The request that may have written records that begin with features, or with what is configured before.
+
+    One request may set several features. Where it switches ELR on, min.insync.replicas is configured for the cluster
+    first; the static value of the active controller, which the log does not have, is taken from the record.
+    """
+    configs = [*takewhile(lambda record: isinstance(record, ConfigRecord), records)]
+    levels = [*takewhile(lambda record: isinstance(record, FeatureRecord), records[len(configs) :])]
+    elr = [record.level for record in levels if isinstance(record, FeatureRecord) and record.name == ELR_FEATURE]
+    if not elr:
+        if levels and not configs:
+            yield Candidate("not read by replica logic", lambda: records[:1], 1)
+        return
+    safety = elr_safety(controller, _static_min_isr(configs)) if elr[-1] > 0 else ()
+    words, action = ("switch ELR on", "enable_elr") if elr[-1] > 0 else ("switch ELR off", "disable_elr")
+    yield Candidate(words, lambda: (*safety, *levels), len(configs) + len(levels), action)
+
+
+def _static_min_isr(configs: Sequence[ModelRecord]) -> str:
+    """The min ISR that is configured for the cluster; empty, as no configuration is, where there is none."""
+    values = (r.value for r in configs if isinstance(r, ConfigRecord) and (r.scope, r.key) == (CLUSTER, MIN_ISR))
+    return next(values, None) or ""
+
+
+def part_candidates(tail: BatchTail) -> Iterator[Candidate]:
+    """Events of the brokers that the first change may be about, where the records ahead fill a batch with changes."""
+    limit, first = tail.controller.settings.max_records, tail.first()
+    announced = isinstance(first, BrokerRegistrationChangeRecord)
+    if announced + tail.run_length(PartitionChangeRecord, int(announced)) < limit:
+        return
+    window = tail.records[:limit]
+    if isinstance(first, BrokerRegistrationChangeRecord):
+        yield _part(tail, window, first.broker_id, "begins a controlled shutdown", _leaving(tail, first.broker_id))
+        return
+    for broker in _concerned(tail):
+        yield _part(tail, window, broker, "is fenced", _fenced(tail, broker))
+        yield _part(tail, window, broker, "registers after a clean stop", _restarted(tail, broker, True))
+        yield _part(tail, window, broker, "registers after an unclean stop", _restarted(tail, broker, False))
+
+
+def _concerned(tail: BatchTail) -> tuple[int, ...]:
+    """Members of the ISR and the ELR of the partition that changes first."""
+    first = tail.first()
+    if not isinstance(first, PartitionChangeRecord):
+        return ()
+    p = tail.controller.image.partition(first.topic_id, first.partition_id)
+    return () if p is None else tuple(dict.fromkeys((*ids(p.isr), *ids(p.elr))))
+
+
+def _part(tail: BatchTail, window: Sequence[ModelRecord], broker: int, what: str, records: RecordsOf) -> Candidate:
+    """The event as far as its first batch goes; nothing where one batch holds it all."""
+    named = {(r.topic_id, r.partition_id) for r in window if isinstance(r, PartitionChangeRecord)}
+
+    def first_batch() -> Sequence[ModelRecord]:
+        written = records(tail.controller)
+        if len(written) <= len(window):
+            return ()
+        changes = [r for r in written if isinstance(r, PartitionChangeRecord)]
+        head = () if written[0] is changes[0] else written[:1]
+        return (*head, *(r for r in changes if (r.topic_id, r.partition_id) in named))
+
+    words = ("broker ", broker, f" {what}, the first {len(window)} records")
+    return Candidate(words, first_batch, len(window))
+
+
+def _fenced(tail: BatchTail, broker: int) -> RecordsOf:
+    return lambda controller: fenced(controller, broker, tail.rules)
+
+
+def _leaving(tail: BatchTail, broker: int) -> RecordsOf:
+    return lambda controller: leaving(controller, broker, tail.rules)
+
+
+def _restarted(tail: BatchTail, broker: int, clean: bool) -> RecordsOf:
+    """The changes of a registration and, as its own record is one more, that of a fencing after them."""
+    if tail.rules.controller.registration_is_one_batch:
+        return lambda controller: ()
+
+    def written(controller: Controller) -> tuple[LogRecord, ...]:
+        return (*restarted(controller, broker, clean, tail.rules), BrokerRegistrationChangeRecord(broker, 0, 1))
+
+    return written
 
 
 def candidates(state: State, records: Sequence[ModelRecord], rules: RuleSet) -> Iterator[Candidate]:

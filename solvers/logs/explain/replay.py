@@ -8,11 +8,9 @@ from attrs import frozen
 
 from kraftcheck.model.controller.state import Controller, Settings
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.entries import Batch
 from kraftcheck.solvers.logs.explain.explain import Explanation, explain
 from kraftcheck.solvers.logs.explain.judge import LogViolation, judge
-from kraftcheck.solvers.logs.explain.state import State, elected, empty, load
-from kraftcheck.solvers.logs.transactions import Undone, effective
+from kraftcheck.solvers.logs.explain.state import Batch, State, Undone, effective, elected, empty, load
 
 HEADER, FOOTER = "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"
 """The control records before and after a snapshot's records."""

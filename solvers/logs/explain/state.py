@@ -1,9 +1,16 @@
-"""Records of a log as the model's records, and the controller's state that they add up to."""
+"""Batches of a log, their records as the model's, and the state that they add up to.
+
+What a transaction wrote that was aborted (KIP-868), or that has not ended, has not happened: the records between a
+BeginTransactionRecord and its EndTransactionRecord take effect together, at the end. They may fill many batches,
+with batches of the quorum between them. An AbortTransactionRecord, which the next controller may write, takes all
+of them back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
+from itertools import groupby
 from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
@@ -26,10 +33,100 @@ from kraftcheck.model.controller.state import (
 )
 from kraftcheck.model.records.codecs import decode
 from kraftcheck.model.records.fields import Fields, FormError, brokers, each, integer, text
-from kraftcheck.model.records.records import PartitionRecord, RegisterBrokerRecord
+from kraftcheck.model.records.records import PartitionRecord
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
-from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
+
+
+@frozen
+class LogEntry:
+    """One record.
+
+    Attributes:
+        offset: its place in the log.
+        type: its kind, as Kafka's tools print it: `PARTITION_CHANGE_RECORD`.
+        version: of its layout.
+        data: its fields by name, tagged fields at their default left out; None where the kind is unknown.
+    """
+
+    offset: int
+    type: str
+    version: int
+    data: Mapping[str, Any] | None
+
+
+@frozen
+class Batch:
+    """Records that were written together.
+
+    Attributes:
+        base_offset, last_offset: of its first and last record.
+        epoch: of the quorum's leader that wrote it.
+        entries: the records.
+        place: where it was read: file, then line or byte.
+        control: whether the quorum wrote it for itself.
+    """
+
+    base_offset: int
+    last_offset: int
+    epoch: int
+    entries: tuple[LogEntry, ...]
+    place: str
+    control: bool = False
+
+    def whole(self) -> Batch:
+        """The batch itself, as `CompactBatch` has it."""
+        return self
+
+
+class CompactBatch:
+    """A batch whose partition changes are not decoded, because the memo may hold their explanation.
+
+    It holds changes of partitions, records that replica logic does not read,
+    and at most one other record, at its beginning or end.
+
+    Attributes:
+        base_offset, last_offset, epoch: as of `Batch`.
+        keys: of each record the partition that it changes, as the log writes index and topic; None of others.
+        bodies: of each record the rest of its bytes or fields; of records that are not read their kind.
+        other: the other record, if there is one.
+        other_first: whether it is the first record.
+        entry: decodes one change, by its place among the records.
+        source, position: where it was read: the file and the byte, or all of it in words and None.
+    """
+
+    __slots__ = (
+        "_decode", "_whole", "base_offset", "bodies", "entry", "epoch", "keys", "last_offset", "other", "other_first",
+        "position", "source",
+    )  # fmt: skip
+    control = False
+
+    def __init__(
+        self, base_offset: int, last_offset: int, epoch: int, keys: Sequence[bytes | None], bodies: Sequence[Any],
+        other: LogEntry | None, source: str, position: int | None, decode: Callable[[], Batch],
+        entry: Callable[[int], LogEntry],
+    ) -> None:  # fmt: skip
+        self.base_offset, self.last_offset, self.epoch = base_offset, last_offset, epoch
+        self.keys, self.bodies, self.other = keys, bodies, other
+        self.other_first = other is not None and other.offset == base_offset
+        self.source, self.position, self._decode, self.entry = source, position, decode, entry
+        self._whole: Batch | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it was read."""
+        return self.source if self.position is None else f"{self.source}: byte {self.position}"
+
+    def __len__(self) -> int:
+        """How many records it holds."""
+        return self.last_offset - self.base_offset + 1
+
+    def whole(self) -> Batch:
+        """The batch, decoded once."""
+        if self._whole is None:
+            self._whole = self._decode()
+        return self._whole
+
 
 METADATA_VERSION = "metadata.version"
 ELR_FEATURE = "eligible.leader.replicas.version"
@@ -291,8 +388,100 @@ def _with_leftovers(state: State, record: ModelRecord) -> State:
     return evolve(state, controller=evolve(state.controller, features=evolve(features, elr_switched_off=True)))
 
 
-__all__ = [
-    "ABORT", "BEGIN", "END", "READ_KINDS", "EntryError", "FeatureRecord", "ModelRecord", "RegisterBrokerRecord",
-    "ReplayError", "State", "UnreadRecord", "elected", "empty", "features", "is_unread", "load", "loading",
-    "model_record",
-]  # fmt: skip
+FATES = ABORTED, UNENDED = "aborted", "not ended"
+"""Why records have not happened."""
+
+_MARKS = {BEGIN.type, END.type, ABORT.type}
+
+
+@frozen
+class Undone:
+    """Records of one batch that have not happened.
+
+    Attributes:
+        batch: the records, as a batch of their own.
+        fate: `ABORTED` or `UNENDED`.
+        begins: whether the transaction begins with them.
+    """
+
+    batch: Batch
+    fate: str
+    begins: bool
+
+
+Effective: TypeAlias = Batch | CompactBatch | Undone
+
+
+@frozen
+class _Void:
+    """The offsets of a transaction that has not happened; `last` is None where it has not ended."""
+
+    first: int
+    last: int | None
+
+    def has(self, offset: int) -> bool:
+        return self.first <= offset and (self.last is None or offset <= self.last)
+
+
+def effective(batches: Iterable[Batch | CompactBatch]) -> Iterator[Effective]:
+    """The batches, with what has not happened taken out of them.
+
+    An end without a beginning, and a beginning within a transaction, are left as they are: no controller replays them.
+    """
+    held: list[Batch | CompactBatch] = []
+    voids: list[_Void] = []
+    begun: int | None = None
+    stream = iter(batches)
+    for batch in stream:
+        for entry in _marks(batch):
+            if (entry.type == BEGIN.type) == (begun is not None):
+                yield from _released([*held, batch], voids)
+                yield from stream
+                return
+            if entry.type == ABORT.type and begun is not None:
+                voids.append(_Void(begun, entry.offset))
+            begun = entry.offset if entry.type == BEGIN.type else None
+        if begun is None and not held and not voids:
+            yield batch
+            continue
+        held.append(batch)
+        if begun is None:
+            yield from _released(held, voids)
+            held, voids = [], []
+    if begun is not None:
+        yield from _released(held, [*voids, _Void(begun, None)])
+
+
+def _marks(batch: Batch | CompactBatch) -> list[LogEntry]:
+    """The records of a batch with which transactions begin and end."""
+    if isinstance(batch, CompactBatch):
+        return [batch.other] if batch.other is not None and batch.other.type in _MARKS else []
+    return [entry for entry in batch.entries if entry.type in _MARKS]
+
+
+def _released(held: Iterable[Batch | CompactBatch], voids: list[_Void]) -> Iterator[Effective]:
+    for batch in held:
+        touched = any(void.has(batch.last_offset) or batch.base_offset <= void.first for void in voids)
+        if batch.control or not touched:
+            yield batch
+        else:
+            yield from _pieces(batch.whole(), voids)
+
+
+def _pieces(batch: Batch, voids: list[_Void]) -> Iterator[Batch | Undone]:
+    """A batch, parted where a transaction that has not happened begins or ends in it."""
+
+    def void_of(entry: LogEntry) -> _Void | None:
+        return next((void for void in voids if void.has(entry.offset)), None)
+
+    groups = [(void, tuple(entries)) for void, entries in groupby(batch.entries, void_of)]
+    if all(void is None for void, _ in groups):
+        yield batch
+        return
+    for void, entries in groups:
+        first, last = entries[0].offset, entries[-1].offset
+        part = evolve(batch, base_offset=first, last_offset=last, entries=entries)
+        if void is None:
+            yield part
+        else:
+            yield Undone(part, UNENDED if void.last is None else ABORTED, first == void.first)

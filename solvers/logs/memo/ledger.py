@@ -1,12 +1,15 @@
-"""The partitions of a log, each as a situation and two epochs, converted from and to the controller's whole state."""
+"""The partitions of a log, each as a situation and two epochs.
+
+Batches whose explanation the memo may hold, and has held, are here too.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import struct
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from attrs import evolve
 
@@ -15,16 +18,21 @@ from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.partition.registration import Partition
 from kraftcheck.model.records.replay import Topic
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.state import State
-from kraftcheck.solvers.logs.memo.renaming import Registrations, ShapeNames, names_of
+from kraftcheck.solvers.logs.explain.judge import LogViolation
+from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch, LogEntry, State, is_unread
 from kraftcheck.solvers.logs.memo.situation import (
+    TOPIC,
     Context,
+    EventName,
     PartitionStep,
+    Registrations,
     Shape,
+    ShapeNames,
     Situation,
     brokers_of,
     context_of,
     has_foreign_min_isr,
+    names_of,
     plain_registration,
     without_epochs,
 )
@@ -250,3 +258,105 @@ def _without_partitions(state: State) -> State:
     image = state.controller.image
     topics = {topic_id: Topic(topic.name) for topic_id, topic in image.topics.items()}
     return evolve(state, controller=evolve(state.controller, image=evolve(image, topics=topics)))
+
+
+CHANGE = "PARTITION_CHANGE_RECORD"
+"""The kind of record that most of a log consists of."""
+
+_IDENTITY = ("partitionId", "topicId")
+
+
+def compact(batch: Batch) -> CompactBatch | Batch:
+    """The batch without what explanations do not depend on; the batch itself where it is of another shape."""
+    if batch.control or not batch.entries:
+        return batch
+    keys: list[bytes | None] = []
+    bodies: list[Hashable] = []
+    other: LogEntry | None = None
+    for entry in batch.entries:
+        key, body = _key_and_body(entry) if entry.type == CHANGE else (None, _unread_kind(entry))
+        if key is None and body is None:
+            if other is not None or entry.offset not in (batch.base_offset, batch.last_offset):
+                return batch
+            other = entry
+        keys.append(key)
+        bodies.append(body)
+    if len(keys) != batch.last_offset - batch.base_offset + 1:
+        return batch
+    return CompactBatch(
+        batch.base_offset, batch.last_offset, batch.epoch, keys, bodies, other, batch.place, None, lambda: batch,
+        lambda place: batch.entries[place],
+    )  # fmt: skip
+
+
+def _unread_kind(entry: LogEntry) -> str | None:
+    return entry.type if is_unread(entry) else None
+
+
+def _key_and_body(entry: LogEntry) -> tuple[bytes | None, Hashable]:
+    data = entry.data or {}
+    topic, index = data.get("topicId"), data.get("partitionId")
+    if not isinstance(topic, str) or type(index) is not int or not -(1 << 31) <= index < 1 << 31:
+        return None, None
+    rest = tuple((name, _as_hashable(value)) for name, value in sorted(data.items()) if name not in _IDENTITY)
+    return key_of(topic, index), (entry.version, rest)
+
+
+def _as_hashable(value: Any) -> Hashable:
+    """Lists as tuples; numbers keep apart what Python takes for equal, as True and 1."""
+    if isinstance(value, list):
+        return tuple(_as_hashable(item) for item in value)
+    return type(value).__name__, repr(value)
+
+
+UNREAD_EVENT = EventName("not read by replica logic", "")
+"""The event of a record that replica logic does not read."""
+
+SlotUpdate = tuple[bytes, PartitionSlot]
+"""The key of a partition, and its slot after a record."""
+
+
+class MemoisedBatch:
+    """The replay of one batch whose explanation came from the memo.
+
+    Attributes:
+        batch: the batch.
+        count: how many shortest explanations there are.
+        steps: of each record its step, None for one that is not read; of a broker event the event.
+        updates: of each record the partition that it changes and its state after it, None of others.
+        violations: the properties that do not hold after it.
+        rules: the rule set.
+    """
+
+    __slots__ = ("_ledger", "batch", "count", "rules", "steps", "updates", "violations")
+
+    def __init__(
+        self, batch: CompactBatch, count: int, steps: list[PartitionStep | None] | EventName,
+        updates: list[SlotUpdate | None], violations: tuple[LogViolation, ...], rules: RuleSet, ledger: Ledger,
+    ) -> None:  # fmt: skip
+        self.batch, self.count, self.steps, self.updates = batch, count, steps, updates
+        self.violations, self.rules, self._ledger = violations, rules, ledger
+
+    def events(self) -> list[EventName]:
+        """The events of the first explanation, with TOPIC where a topic is named."""
+        if isinstance(self.steps, EventName):
+            return [self.steps]
+        return [UNREAD_EVENT if step is None or step.event is None else step.event for step in self.steps]
+
+    def names(self) -> list[str]:
+        """The events in words."""
+        events = self.events()
+        if isinstance(self.steps, EventName):
+            return [events[0].name]
+        keys = (None if update is None else update[0] for update in self.updates)
+        pairs = zip(events, keys, strict=True)
+        return [event.name if key is None else event_text(event, self.partition(key)) for event, key in pairs]
+
+    def partition(self, key: bytes) -> tuple[str, int]:
+        """Topic and index of a partition; valid until the next batch is replayed."""
+        return self._ledger.topic(key), self._ledger.place(key)[1]
+
+
+def event_text(event: EventName, place: tuple[str, int]) -> str:
+    """An event with the topic and index that it is about."""
+    return event.name.replace(f"{TOPIC}-0", f"{place[0]}-{place[1]}")

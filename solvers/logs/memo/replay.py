@@ -13,17 +13,31 @@ from typing import Any
 from kraftcheck.model.controller.state import Controller, Settings
 from kraftcheck.model.records.records import PartitionChangeRecord
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch, LogEntry
 from kraftcheck.solvers.logs.explain.explain import explain
 from kraftcheck.solvers.logs.explain.judge import LogViolation
 from kraftcheck.solvers.logs.explain.replay import FOOTER, HEADER, ReplayedBatch, violations_of
-from kraftcheck.solvers.logs.explain.state import State, elected, empty, load, model_record
-from kraftcheck.solvers.logs.memo.ask import BROKER_RECORDS, BrokerEvent, broker_events
-from kraftcheck.solvers.logs.memo.ledger import Ledger
-from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch, SlotUpdate
+from kraftcheck.solvers.logs.explain.state import (
+    Batch,
+    CompactBatch,
+    LogEntry,
+    State,
+    Undone,
+    effective,
+    elected,
+    empty,
+    load,
+    model_record,
+)
+from kraftcheck.solvers.logs.memo.ledger import Ledger, MemoisedBatch, SlotUpdate
 from kraftcheck.solvers.logs.memo.situation import EventName, PartitionStep, Situation
-from kraftcheck.solvers.logs.memo.steps import change_step, continues_shutdown, event_step
-from kraftcheck.solvers.logs.transactions import Undone, effective
+from kraftcheck.solvers.logs.memo.steps import (
+    BROKER_RECORDS,
+    BrokerEvent,
+    broker_events,
+    change_step,
+    continues_shutdown,
+    event_step,
+)
 
 EventMatch = tuple[BrokerEvent, dict[bytes, PartitionStep]]
 """A broker event, and its step in each partition that it visits."""

@@ -1,30 +1,230 @@
-"""Memoised results of partition changes and broker events, keyed by situation and computed once for each shape."""
+"""Memoised results of partition changes and broker events, keyed by situation.
+
+Each is computed once for each shape, by the code without a memo.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
+from kraftcheck.model.controller.brokers import leaving
+from kraftcheck.model.controller.errors import RequestError, Resignation
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.registration import PartitionChange
-from kraftcheck.model.records.records import PartitionChangeRecord, ids
+from kraftcheck.model.partition.registration import Partition, PartitionChange
+from kraftcheck.model.records.records import (
+    BrokerRegistrationChangeRecord,
+    FenceBrokerRecord,
+    PartitionChangeRecord,
+    RegisterBrokerRecord,
+    Registration,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+    ids,
+)
+from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.as_elections import with_broker
-from kraftcheck.solvers.logs.explain.guess import words_text
-from kraftcheck.solvers.logs.memo.ask import BrokerEvent, QueryResult, query_change, query_event, query_shutdown
+from kraftcheck.solvers.logs.explain.explain import explain_model_records, matches, plain_record, prediction
+from kraftcheck.solvers.logs.explain.guesses import BrokerRecord, candidates
+from kraftcheck.solvers.logs.explain.judge import judge, with_broker
+from kraftcheck.solvers.logs.explain.partition_guesses import Candidate, Words, words_text
+from kraftcheck.solvers.logs.explain.replay import violations_of
+from kraftcheck.solvers.logs.explain.state import ModelRecord, State
 from kraftcheck.solvers.logs.memo.ledger import Ledger
-from kraftcheck.solvers.logs.memo.renaming import Form, ShapeNames, names_of
 from kraftcheck.solvers.logs.memo.situation import (
+    EPOCH,
     EventName,
+    Form,
     PartitionStep,
+    Registrations,
+    Renaming,
     Shape,
+    ShapeNames,
     ShapeViolation,
     Situation,
     brokers_of,
+    local_batch,
     local_change,
+    names_of,
+    partition_in,
+    plain_registration,
     without_epochs,
 )
+
+BROKER_RECORDS = (
+    BrokerRegistrationChangeRecord, FenceBrokerRecord, RegisterBrokerRecord, UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+)  # fmt: skip
+"""Records of one broker."""
+
+RECORD_FIRST = ("unfence", "controlled_shutdown")
+"""Events whose broker record comes before the changes of partitions."""
+
+
+@frozen
+class BrokerEvent:
+    """An event that writes one record of a broker, and changes of partitions before or after it.
+
+    Attributes:
+        words: the event, as its candidate has it.
+        broker: the broker.
+        record: its record, with the epochs of a situation.
+        before, after: its plain registration, None where there is none.
+        first: whether its record is the first.
+    """
+
+    words: Words
+    action: str
+    broker: int
+    record: BrokerRecord
+    before: Registration | None
+    after: Registration | None
+    first: bool
+    identity: tuple[object, ...] = field(eq=False, default=())
+
+    @property
+    def name(self) -> str:
+        """The event in words."""
+        return words_text(self.words)
+
+    @property
+    def visits_leaderless(self) -> bool:
+        """Whether the controller goes through all partitions without leader too."""
+        return self.action == "unfence"
+
+    @property
+    def visits_all(self) -> bool:
+        """Whether the controller goes through all partitions."""
+        return self.action == "directories_offline"
+
+    def rename(self, renaming: Renaming) -> BrokerEvent:
+        """The event with renamed brokers and directories."""
+        return evolve(
+            self, words=renaming.words(self.words), broker=renaming.brokers[self.broker],
+            record=renaming.record(self.record), before=renaming.registration(self.before),
+            after=renaming.registration(self.after),
+        )  # fmt: skip
+
+    def form(self, renaming: Renaming) -> Form:
+        """The values that distinguish this event from others, with renamed brokers and directories."""
+        before, after = renaming.form_of_registration(self.before), renaming.form_of_registration(self.after)
+        return renaming.words(self.words), renaming.brokers[self.broker], before, after, self.first
+
+
+@frozen
+class QueryResult:
+    """The result of a change, or of an event, in a shape.
+
+    Attributes:
+        end: the partition after it.
+        registrations: the registrations after it.
+        count: how many events explain it.
+        words, action: of the first of these events.
+        violations: the properties that do not hold after it.
+    """
+
+    end: Partition
+    registrations: Registrations
+    count: int
+    words: Words
+    action: str
+    violations: tuple[ShapeViolation, ...]
+
+
+def broker_events(base: State, record: BrokerRecord, changes_first: bool, rules: RuleSet) -> Iterator[BrokerEvent]:
+    """The events that write exactly this record of a broker, whatever else they write of partitions."""
+    registration = base.controller.registration(record.broker_id)
+    try:
+        after = base.after(record, rules).controller.registration(record.broker_id)
+    except ReplayError:
+        return
+    before = plain_registration(registration)
+    for candidate in candidates(base, (record,), rules):
+        if changes_first and candidate.action in RECORD_FIRST:
+            continue
+        records_written, refusal = prediction(candidate)
+        if refusal or not matches([plain_record(r) for r in records_written], [plain_record(record)]):
+            continue
+        local, record_first = _local_record(record, registration), not changes_first
+        plain_after = plain_registration(after)
+        identity = (candidate.words, before, plain_after, record_first)
+        yield BrokerEvent(
+            candidate.words, candidate.action, record.broker_id, local, before, plain_after, record_first, identity
+        )
+
+
+def _local_record(record: BrokerRecord, registration: Registration | None) -> BrokerRecord:
+    """The record with the epochs of a situation; its incarnation says only whether it is the registered one."""
+    if not isinstance(record, RegisterBrokerRecord):
+        return evolve(record, broker_epoch=EPOCH)
+    same_incarnation = registration is not None and registration.incarnation == record.incarnation
+    return evolve(record, broker_epoch=EPOCH, incarnation="" if same_incarnation else "another")
+
+
+def query_change(base: State, shape: Shape, record: PartitionChangeRecord, rules: RuleSet) -> QueryResult | None:
+    """The result of one change; None where no event explains it."""
+    explanation = explain_model_records(shape.state(base, {}), local_batch((record,)), (record,), rules)
+    if not explanation.explained:
+        return None
+    violations = tuple((v.property, v.topic, v.partition, v.parts) for v in violations_of(explanation, rules))
+    candidate = explanation.steps[0].candidate
+    return QueryResult(
+        partition_in(explanation.after),
+        shape.registrations,
+        explanation.count,
+        candidate.words,
+        candidate.action,
+        violations,
+    )
+
+
+def query_event(
+    base: State, shape: Shape, event: BrokerEvent, change: PartitionChangeRecord | None, rules: RuleSet
+) -> QueryResult | None:
+    """The result of a broker event; None where it does not write exactly this change here."""
+    before = shape.state(base, {event.broker: event.before})
+    changes = () if change is None else (change,)
+    records: tuple[ModelRecord, ...] = (event.record, *changes) if event.first else (*changes, event.record)
+    candidate = _matching_candidate(before, event, records, rules)
+    if candidate is None:
+        return None
+    after = before
+    for record in records:
+        after = after.after(record, rules)
+    end = partition_in(after)
+    registrations = {**shape.registrations, event.broker: event.after}
+    if not set(brokers_of(end)) <= registrations.keys():
+        return None
+    broken = judge(before.controller, after.controller, records, candidate, rules)
+    violations = tuple(dict.fromkeys((v.property, v.topic, v.partition, v.parts) for v in broken))
+    return QueryResult(end, registrations, 1, candidate.words, candidate.action, violations)
+
+
+def _matching_candidate(
+    state: State, event: BrokerEvent, records: Sequence[ModelRecord], rules: RuleSet
+) -> Candidate | None:
+    """The candidate with the same words, if it writes these records."""
+    for candidate in candidates(_state_at_event(state, event), records, rules):
+        if candidate.words != event.words:
+            continue
+        records_written, refusal = prediction(candidate)
+        if not refusal and matches([plain_record(r) for r in records_written], [plain_record(r) for r in records]):
+            return candidate
+    return None
+
+
+def _state_at_event(state: State, event: BrokerEvent) -> State:
+    """The state in which a registration gets the epoch that its record has in a situation."""
+    return state.at(EPOCH) if isinstance(event.record, RegisterBrokerRecord) else state
+
+
+def query_shutdown(base: State, shape: Shape, broker: int, rules: RuleSet) -> bool:
+    """Whether another heartbeat of a broker that is shutting down would still change this partition."""
+    try:
+        return bool(leaving(shape.state(base, {}).controller, broker, rules))
+    except (RequestError, Resignation):
+        return True
 
 
 @frozen
@@ -134,6 +334,3 @@ def _memo_entry(ledger: Ledger, shape: Shape, names: ShapeNames, result: QueryRe
 def _renamed_violation(violation: ShapeViolation, names: ShapeNames) -> ShapeViolation:
     name, topic, partition, parts = violation
     return name, topic, partition, tuple(with_broker(part, names.to_ids.brokers.__getitem__) for part in parts)
-
-
-__all__ = ["change_step", "continues_shutdown", "event_step"]

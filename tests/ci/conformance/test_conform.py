@@ -45,6 +45,7 @@ def vector(raw):
 
 ALL = [raw for name in SUPPORTED for raw in load(name)]
 
+
 @pytest.mark.parametrize(("name", "number"), SUPPORTED.items())
 def test_given_vectors_pass(name, number):
     """Every given vector of the file passes under kafka-4.0."""

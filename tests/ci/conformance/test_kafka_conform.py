@@ -8,10 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kraftcheck.ci.conformance.kafka.change.cases import exhaustive_changes
-from kraftcheck.ci.conformance.kafka.change.checks import RegistrationModel, every_registration
-from kraftcheck.ci.conformance.kafka.change.merges import MergeModel, every_merge
-from kraftcheck.ci.conformance.kafka.change.model import ChangeModel
+from kraftcheck.ci.conformance.kafka.change.cases import every_merge, every_registration, exhaustive_changes
+from kraftcheck.ci.conformance.kafka.change.models import ChangeModel, MergeModel, RegistrationModel
 from kraftcheck.ci.conformance.kafka.columns import KEEP_LEADER, KEEP_RECOVERY, RECORD, THROWN
 from kraftcheck.ci.conformance.kafka.differences import compare
 from kraftcheck.ci.conformance.kafka.jars import Driver, DriverError

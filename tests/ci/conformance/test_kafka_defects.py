@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kraftcheck.ci.conformance.kafka.change.cases import pad
-from kraftcheck.ci.conformance.kafka.change.model import ChangeModel
+from kraftcheck.ci.conformance.kafka.change.models import ChangeModel
 from kraftcheck.ci.conformance.kafka.columns import (
     CHANGE_INPUTS,
     CHANGE_OUTPUTS,

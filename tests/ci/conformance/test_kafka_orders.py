@@ -7,7 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from kraftcheck.ci.conformance.kafka.change.ordered import OrderedModel, random_ordered
+from kraftcheck.ci.conformance.kafka.change.cases import random_ordered
+from kraftcheck.ci.conformance.kafka.change.models import OrderedModel
 from kraftcheck.ci.conformance.kafka.columns import HASH_SET_OUTPUTS, TIMELINE_MAP_OUTPUTS, Columns, Rows
 from kraftcheck.ci.conformance.kafka.differences import compare
 from kraftcheck.ci.conformance.kafka.jars import Driver

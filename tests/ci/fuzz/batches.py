@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import google_crc32c
 from attrs import define, evolve
 
-from kraftcheck.ci.logs.format import encode
-from kraftcheck.ci.logs.format.bodies import CRC_FROM, HEADER
+from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.fields import Bytes, WireError, decode
+from kraftcheck.ci.logs.format.segments import CRC_FROM, HEADER
 from tests.ci.fuzz.mutations import NUMBERS, bytes_changed, list_changed, mutation, pool
 
 LENGTH, CRC, ATTRIBUTES, LAST, COUNT = 1, 4, 5, 6, 12
@@ -29,8 +29,8 @@ def sealed(count: int, last: int, records: bytes, attributes: int = 0) -> bytes:
 
 def record(delta: int, value: bytes = NO_OP, headers: bytes = b"\0", more: bytes = b"") -> bytes:
     """A record without key and times."""
-    body = b"\0\0" + encode.signed(delta) + b"\1" + encode.signed(len(value)) + value + headers + more
-    return encode.signed(len(body)) + body
+    body = b"\0\0" + segments.signed(delta) + b"\1" + segments.signed(len(value)) + value + headers + more
+    return segments.signed(len(body)) + body
 
 
 @define
@@ -163,7 +163,7 @@ def _values_changed(draw: random.Random, values: list[bytes]) -> list[bytes]:
     document = {"version": version, "data": fields or {}}
     mutation(draw, pool(draw))(document)
     try:
-        other = encode.record(name, document["version"], document["data"])
+        other = segments.record_bytes(name, document["version"], document["data"])
     except (KeyError, TypeError, ValueError, AttributeError, struct.error):  # no record can hold it
         other = bytes_changed(draw, values[at])
     return [*values[:at], other, *values[at + 1 :]]

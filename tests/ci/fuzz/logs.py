@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
-from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch
+from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch
 from tests.ci.fuzz.batches import RawBatch, changed, cut
 from tests.ci.fuzz.bounds import spoken
 from tests.ci.fuzz.mutations import SIGNS, list_changed, mutation, pool, text_changed

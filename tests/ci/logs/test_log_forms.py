@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.solvers.logs.explain.entries import Batch
+from kraftcheck.solvers.logs.explain.state import Batch
 from tests.shared.captures import TROUBLE, batches, json_lines, replayed, with_data
 from tests.shared.commands import kraftcheck
 

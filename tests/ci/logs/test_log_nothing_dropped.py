@@ -11,9 +11,9 @@ from pathlib import Path
 import google_crc32c
 import pytest
 
-from kraftcheck.ci.logs.format import encode as encoding
-from kraftcheck.ci.logs.format.bodies import CRC_FROM, HEADER
+from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
+from kraftcheck.ci.logs.format.segments import CRC_FROM, HEADER
 from tests.shared.captures import DEAD_LEADER, ELR, batches, json_lines
 from tests.shared.commands import kraftcheck
 
@@ -145,11 +145,11 @@ def test_a_field_that_no_layout_has_is_told(tmp_path: Path) -> None:
     last = batches()[-1]
     name = f"{last.last_offset + 1:020}.log"
     for kind, data in (("REMOVE_TOPIC_RECORD", {"topicId": "A" * 22}), ("NO_OP_RECORD", {})):
-        value = encoding.record(kind, 0, data)
+        value = segments.record_bytes(kind, 0, data)
         assert value[-1] == 0
         tagged = value[:-1] + b"\1\x63\1\0"  # one tagged field, number 99, of one byte
         (tmp_path / SEGMENT).write_bytes(raw)
-        (tmp_path / name).write_bytes(encoding.batch(last.last_offset + 1, last.epoch, [tagged]))
+        (tmp_path / name).write_bytes(segments.batch_bytes(last.last_offset + 1, last.epoch, [tagged]))
         ran = kraftcheck("replay", tmp_path)
         if kind == "NO_OP_RECORD":
             assert "WARNING: not known, and passed through unread: 1 NO_OP_RECORD with unknown fields" in ran.out

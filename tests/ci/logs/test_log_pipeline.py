@@ -9,9 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from kraftcheck.ci.logs.output import UNFINISHED, filled_folder
-from kraftcheck.ci.logs.spark import pipeline
-from kraftcheck.ci.logs.spark.rows import SCHEMAS
+from kraftcheck.ci.logs import spark
+from kraftcheck.ci.logs.spark import SCHEMAS, UNFINISHED, filled_folder
 from tests.shared.captures import (
     CAPTURED,
     DEAD_LEADER,
@@ -89,7 +88,7 @@ def test_a_run_that_ends_early_leaves_no_dataset(tmp_path: Path, monkeypatch: py
     out = tmp_path / "out"
     names_before_the_end = []
 
-    def end_early(*arguments: Any, all_logs: Any = pipeline._collect_reports) -> None:
+    def end_early(*arguments: Any, all_logs: Any = spark._collect_reports) -> None:
         all_logs(*arguments)
         assert {path.name for path in (out / UNFINISHED).iterdir()} == set(SCHEMAS)
         names_before_the_end.extend(path.name for path in out.iterdir())
@@ -97,7 +96,7 @@ def test_a_run_that_ends_early_leaves_no_dataset(tmp_path: Path, monkeypatch: py
 
     words = ("replay", ELR, "--engine", "spark", "--out", out)
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "_collect_reports", end_early)
+        patch.setattr(spark, "_collect_reports", end_early)
         assert "it ends early" in kraftcheck(*words).refusal()
     assert UNFINISHED in names_before_the_end
     assert not set(SCHEMAS) & {*names_before_the_end, *(path.name for path in out.iterdir())}

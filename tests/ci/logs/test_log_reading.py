@@ -15,11 +15,10 @@ import pytest
 
 import kraftcheck as kc
 from kraftcheck.ci.logs.command import replay
-from kraftcheck.ci.logs.format import encode as encoding
 from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.fields import RECORDS, WireError, decode, fields_of
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
-from kraftcheck.solvers.logs.explain.entries import Batch
+from kraftcheck.solvers.logs.explain.state import Batch
 from tests.ci.fuzz.batches import RawBatch, record, sealed
 from tests.ci.fuzz.bounds import bounded
 from tests.ci.logs.test_log_picture import data
@@ -113,7 +112,7 @@ def test_a_topic_that_kafka_would_refuse_is_refused(tmp_path: Path, name: str) -
     row = {"offset": 0, "epoch": 1, "type": "TOPIC_RECORD", "version": 0, "data": topic}
     text, binary = tmp_path / "log.jsonl", tmp_path / "log.log"
     text.write_text(json.dumps(row), encoding="utf-8")
-    binary.write_bytes(encoding.batch(0, 1, [encoding.record("TOPIC_RECORD", 0, topic)]))
+    binary.write_bytes(segments.batch_bytes(0, 1, [segments.record_bytes("TOPIC_RECORD", 0, topic)]))
     for path in (text, binary):
         ran = kraftcheck("replay", path)
         assert (ran.code, ran.out) == (2, "")
@@ -176,7 +175,7 @@ def test_missing_offsets_are_refused(tmp_path: Path) -> None:
 def test_an_epoch_that_falls_is_refused(tmp_path: Path) -> None:
     """A batch of an earlier epoch than the one before it is refused, with the byte where it begins."""
     path, no_op = tmp_path / "log.log", b"\1\24\0\0"
-    path.write_bytes(encoding.batch(0, 2, [no_op]) + encoding.batch(1, 1, [no_op]))
+    path.write_bytes(segments.batch_bytes(0, 2, [no_op]) + segments.batch_bytes(1, 1, [no_op]))
     for reader in (read, read_compact):
         with pytest.raises(LogError, match="byte 72: epoch 1 after 2"):
             list(reader(find((path,))[0], SkipCount(0)))
@@ -199,8 +198,8 @@ def numbered(base: int) -> bytes:
 
 def keyed(key: bytes, value: bytes = b"\0\0\0\0\0\1") -> bytes:
     """A record with a key."""
-    body = b"\0\0\0" + encoding.signed(len(key)) + key + encoding.signed(len(value)) + value + b"\0"
-    return encoding.signed(len(body)) + body
+    body = b"\0\0\0" + segments.signed(len(key)) + key + segments.signed(len(value)) + value + b"\0"
+    return segments.signed(len(body)) + body
 
 
 LONG = b"\0" + b"\x80" * 11 + b"\0" + record(0)[3:]
@@ -219,8 +218,8 @@ LONG = b"\0" + b"\x80" * 11 + b"\0" + record(0)[3:]
         (sealed(2, 1, record(0) + record(0)), "offset 1: the record says 0"),
         (sealed(2, 1, record(1) + record(0)), "offset 0: the record says 1"),
         (sealed(1, 0, record(0, more=b"x")), "offset 0: 1 bytes after the record"),
-        (sealed(1, 0, record(0, headers=encoding.signed(-1))), "offset 0: -1 headers"),
-        (sealed(1, 0, encoding.signed(-8) + record(0)[1:]), "bytes wanted"),
+        (sealed(1, 0, record(0, headers=segments.signed(-1))), "offset 0: -1 headers"),
+        (sealed(1, 0, segments.signed(-8) + record(0)[1:]), "bytes wanted"),
         (sealed(2, 1, b"no gzip", attributes=1), "not gzip"),
         (sealed(2, 1, gzip.compress(TWO)[:-9], attributes=1), "not one whole member"),
         (sealed(2, 1, gzip.compress(TWO) + b"x", attributes=1), "not one whole member"),
@@ -228,9 +227,9 @@ LONG = b"\0" + b"\x80" * 11 + b"\0" + record(0)[3:]
         (sealed(2, 1, TWO, attributes=2), "compression 2 is not supported"),
         (numbered(-1), "batch at offset -1: no log has such an offset"),
         (numbered((1 << 63) - 1), "no log has such an offset"),
-        (sealed(1, 0, record(0, headers=encoding.signed(1) + encoding.signed(1) + b"a\1")), "offset 0: 1 headers"),
+        (sealed(1, 0, record(0, headers=segments.signed(1) + segments.signed(1) + b"a\1")), "offset 0: 1 headers"),
         (sealed(1, 0, keyed(b"a", b"\1\24\0\0")), "offset 0: a record with a key"),
-        (sealed(1, 0, encoding.signed(len(LONG)) + LONG), "is too long"),
+        (sealed(1, 0, segments.signed(len(LONG)) + LONG), "is too long"),
         (sealed(1, 0, record(0), attributes=0x20), "offset 0: unpack requires"),
         (sealed(1, 0, keyed(b"\0\0\0\1"), attributes=0x20), "offset 0: a control record of an unknown kind, 1"),
         (sealed(1, 0, keyed(b"\0\0\0\x63"), attributes=0x20), "offset 0: a control record of an unknown kind, 99"),

@@ -31,8 +31,7 @@ from kraftcheck.model.controller.topics import CreateTopicsRequest, NewTopic, cr
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.holders import NO_HISTORY, Holders, first_holders
-from kraftcheck.solvers.logs.whatif import as_rows, distances
+from kraftcheck.solvers.logs.whatif import NO_HISTORY, Holders, as_rows, distances, first_holders
 from tests.model.controller.controllers import directory, lists, partition
 from tests.shared.commands import kraftcheck
 

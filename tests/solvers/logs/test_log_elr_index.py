@@ -26,11 +26,9 @@ from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Record, ids
 from kraftcheck.model.records.replay import ElrIndex
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 from kraftcheck.solvers.logs.explain.explain import Explanation, explain
-from kraftcheck.solvers.logs.explain.state import State
-from kraftcheck.solvers.logs.memo.compact import compact
-from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.explain.state import Batch, LogEntry, State
+from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from tests.model.controller.controllers import changed, cluster, configured, directory, with_topic
 from tests.solvers.logs.test_log_quick_cases import batch

@@ -15,10 +15,18 @@ from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.state import CLUSTER, MIN_ISR, NODE, TOPIC, ConfigRecord, Controller, LogRecord
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Feature, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 from kraftcheck.solvers.logs.explain.explain import Explanation, explain_model_records
 from kraftcheck.solvers.logs.explain.replay import violations_of
-from kraftcheck.solvers.logs.explain.state import ELR_FEATURE, FeatureRecord, ModelRecord, State, features, load
+from kraftcheck.solvers.logs.explain.state import (
+    ELR_FEATURE,
+    Batch,
+    FeatureRecord,
+    LogEntry,
+    ModelRecord,
+    State,
+    features,
+    load,
+)
 from tests.model.controller.controllers import changed, cluster, configured, with_topic
 from tests.shared.captures import NO_ELR, batches, json_lines
 from tests.shared.commands import kraftcheck

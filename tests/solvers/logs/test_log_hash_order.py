@@ -21,11 +21,9 @@ from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.logs.explain.explain import explain
 from kraftcheck.solvers.logs.explain.state import State
 from kraftcheck.solvers.logs.memo import ledger, steps
-from kraftcheck.solvers.logs.memo.compact import compact
-from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
-from kraftcheck.solvers.logs.memo.numbering import numbers_of
-from kraftcheck.solvers.logs.memo.renaming import ShapeNames, names_of
+from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
+from kraftcheck.solvers.logs.memo.situation import ShapeNames, names_of, numbers_of
 from tests.model.controller.controllers import changed, with_topic
 from tests.solvers.logs.test_log_quick_cases import LEVELS, batch
 

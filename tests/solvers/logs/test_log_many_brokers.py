@@ -8,7 +8,7 @@ from typing import Any
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.terms import MASK_BITS
 from kraftcheck.model.partition.registration import DirectoryList, Partition
-from kraftcheck.solvers.logs.explain.as_elections import elections_numbering
+from kraftcheck.solvers.logs.explain.judge import elections_numbering
 
 REPLICAS = (7, 180, 93)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.logs.format import encode as encoding
+from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
-from kraftcheck.ci.logs.replaying import rules_of
+from kraftcheck.ci.logs.report import rules_of
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Feature, RegisterBrokerRecord
 from kraftcheck.solvers.logs.explain.replay import replay_log
@@ -39,8 +39,8 @@ RECORDS: tuple[tuple[str, int, Any], ...] = (
 def segment(tmp_path: Path) -> Path:
     """A segment with these records."""
     path = tmp_path / "00000000000000000000.log"
-    values = [encoding.record(*record) for record in RECORDS]
-    path.write_bytes(b"".join(encoding.batch(offset, 1, [value]) for offset, value in enumerate(values)))
+    values = [segments.record_bytes(*record) for record in RECORDS]
+    path.write_bytes(b"".join(segments.batch_bytes(offset, 1, [value]) for offset, value in enumerate(values)))
     return path
 
 

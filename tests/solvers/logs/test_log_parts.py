@@ -19,9 +19,8 @@ from kraftcheck.model.controller.commits import batches, replay_all
 from kraftcheck.model.controller.state import SESSION_TIMEOUT, Controller, LogRecord, Outcome
 from kraftcheck.model.records.records import Feature
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.explain.entries import Batch
 from kraftcheck.solvers.logs.explain.explain import Explanation, explain_model_records
-from kraftcheck.solvers.logs.explain.state import State
+from kraftcheck.solvers.logs.explain.state import Batch, State
 from tests.model.controller.controllers import beat, cluster, directory, play, with_topic
 
 NEW, OLD = parse("kafka-4.4.0"), parse("kafka-3.9.2")

@@ -11,18 +11,16 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
-from kraftcheck.ci.logs.format import encode as encoding
+from kraftcheck.ci.logs import spark
+from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.fields import decode
 from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
-from kraftcheck.ci.logs.replaying import rules_of
-from kraftcheck.ci.logs.spark import rows
+from kraftcheck.ci.logs.report import rules_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, ids
-from kraftcheck.solvers.logs.explain.entries import Batch, CompactBatch
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log
-from kraftcheck.solvers.logs.memo.compact import compact
-from kraftcheck.solvers.logs.memo.ledger import key_of
-from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch
+from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact, key_of
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from tests.shared.captures import DEAD_LEADER, ELR, EVERY, batches, replayed
 
@@ -83,10 +81,10 @@ def test_looking_up_changes_no_verdict_of_a_real_log(folder: Path) -> None:
 
 def write_rows(out: Path, replays: Iterable[ReplayedBatch | MemoisedBatch]) -> dict[str, list[dict[str, Any]]]:
     """The rows of each dataset of a log."""
-    with rows.datasets(out, 7, "a cluster") as files:
+    with spark.datasets(out, 7, "a cluster") as files:
         for batch_replay in replays:
             files.add(batch_replay)
-    return {kind: pq.read_table(out / kind).to_pylist() for kind in rows.SCHEMAS}
+    return {kind: pq.read_table(out / kind).to_pylist() for kind in spark.SCHEMAS}
 
 
 def test_rows_are_written_of_real_logs(tmp_path: Path) -> None:
@@ -127,8 +125,8 @@ def test_looking_up_changes_no_row(folder: Path, tmp_path: Path, monkeypatch: py
     plain = write_rows(tmp_path / "slow", replayed(folder))
     memoised = MemoisedReplay(rules_of).replay(map(compact, batches(folder)))
     assert write_rows(tmp_path / "quick", memoised) == plain
-    monkeypatch.setattr(rows, "ROWS_AT_ONCE", 10)
-    monkeypatch.setattr(rows, "UPDATES_AT_ONCE", 3)
+    monkeypatch.setattr(spark, "ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(spark, "UPDATES_AT_ONCE", 3)
     assert write_rows(tmp_path / "few", MemoisedReplay(rules_of).replay(map(compact, batches(folder)))) == plain
     assert pq.read_metadata(next((tmp_path / "few" / "timelines").iterdir())).num_row_groups > 5
 
@@ -186,7 +184,7 @@ def test_records_encode_as_kafka_wrote_them(folder: Path) -> None:
     entries = [e for batch in batches(folder) if not batch.control for e in batch.entries]
     for entry in entries:
         assert entry.data is not None
-        value = encoding.record(entry.type, entry.version, entry.data)
+        value = segments.record_bytes(entry.type, entry.version, entry.data)
         assert value in raw
         assert decode(value) == (entry.type, entry.version, dict(entry.data))
     assert len(entries) > 100

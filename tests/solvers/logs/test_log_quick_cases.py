@@ -24,12 +24,10 @@ from kraftcheck.model.language.words import present
 from kraftcheck.model.partition.registration import LOST, DirectoryList
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Record, RegisterBrokerRecord
-from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
 from kraftcheck.solvers.logs.explain.explain import explain
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
-from kraftcheck.solvers.logs.explain.state import EntryError, State
-from kraftcheck.solvers.logs.memo.compact import compact
-from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.explain.state import Batch, EntryError, LogEntry, State
+from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from tests.model.controller.controllers import FIXED, beat, changed, cluster, directory, with_topic
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.replaying import rules_of
+from kraftcheck.ci.logs.report import rules_of
 from kraftcheck.model.controller.brokers import (
     RegistrationContext,
     RegistrationRequest,
@@ -51,18 +51,27 @@ from kraftcheck.model.partition.registration import (
 )
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Registration, directory_order
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.explain.as_elections import with_broker
-from kraftcheck.solvers.logs.explain.entries import Batch
 from kraftcheck.solvers.logs.explain.explain import explain
+from kraftcheck.solvers.logs.explain.judge import with_broker
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log, violations_of
-from kraftcheck.solvers.logs.explain.state import EntryError, State
+from kraftcheck.solvers.logs.explain.state import Batch, EntryError, State
 from kraftcheck.solvers.logs.memo import ledger, steps
-from kraftcheck.solvers.logs.memo.ask import QueryResult, broker_events, query_change, query_event, query_shutdown
-from kraftcheck.solvers.logs.memo.compact import compact
-from kraftcheck.solvers.logs.memo.numbering import numbers_of
-from kraftcheck.solvers.logs.memo.renaming import Renaming, ShapeNames, canonical_directory, names_of
+from kraftcheck.solvers.logs.memo.ledger import compact
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
-from kraftcheck.solvers.logs.memo.situation import EPOCH, TOPIC, Context, Shape, brokers_of, plain_registration
+from kraftcheck.solvers.logs.memo.situation import (
+    EPOCH,
+    TOPIC,
+    Context,
+    Renaming,
+    Shape,
+    ShapeNames,
+    brokers_of,
+    canonical_directory,
+    names_of,
+    numbers_of,
+    plain_registration,
+)
+from kraftcheck.solvers.logs.memo.steps import QueryResult, broker_events, query_change, query_event, query_shutdown
 from tests.shared.captures import ELR, TROUBLE, batches, corrupted, replayed, with_data
 from tests.solvers.logs.test_log_quick import rename_brokers, verdict
 

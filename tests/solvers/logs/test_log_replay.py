@@ -12,17 +12,14 @@ from attrs import evolve
 
 from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format.read import find
-from kraftcheck.ci.logs.replaying import rules_of
-from kraftcheck.ci.logs.report import lines
+from kraftcheck.ci.logs.report import lines, rules_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
-from kraftcheck.solvers.logs.explain.entries import Batch
 from kraftcheck.solvers.logs.explain.explain import explain
 from kraftcheck.solvers.logs.explain.judge import LogViolation
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log, violations_of
-from kraftcheck.solvers.logs.explain.state import EntryError, State, empty
-from kraftcheck.solvers.logs.memo.compact import compact
-from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.explain.state import Batch, EntryError, State, empty
+from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from tests.shared.captures import (
     DEAD_LEADER,

@@ -11,7 +11,7 @@ from attrs import define, evolve, frozen
 from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, RESIGNED, ModelController, Request
 from kraftcheck.ci.conformance.kafka.fuzz.requests import Draws, drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import REQUESTS, drawn_brokers
-from kraftcheck.ci.logs.replaying import NEWEST_LEVELS
+from kraftcheck.ci.logs.report import NEWEST_LEVELS
 from kraftcheck.model.controller.brokers import fenced, taken_over
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.partitions import (
@@ -28,20 +28,19 @@ from kraftcheck.model.partition.registration import UNASSIGNED
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RIGHT, parse
-from kraftcheck.solvers.logs.explain.entries import Batch, LogEntry
-from kraftcheck.solvers.logs.explain.explain import Explanation, explain, explain_model_records
-from kraftcheck.solvers.logs.explain.matching import plain_record
+from kraftcheck.solvers.logs.explain.explain import Explanation, explain, explain_model_records, plain_record
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
 from kraftcheck.solvers.logs.explain.state import (
     ELR_FEATURE,
     METADATA_VERSION,
+    Batch,
     FeatureRecord,
+    LogEntry,
     ModelRecord,
     State,
     features,
 )
-from kraftcheck.solvers.logs.memo.compact import compact
-from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch
+from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from tests.model.controller.controllers import changed, with_topic
 from tests.solvers.logs.test_log_hash_order import cluster

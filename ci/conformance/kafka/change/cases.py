@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -26,16 +27,23 @@ from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.columns import (
     CHANGE_INPUTS,
+    KEEP_LEADER,
+    KEEP_RECOVERY,
+    MERGE_INPUTS,
     NO_LAST_KNOWN,
     NO_LEADER,
     ONLINE,
+    ORDERED_INPUTS,
+    OWN_DIRECTORY,
     PREFERRED,
     REASSIGNMENT_INPUTS,
+    SET_DIRECTORY,
     UNCLEAN,
     VACANT,
     Columns,
     Rows,
 )
+from kraftcheck.model.partition.registration import MIGRATING
 
 OUTSIDERS = 1
 """Brokers beside the replicas: whom a reassignment adds, and who once was a replica."""
@@ -387,6 +395,112 @@ def _random_mask(lists: Rows) -> Numbers:
     bits = np.where(lists == VACANT, 0, 1 << np.maximum(lists, 0))
     masks: Numbers = bits.sum(axis=1).astype(np.int32)
     return masks
+
+
+LARGEST_ID = (1 << 31) - 1
+
+_RANGES = ((0, 16, 1), (16, 64, 1), (0, 1 << 6, 16), (0, 1 << 20, 64), (0, 1 << 15, 1 << 16), (0, LARGEST_ID, 1))
+"""Where ids are drawn, as the first, how many, and how far apart: small ones, many of one slot, all."""
+
+
+def random_ordered(seed: int, slots: int, rows: int, factor: int) -> Rows:
+    """The cases of `random_changes` with drawn ids, in both modes; the ELR in any order, members that left among it."""
+    draw = Random(f"{seed} {slots} {factor}")
+    changes, columns = Columns.of(CHANGE_INPUTS, slots), Columns.of(ORDERED_INPUTS, slots)
+    drawn = random_changes(seed, slots, rows, factor)
+    ids, balanced, elrs, last_knowns = [], [], [], []
+    isrs, leaders_before = changes.get(drawn, "isr").tolist(), changes.get(drawn, "last_known").tolist()
+    for isr, last in zip(isrs, leaders_before, strict=True):
+        ids.append(_drawn_ids(draw, slots))
+        balanced.append(draw.randrange(2))
+        elr = [broker for broker in range(slots) if broker not in isr]
+        elrs.append(pad(draw.sample(elr, draw.randint(0, len(elr))), slots))
+        known = [] if last == NO_LAST_KNOWN else [NO_LAST_KNOWN if last == NO_LEADER else last]
+        others = [broker for broker in range(slots) if broker not in known]
+        if known and not balanced[-1]:
+            known += draw.sample(others, draw.randint(0, 2))
+        last_knowns.append(pad(known, slots))
+    table = columns.empty(rows)
+    for name in changes:
+        if name != "last_known":
+            table[:, columns.slice(name)] = drawn[:, changes.slice(name)]
+    return columns.put(table, ids=ids, balanced=balanced, elr=elrs, last_known=last_knowns)
+
+
+def _drawn_ids(draw: Random, count: int) -> list[int]:
+    """Distinct ids in ascending order; half of all draws take them from one range, half from several."""
+    ranges = draw.choices(_RANGES, k=draw.choice((1, 3)))
+    ids: set[int] = {LARGEST_ID} if draw.randrange(16) == 0 else set()
+    while len(ids) < count:
+        first, number, step = draw.choice(ranges)
+        ids.add(first + step * draw.randrange(number))
+    return sorted(ids)
+
+
+DIRECTORIES = 3
+"""Directories that a registration, a record and a question may name, each beside the reserved ids."""
+
+
+def every_registration() -> Rows:
+    """Every case."""
+    sets = range(1 << DIRECTORIES)
+    choices = (
+        sets, (0, 1), (0, 1), (-1, 0, 1), (0, 1), (VACANT, *sets), sets, range(OWN_DIRECTORY + DIRECTORIES),
+    )  # fmt: skip
+    return np.array(list(itertools.product(*choices)), dtype=np.int32)
+
+
+REPLICAS = 2
+"""The most replicas that a partition or a record has."""
+
+MERGE_SLOTS = 4
+
+NOTHING: dict[str, Any] = {"elr": (), "last_known": NO_LAST_KNOWN, "removing": 0, "adding": 0, "recovering": 0}
+
+PARTITIONS: tuple[tuple[dict[str, Any], bool], ...] = (
+    ({**NOTHING, "replicas": (0,), "isr": (0,), "leader": 0, "placed": 1}, False),
+    ({**NOTHING, "replicas": (1, 0), "isr": (1,), "elr": (0,), "removing": 1, "leader": 1, "placed": 1}, True),
+    ({**NOTHING, "replicas": (0, 1), "isr": (), "elr": (1,), "last_known": 0, "leader": NO_LEADER, "placed": 0}, False),
+    ({**NOTHING, "replicas": (1, 0), "isr": (0, 1), "adding": 2, "leader": 0, "recovering": 1, "placed": 0}, True),
+)
+"""Partitions before the record, and whether ELR, last known leader, removing and adding of their records have a member:
+otherwise they are empty lists."""
+
+ABSENT = None
+
+LEADERS, RECOVERIES = (KEEP_LEADER, NO_LEADER, 0), (KEEP_RECOVERY, 0, 1)
+ISRS = (ABSENT, (), (1, 0))
+LISTS = (ABSENT, (), (2,), (0, 1))
+PLACED = (ABSENT, (), (SET_DIRECTORY,), (SET_DIRECTORY, SET_DIRECTORY + 1), (MIGRATING, MIGRATING))
+"""What the fields of a record may be; directories also such as do not fit the replicas."""
+
+
+def every_merge() -> Rows:
+    """Every partition of `PARTITIONS` with every record: each field absent, or one of its values."""
+    columns = Columns.of(MERGE_INPUTS, MERGE_SLOTS)
+    flags = itertools.product((0, 1), repeat=4)
+    records = list(itertools.product(LEADERS, RECOVERIES, ISRS, LISTS, PLACED, flags))
+    return np.concatenate([_records(columns, records, *entry) for entry in PARTITIONS])
+
+
+def _records(columns: Columns, records: list[Any], partition: dict[str, Any], members: bool) -> Rows:
+    leaders, recoveries, isrs, replicas, directories, flags = zip(*records, strict=True)
+    elr, last_known, removing, adding = zip(*flags, strict=True)
+    lists = {"isr": isrs, "replicas": replicas, "directories": directories, "elr": [(1,) if members else ()] * len(elr)}
+    table = columns.put(
+        columns.empty(len(records)),
+        **{name: pad(v, MERGE_SLOTS) if isinstance(v, tuple) else v for name, v in partition.items()},
+    )
+    fields: dict[str, Any] = {f"record.{name}": [pad(v or (), MERGE_SLOTS) for v in vs] for name, vs in lists.items()}
+    for name in ("isr", "replicas", "directories"):
+        fields[f"record.{name}?"] = [int(v is not ABSENT) for v in lists[name]]
+    return columns.put(
+        table, **fields,
+        **{"record.leader": leaders, "record.recovery": recoveries, "record.elr?": elr,
+           "record.last_known?": last_known,
+           "record.last_known": 2 if members else NO_LAST_KNOWN, "record.removing?": removing,
+           "record.removing": 2 if members else 0, "record.adding?": adding, "record.adding": 1 if members else 0},
+    )  # fmt: skip
 
 
 _SETS = ("removing", "adding", "acceptable", "target_removing", "target_adding", "unclean_shutdown")

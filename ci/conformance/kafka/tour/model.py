@@ -9,7 +9,18 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from kraftcheck.ci.conformance.kafka.columns import KEEP_LEADER, KEEP_RECOVERY, NO_LAST_KNOWN, VACANT, Columns, Rows
+from kraftcheck.ci.conformance.kafka.columns import (
+    AFTER_AT,
+    CHANGE_OUTPUTS,
+    KEEP_LEADER,
+    KEEP_RECOVERY,
+    NO_LAST_KNOWN,
+    RECORD_AT,
+    VACANT,
+    Columns,
+    Rows,
+    record_columns,
+)
 from kraftcheck.ci.conformance.kafka.tour.requests import ManagerRequest, TourError, managed_part, request_of
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.layout import Flag, Layout, leaves, rebuild
@@ -50,14 +61,16 @@ def step_columns(layout: Layout, brokers: int) -> Columns:
 def answer_columns(layout: Layout, brokers: int) -> Columns:
     """The columns of an answer: how many records, the error, each record, the state after, how the epochs rose."""
     head = (("records", 1), ("error", 1), ("continued", 1))
-    change = (
-        ("leader", 1), ("recovery", 1), ("isr?", 1), ("isr", 1), ("replicas?", 1), ("replicas", brokers),
-        ("directories?", 1), ("directories", brokers), ("elr?", 1), ("elr", 1), ("last_known?", 1), ("last_known", 1),
-        ("removing?", 1), ("removing", 1), ("adding?", 1), ("adding", 1),
-    )  # fmt: skip
-    records = [(f"record{n}.{name}", width) for n in range(MOST_RECORDS) for name, width in change]
+    records = [(f"record{n}.{name}", width) for n in range(MOST_RECORDS) for name, width in _record(brokers)]
     after = [(f"after.{name}", width) for name, width in state_names(layout)]
     return _columns((*head, *records, *after, ("after.leader_epoch", 1), ("after.partition_epoch", 1)))
+
+
+def _record(brokers: int) -> tuple[tuple[str, int], ...]:
+    """The columns of a record: names and how many each takes; sets are bit masks here."""
+    return tuple(
+        (name, brokers if name in ("replicas", "directories") else 1) for name, _ in CHANGE_OUTPUTS[RECORD_AT:AFTER_AT]
+    )
 
 
 def _columns(names: tuple[tuple[str, int], ...]) -> Columns:
@@ -68,25 +81,23 @@ def _columns(names: tuple[tuple[str, int], ...]) -> Columns:
     return Columns(places, at)
 
 
+EMPTY = {"leader": KEEP_LEADER, "recovery": KEEP_RECOVERY, "replicas": VACANT, "directories": UNASSIGNED,
+         "last_known": NO_LAST_KNOWN}  # fmt: skip
+"""The columns of a record that is not written, or of a field that it has not; the others are 0."""
+
+
 def blank(brokers: int) -> list[int]:
     """The columns of a record that is not written."""
-    lists = [0, 0, 0, *([VACANT] * brokers), 0, *([UNASSIGNED] * brokers)]
-    return [KEEP_LEADER, KEEP_RECOVERY, *lists, 0, 0, 0, NO_LAST_KNOWN, 0, 0, 0, 0]
+    return [EMPTY.get(name, 0) for name, width in _record(brokers) for _ in range(width)]
 
 
 def change_roots(change: PartitionChange) -> list[Word]:
     """Whether a change is written, then its columns."""
-
-    def chosen(field: Any, absent: int) -> list[Word]:
-        return [word(field.present), *(choose(field.present, leaf, absent) for _, leaf in leaves(field.value))]
-
-    recovery = choose(change.recovering.present, word(change.recovering.value), KEEP_RECOVERY)
+    absent = {**EMPTY, "last_known_elr": NO_LAST_KNOWN}
     return [
-        word(negate(change.is_noop())), choose(change.leader.present, change.leader.value, KEEP_LEADER), recovery,
-        *chosen(change.isr, 0), *chosen(change.replicas, VACANT), *chosen(change.directories, UNASSIGNED),
-        *chosen(change.elr, 0), *chosen(change.last_known_elr, NO_LAST_KNOWN), *chosen(change.removing, 0),
-        *chosen(change.adding, 0),
-    ]  # fmt: skip
+        word(negate(change.is_noop())),
+        *record_columns(change, lambda _, value: [leaf for _, leaf in leaves(value)], absent),
+    ]
 
 
 def compact(outputs: Columns, raw: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

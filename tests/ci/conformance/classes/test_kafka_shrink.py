@@ -8,15 +8,22 @@ import numpy as np
 import pytest
 
 from kraftcheck.ci.conformance.kafka.change.cases import (
+    every_merge,
+    every_registration,
     exhaustive_changes,
     exhaustive_reassignments,
     random_changes,
+    random_ordered,
     well_formed,
 )
-from kraftcheck.ci.conformance.kafka.change.checks import Model, RegistrationModel, every_registration
-from kraftcheck.ci.conformance.kafka.change.merges import MergeModel, every_merge
-from kraftcheck.ci.conformance.kafka.change.model import ChangeModel, ReassignmentModel
-from kraftcheck.ci.conformance.kafka.change.ordered import OrderedModel, random_ordered
+from kraftcheck.ci.conformance.kafka.change.checks import Model
+from kraftcheck.ci.conformance.kafka.change.models import (
+    ChangeModel,
+    MergeModel,
+    OrderedModel,
+    ReassignmentModel,
+    RegistrationModel,
+)
 from kraftcheck.ci.conformance.kafka.columns import Rows
 from kraftcheck.ci.conformance.kafka.differences import compare, shrink_cause, weight
 from kraftcheck.model.rules.ruleset import parse

@@ -7,9 +7,12 @@ at once for many batches.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import shutil
 from array import array
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,11 +21,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kraftcheck.ci.dataset.store.lease import NAME, lease_on
+from kraftcheck.ci.logs.format.read import LogFiles
+from kraftcheck.ci.logs.report import LogReport, ReplayOptions, Summary, lines
+from kraftcheck.ci.spark.errors import job_error
+from kraftcheck.ci.spark.explore import ship_sources
+from kraftcheck.ci.spark.session import parse_conf, start_session, stopped_at_the_end
+from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.sync import sync
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, ids
 from kraftcheck.solvers.logs.explain.explain import Explanation
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
-from kraftcheck.solvers.logs.memo.lookup import MemoisedBatch, SlotUpdate, event_text
+from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, SlotUpdate, event_text
 from kraftcheck.solvers.logs.memo.situation import EventName, Situation
 
 BATCHES, VIOLATIONS, TIMELINES = "batches", "violations", "timelines"
@@ -295,4 +306,143 @@ def datasets(out: Path, number: int, cluster: str) -> Iterator[Datasets]:
             path.unlink(missing_ok=True)
 
 
-__all__ = ["ROWS_AT_ONCE", "SCHEMAS", "UPDATES_AT_ONCE", "Datasets", "datasets"]
+OUTCOMES = pa.schema([("log", pa.int32()), ("refused", pa.bool_()), ("text", pa.string())])
+"""The outcome of one log: its number, and its report as JSON, or the reason for which it is refused."""
+
+Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def task(logs: Sequence[LogFiles], options: ReplayOptions, out: Path) -> Task:
+    """The work of one partition of the job: the logs whose numbers it is given.
+
+    Args:
+        logs: all logs.
+        replaying: how they are replayed.
+        out: the folder of the datasets.
+    """
+
+    def work(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                try:
+                    refused, text = False, _outcome_json(_replay(logs[number], number, options, out))
+                except Refusal as refusal:
+                    refused, text = True, refusal.format_message()
+                yield pa.RecordBatch.from_pylist([{"log": number, "refused": refused, "text": text}], OUTCOMES)
+
+    return work
+
+
+def start_worker(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The work of a task that does nothing, but for what it imports."""
+    yield from numbers
+
+
+def _replay(log: LogFiles, number: int, options: ReplayOptions, out: Path) -> Summary:
+    """Replay a log, and write its rows as they come."""
+    summaries: list[Summary] = []
+
+    def batches() -> Iterator[ReplayedBatch | MemoisedBatch]:
+        summaries.append((yield from options.replay_batches(log, detailed=False)))
+
+    with datasets(out, number, log.name) as files:
+        for batch in batches():
+            files.add(batch)
+    return summaries[0]
+
+
+def _outcome_json(summary: Summary) -> str:
+    document = {name: value for name, value in summary.document().items() if name != "rows"}
+    outcome = {"document": document, "lines": lines(summary), "code": summary.exit_code()}
+    return json.dumps(outcome, default=str)
+
+
+UNFINISHED = ".unfinished"
+LOG = "spark.log"
+SOURCES = "sources.zip"
+
+_LEFTOVERS = frozenset({UNFINISHED, NAME, LOG, "spark.log4j2.properties", SOURCES})
+"""What a run that ended early may leave."""
+
+
+@contextlib.contextmanager
+def filled_folder(out: Path) -> Iterator[Path]:
+    """A hidden folder to fill, whose content is then moved into `out`; after an error it is removed.
+
+    Raises:
+        Refusal: when `out` holds anything but what a run left that ended early, or another driver fills it.
+    """
+    if out.exists() and not out.is_dir():
+        raise Refusal(f"{out} is a file; choose another --out")
+    with lease_on(folder(out)):
+        foreign = sorted(path.name for path in out.iterdir() if path.name not in _LEFTOVERS)
+        if foreign:
+            raise Refusal(f"{out} is not empty: it holds {foreign[0]}; choose another --out")
+        place = out / UNFINISHED
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        try:
+            yield place
+            _write_through(place)
+            for path in sorted(place.iterdir()):
+                os.rename(path, out / path.name)
+            sync(out)
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _write_through(place: Path) -> None:
+    for path in (*place.rglob("*"), place):
+        sync(path)
+
+
+def replay_with_spark(
+    logs: list[LogFiles], options: ReplayOptions, out: Path, conf: tuple[str, ...], workers: int,
+    ready: Callable[[], None] = lambda: None,
+) -> list[LogReport]:  # fmt: skip
+    """Replay logs under Spark; `out` gets the folders `batches`, `violations`, `timelines`.
+
+    Every worker must see the logs, and `out`, under the names given.
+
+    Args:
+        ready: called once session and workers have started, before anything is read.
+
+    Raises:
+        Refusal: when `out` holds anything, a log cannot be read, or Spark does not start or fails.
+    """
+    with filled_folder(out) as place:
+        session = start_session(None, workers, parse_conf(conf), out / LOG)
+        try:
+            with stopped_at_the_end(session, out / LOG):
+                ship_sources(session, out / SOURCES)
+                _start_workers(session, int(session.sparkContext.defaultParallelism))
+                ready()
+                return _collect_reports(session, logs, task(logs, options, place.absolute()))
+        except Refusal:
+            raise
+        except Exception as error:
+            raise job_error(error, out / LOG) from error
+        finally:
+            (out / SOURCES).unlink(missing_ok=True)
+
+
+def _start_workers(session: Any, count: int) -> None:
+    """Start a worker for each task that runs at a time, with what it imports; workers are used again."""
+    session.range(0, count, 1, count).mapInArrow(start_worker, "id bigint").collect()
+
+
+def _collect_reports(session: Any, logs: list[LogFiles], work: Task) -> list[LogReport]:
+    """Replay the logs, each in a task.
+
+    Raises:
+        Refusal: for logs that cannot be read.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    outcomes = session.range(0, len(logs), 1, len(logs)).mapInArrow(work, from_arrow_schema(OUTCOMES)).collect()
+    refusals = sorted(row.text for row in outcomes if row.refused)
+    if refusals:
+        more = f" (and {len(refusals) - 1} logs more)" if len(refusals) > 1 else ""
+        raise Refusal(refusals[0] + more)
+    values = {row.log: json.loads(row.text) for row in outcomes}
+    return [LogReport(t["document"], tuple(t["lines"]), t["code"]) for t in (values[n] for n in range(len(logs)))]

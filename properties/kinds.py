@@ -51,7 +51,7 @@ def always(
     it in the same state; then such a proof shows just that, and is asked of no action.
     """
     return Property(
-        id, "always", sentence, predicate, source, refuted_by, rules=rules, case=case, rests_on=rests_on,
+        id, "always", sentence, predicate, source, refuted_by=refuted_by, rules=rules, case=case, rests_on=rests_on,
         follows_from=follows_from,
     )  # fmt: skip
 
@@ -65,7 +65,7 @@ def step(
     rules: tuple[str, ...] = (),
 ) -> Property:
     """An action property: the predicate holds of every reachable transition."""
-    return Property(id, "step", sentence, predicate, source, refuted_by, rules=rules)
+    return Property(id, "step", sentence, predicate, source, refuted_by=refuted_by, rules=rules)
 
 
 def sometimes(id: str, sentence: str, predicate: Callable[[Any], Truth | Conjuncts], source: str = "") -> Property:  # noqa: A002
@@ -96,7 +96,8 @@ def recovers(
     without end, such as unfencing: then a way out never rests on a budget, or on an
     operator who gives the data up.
     """
-    return Property(id, "recovers", sentence, predicate, source, refuted_by, when, by or {}, rules)
+    return Property(id, "recovers", sentence, predicate, source, refuted_by=refuted_by, when=when, by=by or {},
+                    rules=rules)
 
 
 def weak_fairness(
@@ -156,7 +157,8 @@ def eventually(
     refuted_by: tuple[str, ...] = (), rules: tuple[str, ...] = (), *, fairness: Sequence[Fairness] = (),
 ) -> Property:  # fmt: skip
     """`<>p` (LTL: F p): in every fair behaviour some state satisfies the predicate."""
-    return Property(id, "eventually", sentence, predicate, source, refuted_by, rules=rules, fairness=tuple(fairness))
+    return Property(id, "eventually", sentence, predicate, source, refuted_by=refuted_by, rules=rules,
+                    fairness=tuple(fairness))
 
 
 def leads_to(
@@ -167,7 +169,7 @@ def leads_to(
 
     In every fair behaviour a state that satisfies the premise satisfies the predicate, or a later one does.
     """
-    return Property(id, "leads_to", sentence, predicate, source, refuted_by, premise, rules=rules,
+    return Property(id, "leads_to", sentence, predicate, source, refuted_by=refuted_by, when=premise, rules=rules,
                     fairness=tuple(fairness))  # fmt: skip
 
 
@@ -176,7 +178,7 @@ def always_eventually(
     refuted_by: tuple[str, ...] = (), rules: tuple[str, ...] = (), *, fairness: Sequence[Fairness] = (),
 ) -> Property:  # fmt: skip
     """`[]<>p` (LTL: G F p): in every fair behaviour the predicate is true again and again."""
-    return Property(id, "always_eventually", sentence, predicate, source, refuted_by, rules=rules,
+    return Property(id, "always_eventually", sentence, predicate, source, refuted_by=refuted_by, rules=rules,
                     fairness=tuple(fairness))  # fmt: skip
 
 
@@ -185,7 +187,7 @@ def eventually_always(
     refuted_by: tuple[str, ...] = (), rules: tuple[str, ...] = (), *, fairness: Sequence[Fairness] = (),
 ) -> Property:  # fmt: skip
     """`<>[]p` (LTL: F G p): in every fair behaviour the predicate is true from some state on."""
-    return Property(id, "eventually_always", sentence, predicate, source, refuted_by, rules=rules,
+    return Property(id, "eventually_always", sentence, predicate, source, refuted_by=refuted_by, rules=rules,
                     fairness=tuple(fairness))  # fmt: skip
 
 

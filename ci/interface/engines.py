@@ -149,8 +149,8 @@ def explore(
             raise Refusal("find judges no property; leave out invariants, properties and stop_at_first")
         chosen = searched(chosen, find)
     options, place = record_of(ClusterOptions, "cluster", cluster), None if out is None else os.fspath(out)
-    question = SearchQuestion(chosen, budget, engine, symmetry_of(symmetry), reduce, find, options,
-                              None if place is None else dataset_place(place), argument)  # fmt: skip
+    question = SearchQuestion(chosen, budget, engine, symmetry_of(symmetry), reduce, find=find, cluster=options,
+                              out=None if place is None else dataset_place(place), spelled=argument)  # fmt: skip
     with limited(time_limit):
         return _explored(question, progress)
 
@@ -232,7 +232,7 @@ def prove(
     check_choice("solver", solver, SOLVERS)
     check_solver(solver, None, False)
     added = expressions_of(invariants, "", invariant)
-    request = ProofRequest(system, scope, bounds_of(bounds), rules, added.invariants, added.names)
+    request = ProofRequest(system, scope, bounds_of(bounds), rules, added.invariants, names=added.names)
     chosen = request.subject()
     refuse_liveness(chosen, "prove judges", properties, "; ask for other properties here")
     check_switches(chosen, theory)

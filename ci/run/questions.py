@@ -336,7 +336,7 @@ class SearchQuestion:
         budget, place = self.budget, None if self.out is None else str(self.out)
         bounds = Bounds(
             default_handover(self.cluster), budget.memory, budget.threads, budget.max_depth, budget.max_states,
-            budget.stop_at_first, budget.strict,
+            stop_at_first=budget.stop_at_first, strict=budget.strict,
         )  # fmt: skip
         check_packages(self.engine)
         # The modules below import packages that are there only with an extra.
@@ -357,8 +357,8 @@ class SearchQuestion:
         whole = evolve(found, cut=None) if found.cut == FOUND else found
         return Result(
             self.chosen, "explore", found.verdicts, found.program.claims,
-            (*(f"warning: {warning}" for warning in found.warnings), *report.summary(whole), *more), code,
-            report.document(self.chosen, found, part, self.engine), program=found.program,
+            (*(f"warning: {warning}" for warning in found.warnings), *report.summary(whole), *more), exit_code=code,
+            document=report.document(self.chosen, found, part, self.engine), program=found.program,
             rows=judged(self.chosen, found.verdicts, shortest=found.shortest),
             last_line=last_line(found, code) if self.find else report.last_line(found.verdicts, code),
             size=f"{found.distinct:,} distinct states, depth {found.depth}",
@@ -391,8 +391,9 @@ class WalkQuestion:
         """
         walked = Walked.of(self.chosen, self.plan, walk(traced, self.plan), self.long_searches)
         return Result(
-            self.chosen, "simulate", walked.verdicts(), traced.claims, tuple(walked.summary()), walked.exit_code(),
-            walked.document(), program=traced, rows=judged_by_walks(walked), last_line=walked.last_line(),
+            self.chosen, "simulate", walked.verdicts(), traced.claims, tuple(walked.summary()),
+            exit_code=walked.exit_code(),
+            document=walked.document(), program=traced, rows=judged_by_walks(walked), last_line=walked.last_line(),
             size=f"{walked.walks.runs:,} random walks, {walked.walks.steps:,} steps",
             seconds=walked.walks.seconds, options=flags_of(self.plan, self.files), walked=walked, shortest=False,
         )  # fmt: skip

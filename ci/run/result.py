@@ -217,7 +217,7 @@ class Result:
 
     def run(self, folder: str = "") -> JudgedRun:
         """The verdicts for JUnit, SARIF and GitHub; `folder` is where the command that judges again is to be run."""
-        return JudgedRun(self.subject, self.engine, self.rows, self.seconds, self.options, folder)
+        return JudgedRun(self.subject, self.engine, self.rows, self.seconds, self.options, folder=folder)
 
     def junit(self) -> str:
         """The verdicts as JUnit XML."""

@@ -127,7 +127,7 @@ def explore_with_spark(
     """
     target = portable() if options.portable_code else None
     buckets = default_buckets(options.master, bounds.threads)
-    place = Place(out, options.resume, options.repair, options.buckets, target, buckets)
+    place = Place(out, options.resume, options.repair, options.buckets, target, default=buckets)
     engine = SparkEngine(options.master, parse_conf(options.conf), bounds.threads, bounds.memory,
                          min(bounds.handover, SMALL))  # fmt: skip
     return explore_committed(chosen, traced, bounds, place, cache, quiet, sampling, engine)
@@ -178,12 +178,12 @@ class SparkEngine:
         compaction.open(run.commits)
         run.expand(runner, compaction)
         runner.visited.clear()
-        backward = SparkBackward(runner, run.log, run.commits, program, self.memory, run.report_backward)
+        backward = SparkBackward(runner, run.log, run.commits, program, self.memory, report=run.report_backward)
         run.search_backward(lambda: backward.run(run.stop))
         if isinstance(run.log.out, ObjectPath):  # its rounds are files that Spark itself writes and reads
             run.liveness = Liveness(None, "liveness is judged under Spark in an --out that is a folder")
             return
-        live = SparkLiveness(runner, run.log, run.commits, program, self.memory, run.report_backward)
+        live = SparkLiveness(runner, run.log, run.commits, program, self.memory, report=run.report_backward)
         run.search_liveness(lambda: live.run(run.stop))
 
 

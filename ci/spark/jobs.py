@@ -219,7 +219,7 @@ def job_result(rows: Iterable[Any], cost: Mapping[str, float], bits: int) -> Job
         raise JobFailedError(f"a level's job gave {sent:,} candidates, of which {candidates:,} arrived")
     return JobResult(
         tuple(files), level, frame_rows[:, :-2], expanded, least(claims),
-        {**cost, "candidates": candidates},
+        cost={**cost, "candidates": candidates},
     )  # fmt: skip
 
 

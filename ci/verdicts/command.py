@@ -176,7 +176,8 @@ def _proof_run(row: Row, proof_row: ProofRow) -> JudgedRun:
         expected = "unknown" if claim.id in open_claims else HOLDS
         detail = "for any number of steps" if verdict == HOLDS else "not proven"
         properties.append(
-            JudgedProperty(claim.id, claim.kind, verdict, detail, verdict == expected, expected, claims.get(claim.id))
+            JudgedProperty(claim.id, claim.kind, verdict, detail, verdict == expected, expected=expected,
+                           claim=claims.get(claim.id))
         )
     unseen = sorted(set(open_claims) - {one.id for one in properties} - {DEADLOCK})
     missing = not_judged(chosen, unseen, "expected, and nothing to prove has this name")

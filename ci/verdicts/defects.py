@@ -228,7 +228,7 @@ def bugs_command(
             bases[scope] = failing_properties(explore_defect(bug, bug.base, budget, quiet))
         result = explore_defect(bug, bug.rules, budget, quiet)
         judgements.append(
-            DefectJudgement(bug, refutations(result), bases[scope], result.distinct, result.seconds, result.cut)
+            DefectJudgement(bug, refutations(result), bases[scope], result.distinct, result.seconds, cut=result.cut)
         )
         for line in _row(judgements[-1]):
             screen.plain(line)

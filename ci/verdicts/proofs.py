@@ -222,7 +222,7 @@ def _of_any_number(row: Row, budget: SearchBudget, quiet: bool) -> ProofRow:
 def _proof_row(row: Row, proof: Proof, bounds: Mapping[str, int], certified: bool | None = None) -> ProofRow:
     claims = tuple(ClaimProof(claim.id, claim.kind, proof.proven(claim.id)) for claim in proof.theory.claims)
     seconds = sum(answer.seconds for answer in proof.answers.values())
-    return ProofRow(row, claims, len(proof.answers), seconds, proof.stopped, bounds, certified)
+    return ProofRow(row, claims, len(proof.answers), seconds, proof.stopped, bounds=bounds, certified=certified)
 
 
 def _confirmed(row: Row, proof: Proof) -> bool:

@@ -147,9 +147,11 @@ def row_parts(row: Row, proven: bool, options: RowOptions) -> Iterator[RowPart]:
     found = result.exploration
     assert found is not None
     explored = ExploredRow(
-        row, found.verdicts, found.distinct, found.generated, found.depth, found.seconds, found.compile_seconds,
-        found.prunings, found.cut, found.audit, dict(result.document) if options.documented else None,
-        frozenset(found.program.lenient) & frozenset(found.program.premises) - found.premises_shown,
+        row, found.verdicts, found.distinct, found.generated, found.depth, seconds=found.seconds,
+        compile_seconds=found.compile_seconds,
+        prunings=found.prunings, cut=found.cut, audit=found.audit,
+        document=dict(result.document) if options.documented else None,
+        nothing=frozenset(found.program.lenient) & frozenset(found.program.premises) - found.premises_shown,
     )  # fmt: skip
     yield explored
     if not explored.stopped:

@@ -71,7 +71,7 @@ class PreparedRun:
         rows = tuple(expecting(one, expect.get(one.id, one.expected)) for one in properties)
         missing = [id_ for id_ in self.ids if id_ not in {one.id for one in rows}]
         rows += not_judged(self.subject, missing, "the engine has no verdict about it")
-        return JudgedRun(self.subject, self.configured.engine, rows, seconds, options, self.folder)
+        return JudgedRun(self.subject, self.configured.engine, rows, seconds, options, folder=self.folder)
 
 
 @frozen
@@ -175,7 +175,7 @@ def _answered(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> 
     if one.engine == "prove":
         budget = search_budget(1, memory, max_states=MOST_STATES, keep=True)
         effort = Effort(within(float(one.timeout)))
-        return ProofQuestion(prepared.request(), effort, one.properties, workers, budget, quiet).answer().result()
+        return ProofQuestion(prepared.request(), effort, one.properties, workers, budget, quiet=quiet).answer().result()
     if one.engine == "simulate":
         plan = WalkPlan(one.runs, one.steps, one.seed, threads=workers, cache_dir=cache_folder(), strict=one.strict)
         return WalkQuestion(chosen, plan).result(program(chosen), functools.partial(walk, quiet=quiet))

@@ -137,5 +137,5 @@ def refines(
     """
     refinement = Refinement(abstract, abstract.setting() if setting is None else setting, mapping, by)
     goal = Property(f"{id}-moves", "happens", f"some step is one of {abstract.name}", refinement.moves, source)
-    claim = Property(id, "step", sentence, refinement.simulates, source, refuted_by, case=goal.id)
+    claim = Property(id, "step", sentence, refinement.simulates, source, refuted_by=refuted_by, case=goal.id)
     return evolve(claim, initially=refinement.begins), goal

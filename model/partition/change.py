@@ -255,7 +255,7 @@ def build(p: Partition, target: Target, context: BuildContext, rules: PartitionR
 
 def candidates(p: Partition, target: Target, elr: Brokers, context: BuildContext) -> Candidates:
     """What an election of this build chooses from."""
-    return Candidates(target.replicas, target.isr, elr, p.leader, p.last_known_elr, context.acceptable)
+    return Candidates(target.replicas, target.isr, elr, p.leader, p.last_known_elr, acceptable=context.acceptable)
 
 
 @rule("isr.shrink.bumps-leader-epoch",

@@ -83,7 +83,7 @@ class Pass:
 def ordinary(p: Partition, permits: Permits) -> Trigger:
     """A trigger that bars nobody: unclean election as the topic says, ELR as enabled."""
     none = p.isr.none()
-    return Trigger(none, none, False, permits.unclean, permits.elr, none)
+    return Trigger(none, none, False, permits.unclean, permits.elr, unclean_shutdown=none)
 
 
 def context(

@@ -342,4 +342,4 @@ def _answer(row: LogInfo | None) -> Answer:
     if row is None:
         return SILENT
     log = row.log or ReplicaLog(-1, -1, -1)
-    return Answer(True, row.error != NO_ERROR, log.current, log.written, log.length, row.broker_epoch)
+    return Answer(True, row.error != NO_ERROR, log.current, log.written, log.length, incarnation=row.broker_epoch)

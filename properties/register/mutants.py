@@ -56,7 +56,7 @@ def _judgements(file: str, name: str) -> Iterator[Judgement]:
             )
         for group, part, change in table["places"]:
             place = f"kraftcheck.model.{group}" if ":" in group else group
-            yield Judgement(kinds[0], table.get("system", ""), place, part, change, table[kinds[0]])
+            yield Judgement(kinds[0], table.get("system", ""), place, part, change, why=table[kinds[0]])
 
 
 def _are_places(listed: Any) -> bool:

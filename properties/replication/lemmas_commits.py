@@ -140,19 +140,19 @@ def _views(s: Replication) -> Iterator[tuple[str, View]]:
 def _views_of(s: Replication, n: Word, epoch: Word, b: Broker, leads: Truth) -> tuple[View, View]:
     """What a broker that may lead may commit with: now, and once an answer has come."""
     enough = all_of(leads, b.isr.size() >= b.min_isr)
-    now = View(n, epoch, b.log, enough, b.maximal_isr(), b.end_of)
+    now = View(n, epoch, b.log, enough, b.maximal_isr(), end_of=b.end_of)
     accepted = any_of(b.answer == ACCEPTED, b.answer == OVERTAKEN)
     known = choose(accepted, b.proposed, b.isr)
     able = all_of(leads, any_of(accepted, b.answer == INELIGIBLE), known.size() >= b.min_isr)
     refused = all_of(b.answer == INELIGIBLE, epoch == s.leader_epoch)
-    return now, View(n, epoch, b.log, able, known, b.end_of, refused)
+    return now, View(n, epoch, b.log, able, known, end_of=b.end_of, refused=refused)
 
 
 def _once_it_leads(s: Replication, n: Word, epoch: Word, leader: Word) -> View:
     """What a broker may commit with in an epoch that it is yet to lead."""
     b, isr = s.broker(n), s.isr_at(epoch)
     waits = all_of(leader == n, b.running(), b.epoch < epoch, s.leader_epoch >= epoch)
-    return View(n, epoch, b.log, all_of(waits, isr.size() >= needed_isr_at(s, epoch)), isr, lambda _: UNKNOWN)
+    return View(n, epoch, b.log, all_of(waits, isr.size() >= needed_isr_at(s, epoch)), isr, end_of=lambda _: UNKNOWN)
 
 
 def _led_after(s: Replication) -> Callable[[Word, Word, Word], Truth]:

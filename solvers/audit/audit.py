@@ -248,7 +248,7 @@ class Auditor:
     def result(self) -> Audit:
         """The extent of the audit."""
         sample = self._digest.hexdigest()[:16]
-        return Audit(self.states, self.transitions, self.refused, self.sampling.seed, self.exhaustive, sample)
+        return Audit(self.states, self.transitions, self.refused, self.sampling.seed, self.exhaustive, sample=sample)
 
 
 @define

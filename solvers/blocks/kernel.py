@@ -166,8 +166,9 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: C
         cache.put(key, code)
     plan, geometry = FramePlan(program), Geometry.of(program)
     return BlockSpec(
-        code, processor, geometry.words, geometry.instances, geometry.filter_slots, plan.size, claim_words(program),
-        bucket_bits, len(program.recovers), mark_bytes(len(program.recovers)),
-        recovery_action_bits(program.recovers, program.instances),
-        truth_words(program), other_bytes(program.layout),
+        code, processor, geometry.words, geometry.instances, geometry.filter_slots, frame=plan.size,
+        claim_words=claim_words(program),
+        bucket_bits=bucket_bits, recovers=len(program.recovers), mark_bytes=mark_bytes(len(program.recovers)),
+        flows=recovery_action_bits(program.recovers, program.instances),
+        truth_words=truth_words(program), other_bytes=other_bytes(program.layout),
     )  # fmt: skip

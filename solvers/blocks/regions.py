@@ -88,8 +88,8 @@ def region_part(kernel: BlockKernel, question: RegionQuestion, initial: Truths, 
     kept = records[changing]
     taken = np.array(question.steps, dtype=np.int64)[kept[:, -1].astype(np.int64)]
     return RegionPart(
-        int(np.count_nonzero(concerned)), chosen, concerned[chosen] & unsatisfied, allowed, hidden, cuts != 0,
-        np.bincount(owners[changing], minlength=len(own)), kept, taken,
+        int(np.count_nonzero(concerned)), chosen, concerned[chosen] & unsatisfied, allowed, hidden, cut=cuts != 0,
+        counts=np.bincount(owners[changing], minlength=len(own)), records=kept, taken=taken,
     )  # fmt: skip
 
 

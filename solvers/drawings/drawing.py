@@ -158,7 +158,7 @@ def drawing(trace: Trace, program: Program, title: str) -> Drawing:
     last = {len(trace.steps): trace.failing} if trace.failing else {}
     return Drawing(
         title, trace.claim, "a state that is not quiescent has a successor" if claim is None else claim.sentence,
-        lanes, tuple(legend.strip), columns(trace.initial, trace.steps, legend, lanes, {**failing, **last}),
+        lanes, tuple(legend.strip), columns=columns(trace.initial, trace.steps, legend, lanes, {**failing, **last}),
         cycle=_cycle(trace),
     )  # fmt: skip
 
@@ -183,14 +183,15 @@ def columns(
     """
     before = fields(initial)
     texts = _texts(before)
-    drawn = [Column(0, "initial state", (), _strip(legend, texts), (), texts, failing.get(0, ()))]
+    drawn = [Column(0, "initial state", (), _strip(legend, texts), (), state=texts, failing=failing.get(0, ()))]
     for number, step in enumerate(steps, start=1):
         after = fields(step.state)
         old, texts = texts, _texts(after)
         arrows = tuple(_drawn(arrow, step, legend, before, lanes) for arrow in legend.arrows[step.action])
         drawn.append(Column(
-            number, call(step.action, step.arguments), arrows, _strip(legend, texts), changes(texts, old, texts), texts,
-            failing.get(number, ()), event_text(step.event),
+            number, call(step.action, step.arguments), arrows, _strip(legend, texts), changes(texts, old, texts),
+            state=texts,
+            failing=failing.get(number, ()), event=event_text(step.event),
         ))  # fmt: skip
         before = after
     return tuple(drawn)

@@ -31,10 +31,11 @@ def foreign_drawing(document: Any, title: str) -> Drawing:
         before = texts[number - 1] if number else values
         action = "initial state" if number == 0 else visible(str(state.get(ACTION) or f"state {number}"))
         strip = tuple(values.get(name, "") for name in names)
-        columns.append(Column(number, action, (), strip, changes(names, before, values), values))
+        columns.append(Column(number, action, (), strip, changes(names, before, values), state=values))
     meta = document.get("#meta")
     about = visible(str(meta.get("description", ""))) if isinstance(meta, dict) else ""
-    return Drawing(title, about or title, "", (), names, tuple(columns), cycle=_cycle(document, len(states) - 1))
+    return Drawing(title, about or title, "", (), names, columns=tuple(columns),
+                   cycle=_cycle(document, len(states) - 1))
 
 
 def _cycle(document: Mapping[str, Any], last: int) -> DrawnCycle | None:

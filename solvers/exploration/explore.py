@@ -255,7 +255,7 @@ def explore(
         if progress is not None:
             depth, seconds = max(0, len(search.levels) - 1), clock() - start - compiler.seconds
             waiting = queue if sweep else search.queue
-            progress(SearchProgress(depth, search.generated, search.distinct, waiting, seconds, sweep))
+            progress(SearchProgress(depth, search.generated, search.distinct, waiting, seconds, sweep=sweep))
 
     search = Search(kernel, budget, max(1, budget.threads), stop or threading.Event(), report)
     space = VisitedSpace(search.store)

@@ -213,7 +213,7 @@ def loop(checker: Checker, node: ast.comprehension) -> Loop:
         )
     body = checker.within(name, item)
     conditions = tuple(body.truth(condition) for condition in node.ifs)
-    return Loop(name, over, over.type, conditions, body, most(over.type))
+    return Loop(name, over, over.type, conditions, body, repeats=most(over.type))
 
 
 def _is_range(node: ast.expr) -> bool:

@@ -327,14 +327,14 @@ class Sweeps:
         """The states that reach a goal inside of the region."""
         marks = goal.astype(np.uint8)
         nothing = np.zeros(1 << 8 * self.kinds.itemsize, dtype=np.uint8)
-        self._close(Marking(marks, np.ones_like(goal), goal.view(np.uint8), nothing, 0, 1))
+        self._close(Marking(marks, np.ones_like(goal), goal.view(np.uint8), nothing, 0, full=1))
         return marks.astype(np.bool_)
 
     def lead_back(self, goal: Truths, kept: Truths, labels: Labels) -> None:
         """Add to a goal the states that reach it among the states kept, along states of the same label."""
         marks = goal.view(np.uint8)
         nothing = np.zeros(1 << 8 * self.kinds.itemsize, dtype=np.uint8)
-        self._close(Marking(marks, kept, marks, nothing, 0, 1, labels))
+        self._close(Marking(marks, kept, marks, nothing, 0, full=1, labels=labels))
 
     def lend(self, nbytes: int) -> None:
         """Leave so many bytes to others from now on; edges without room besides go to the file, or are dropped."""
@@ -392,14 +392,14 @@ class Sweeps:
         kind = group.enabled.dtype.type
         strong, weak = kind(group.strong), kind(group.every & ~group.strong)
         marks = np.zeros(len(kept), dtype=kind)
-        self._close(Marking(marks, kept, group.enabled, group.steps, int(weak), group.every, guides=guides))
+        self._close(Marking(marks, kept, group.enabled, group.steps, int(weak), full=group.every, guides=guides))
         satisfiable: Truths = ((marks & weak) == weak) & (((marks | ~group.enabled) & strong) == strong)
         return satisfiable
 
     def _close(self, marking: Marking) -> None:
         """Raise the marks of the states kept until none can rise."""
         self._waiting = StoredEdges(self._room)
-        closing = Closing(self.edges, self.kinds.dtype, marking, self._edges, self._stored, self._waiting)
+        closing = Closing(self.edges, self.kinds.dtype, marking, self._edges, self._stored, waiting=self._waiting)
         while closing.goes_on:
             if closing.sweep == self.control.many and closing.follow_arcs(self.control.spare, self.control.stop.is_set):
                 self.check_stop()

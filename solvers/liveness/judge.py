@@ -106,7 +106,7 @@ def search_liveness(
     findings, memory = [], 0
     try:
         for number in range(len(program.liveness.claims)):
-            claim = ClaimSearch(program, number, space, control, room, search.limits.memory - left - room)
+            claim = ClaimSearch(program, number, space, control, room, spare=search.limits.memory - left - room)
             findings.append(claim.finding())
             memory = max(memory, left + claim.nbytes)
     except StoppedError:

@@ -138,8 +138,8 @@ def load_kernel(
     )
     return Kernel(
         program, FramePlan(program), Geometry.of(program), library,
-        library.function("expand", 8), library.function("insert", 5), library.function("rehash", 1),
-        library.function("shard_of", 1), cached, tuple(cache.warnings),
+        library.function("expand", 8), insert=library.function("insert", 5), rehash=library.function("rehash", 1),
+        shard_of=library.function("shard_of", 1), cached=cached, warnings=tuple(cache.warnings),
     )  # fmt: skip
 
 

@@ -486,6 +486,6 @@ def prunings(plan: FramePlan, counters: npt.NDArray[np.int64]) -> tuple[Pruning,
     slots = [(layout.slots[slot], above, actions) for (slot, above), actions in sorted(by_side.items())]
     return tuple(
         Pruning(layout.name(slot.path), slot.domain.lo, slot.domain.hi, above, actions,
-                cap_of(slot.domain) if above else "")
+                cap=cap_of(slot.domain) if above else "")
         for slot, above, actions in slots
     )  # fmt: skip

@@ -239,14 +239,14 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     initially = described_truths(truths, states, state)
     within = None if free or system.within is None else truths.truth_of("within", lambda: is_within(system, state))
     program = Program(
-        system, setting, layout, graph, variables, tuple(kinds),
-        grouped["always"], grouped["step"], grouped["sometimes"], grouped["happens"],
-        tuple(truth for truth, _ in always),
-        tuple(truths.claim(p, state) for p in grouped["sometimes"]),
-        truths.truth_of("quiescent", lambda: False if quiescent is None else quiescent(state)),
-        tuple(_recovers_claim(truths, p, state, kinds) for p in grouped["recovers"]),
-        initial_leaves(layout, states, variables, [*initially.values()], system.initial, setting),
-        live_claims(truths, system, setting, properties, state, kinds), initially=initially, within=within,
+        system, setting, layout, graph, variables, kinds=tuple(kinds),
+        always=grouped["always"], steps=grouped["step"], sometimes=grouped["sometimes"], happens=grouped["happens"],
+        always_terms=tuple(truth for truth, _ in always),
+        sometimes_terms=tuple(truths.claim(p, state) for p in grouped["sometimes"]),
+        quiescent=truths.truth_of("quiescent", lambda: False if quiescent is None else quiescent(state)),
+        recovers=tuple(_recovers_claim(truths, p, state, kinds) for p in grouped["recovers"]),
+        initial=initial_leaves(layout, states, variables, [*initially.values()], system.initial, setting),
+        liveness=live_claims(truths, system, setting, properties, state, kinds), initially=initially, within=within,
         starts={p.id: truths.start(p, state) for p in grouped["step"] if p.initially is not None},
     )  # fmt: skip
     check_refusals(graph)
@@ -330,8 +330,10 @@ def _trace_action(
     judged = [truths.content(p, step) for p in steps]
     claims = [truth for truth, _ in judged]
     claims += [graph.lift(graph.negate(lower(truths.claim(p, step)))) for p in happens]
-    return Kind(action, first, choices.instances, choices.variables, choices.allowed, arguments, choices.table, guard,
-                after, unchecked, tuple(claims), tuple(says for _, says in judged))  # fmt: skip
+    return Kind(action, first, choices.instances, choices.variables, choices.allowed, arguments=arguments,
+                table=choices.table, guard=guard,
+                after=after, unchecked=unchecked, steps=tuple(claims),
+                says=tuple(says for _, says in judged))  # fmt: skip
 
 
 def _never(

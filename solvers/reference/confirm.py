@@ -114,7 +114,7 @@ def _unrecovered_trace(program: Program, claim: Property, first: Any, steps: tup
     failing = claim.failing(state)
     if not failing or not all_of(claim.concerns(state)):
         raise EngineDisagreement(f"{claim.id}: on ints there is nothing to recover from in {state}")
-    return Trace(first, steps, claim.id, claim.kind, failing, closure(program, claim, state))
+    return Trace(first, steps, claim.id, claim.kind, failing, closure=closure(program, claim, state))
 
 
 def closure(program: Program, claim: Property, start: Any) -> Closure:

@@ -240,7 +240,8 @@ class BackwardSearch:
         uncertain = self._shallowest([shard.marks & every == about | leaves for shard in self.store.shards])
         claim = self.kernel.program.recovers[number].claim
         return RecoverabilityFinding(
-            claim, concerned, failing, unrecoverable, None if uncertain is None else len(uncertain.instances), satisfied
+            claim, concerned, failing, unrecoverable, None if uncertain is None else len(uncertain.instances),
+            satisfied=satisfied
         )
 
     def _shallowest(self, chosen: Sequence[npt.NDArray[np.bool_]]) -> PackedRun | None:
@@ -317,7 +318,7 @@ def search_backward(
     start = clock()
     used = search.bytes_in_use()
     room = min(search.limits.memory - used, max(LEAST_ROOM, used))
-    backward = BackwardSearch(search.kernel, search.store, search.threads, search.stop, on_sweep, room)
+    backward = BackwardSearch(search.kernel, search.store, search.threads, search.stop, on_sweep, room=room)
     findings = backward.run()
     if findings is None:
         search.cut = stop_reason(search.stop)

@@ -438,8 +438,8 @@ class Search:
             return self.cut is not None or self._limit(unfinished=True) is not None
 
         rounds = Rounds(
-            -(-chunks // self._chunks), make, expand, self._gather, self._insert, end, self.stop.is_set,
-            lambda: self.on_round(self), AHEAD if self.orders is None else 0,
+            -(-chunks // self._chunks), make, expand, self._gather, self._insert, end=end, is_stopped=self.stop.is_set,
+            report=lambda: self.on_round(self), ahead=AHEAD if self.orders is None else 0,
         )  # fmt: skip
         last = rounds.run(self._pool, min(self.threads, chunks))
         if self.cut is None:

@@ -196,8 +196,8 @@ def _group(around: Neighbourhood, numbers: Sequence[int], names: Sequence[str]) 
     return Group(
         numbers[0], nodes[0].distance, len(nodes), {name: show(state[name], name) for name in names},
         tuple(dict.fromkeys(id_ for node in nodes for id_ in node.broken)),
-        tuple(dict.fromkeys(id_ for node in nodes for id_ in node.breaking)),
-        any(node.open for node in nodes),
+        breaking=tuple(dict.fromkeys(id_ for node in nodes for id_ in node.breaking)),
+        open=any(node.open for node in nodes),
     )  # fmt: skip
 
 

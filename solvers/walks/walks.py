@@ -256,9 +256,11 @@ def _result(totals: _Totals, seed: int, seconds: float, compile_seconds: float, 
     missed = sorted(plan.goals - totals.first.keys())
     goals_missed = tuple(claim for number in missed if (claim := claim_of(plan, number)) is not None)
     return Walks(
-        program, totals.runs, totals.steps, seed, broken, goals_shown, goals_missed, steps_by_action, pruned,
-        pruning_fault(pruned, strict), tuple(totals.curve), seconds, compile_seconds, walker.cached, walker.warnings,
-        cut, tuple(totals.sampled),
+        program, totals.runs, totals.steps, seed, broken, goals_shown=goals_shown, goals_missed=goals_missed,
+        steps_by_action=steps_by_action, prunings=pruned,
+        fault=pruning_fault(pruned, strict), curve=tuple(totals.curve), seconds=seconds,
+        compile_seconds=compile_seconds, cached=walker.cached, warnings=walker.warnings,
+        cut=cut, sampled=tuple(totals.sampled),
     )  # fmt: skip
 
 

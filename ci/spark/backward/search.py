@@ -389,7 +389,7 @@ class SparkBackward:
             findings.append(
                 RecoverabilityFinding(
                     claim.claim, concerned, failing, None if lost is None else origins.run_to(lost),
-                    None if uncertain is None else uncertain.depth, bool(satisfied),
+                    None if uncertain is None else uncertain.depth, satisfied=bool(satisfied),
                 )
             )  # fmt: skip
         return tuple(findings)

@@ -401,7 +401,7 @@ class SparkLiveness:
         claims_of = [f"{one.claim.kind} {one.claim.id}" for one in self.program.liveness.claims]
         of = [self.log.read_run().run, claims_of, *([level.depth, level.rows] for level in self.commits)]
         folder = on_disk(self.log.out) / FOLDER
-        self._log = RoundLog(self.cluster.session, folder, of, stop, self.report, self.log.check_lease)
+        self._log = RoundLog(self.cluster.session, folder, of, stop, self.report, check=self.log.check_lease)
         try:
             with cancel_on(stop, context, name), for_sql(self.cluster.session, 4 * states):
                 findings = tuple(self._finding(number, stop) for number in claims)
@@ -482,7 +482,8 @@ class SparkLiveness:
         excuses += [-1] * (len(constraints) - len(excuses))
         return RegionQuestion(
             2 * number, 2 * number + 1, claim.claim.kind == "eventually_always", claim.claim.kind == "eventually",
-            tuple(excuses), tuple(steps), tuple(EVERYWHERE if one.visits else one.cuts for one in constraints),
+            tuple(excuses), steps=tuple(steps),
+            cuts=tuple(EVERYWHERE if one.visits else one.cuts for one in constraints),
         )  # fmt: skip
 
     def _trace(self, number: int, here: Collected, lasso: Lasso) -> Trace:

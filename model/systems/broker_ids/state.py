@@ -229,7 +229,7 @@ def initial(setting: Setting) -> list[BrokerIds]:
 
 def _machine(setting: Setting, number: int, configured: int) -> Machine:
     name = 0 if setting["shared"] and number == 1 else number
-    blank = Machine(DOWN, name, configured, NONE, NONE, EXPLICIT, BrokerSet(), False, NONE)
+    blank = Machine(DOWN, name, configured, NONE, NONE, source=EXPLICIT, seen=BrokerSet(), recorded=False, before=NONE)
     if number >= setting["running"]:
         return blank
     knows = number < setting["machines"] - setting["older"]

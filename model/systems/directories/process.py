@@ -104,7 +104,7 @@ def decide(host: Host, assigned: Assigned, rules: DirectoryRules) -> Verdict:
         fails = all_of(missing, some_offline, negate(host.replica == ABSENT))
     makes = all_of(missing, fillable, negate(fails))
     opens = all_of(host.has_log(), none_of(hidden, skipped))
-    return Verdict(read, hidden, opens, makes, fails, all_of(makes, negate(all_of(read, online))))
+    return Verdict(read, hidden, opens, makes, fails, free=all_of(makes, negate(all_of(read, online))))
 
 
 @rule("catchup.added-replica-reports", source="B12; TopicDelta.localChanges", switches=("added-replica-unreported",),

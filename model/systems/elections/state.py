@@ -168,7 +168,8 @@ class Elections:
         """The registration with both epochs at 0."""
         return Partition(
             self.replicas, self.directories, self.isr, self.elr, self.last_known_elr,
-            self.removing, self.adding, self.leader, self.recovering, 0, 0,
+            removing=self.removing, adding=self.adding, leader=self.leader, recovering=self.recovering,
+            leader_epoch=0, partition_epoch=0,
         )  # fmt: skip
 
     def with_partition(self, p: Partition) -> Elections:

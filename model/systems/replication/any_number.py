@@ -91,9 +91,10 @@ def new_topic(setting: Setting, state: Replication, left: Mapping[str, int]) -> 
     def begins(n: Word, b: Broker) -> Truth:
         leads = controller.leader == n
         led = Broker(
-            choose(controller.registered.has(n), RUNNING, STOPPED_CLEAN), b.log, 0, 0, leads, False,
-            choose(leads, controller.isr, none), choose(leads, controller.effective_min_isr(), 1), none, NONE,
-            b.ends, none,
+            choose(controller.registered.has(n), RUNNING, STOPPED_CLEAN), b.log, 0, 0, leads, unseen=False,
+            isr=choose(leads, controller.isr, none), min_isr=choose(leads, controller.effective_min_isr(), 1),
+            proposed=none, answer=NONE,
+            ends=b.ends, stale=none,
         )  # fmt: skip
         sets = all_of(*(getattr(b, name).same(getattr(led, name)) for name in ("isr", "proposed", "stale")))
         unknown = all_records(b.ends, lambda _, end: end == UNKNOWN)

@@ -177,7 +177,7 @@ class Reply:
 
 def no_reply(room: int = 0) -> Reply:
     """No reply under way, in a scope where logs have that much room."""
-    return Reply(NO_LEADER, NO_LEADER, 0, 0, UNKNOWN, 0, 0, Log((VACANT,) * room))
+    return Reply(NO_LEADER, NO_LEADER, 0, 0, UNKNOWN, cut_end=0, watermark=0, sent=Log((VACANT,) * room))
 
 
 @frozen

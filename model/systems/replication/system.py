@@ -121,12 +121,13 @@ def _reply(setting: Setting) -> Reply:
     """The domain of a late reply: one value where none may be late."""
     if not late_replies(setting):
         nobody, zero = ints(NO_LEADER, NO_LEADER), ints(0, 0)
-        return Reply(nobody, nobody, zero, zero, ints(UNKNOWN, UNKNOWN), zero, zero, Log(()))
+        return Reply(nobody, nobody, zero, zero, ints(UNKNOWN, UNKNOWN), cut_end=zero, watermark=zero, sent=Log(()))
     someone, offset = ints(NO_LEADER, setting["brokers"] - 1), ints(0, setting["records"])
     entry = setting["epochs"] + 1
     return Reply(
-        someone, someone, ints(0, setting["epochs"], cap=LAST_EPOCH), offset, ints(UNKNOWN, entry), offset, offset,
-        Log((ints(VACANT, entry),) * setting["records"]),
+        someone, someone, ints(0, setting["epochs"], cap=LAST_EPOCH), offset, ints(UNKNOWN, entry), cut_end=offset,
+        watermark=offset,
+        sent=Log((ints(VACANT, entry),) * setting["records"]),
     )  # fmt: skip
 
 
@@ -195,8 +196,9 @@ def initial(setting: Setting) -> list[Replication]:
     if unbounded(setting):
         empty = EndlessLog(anything(), 0)
     broker = Broker(
-        RUNNING, empty, 0, 0, True, False, controller.isr, controller.effective_min_isr(), BrokerSet(), NONE,
-        (UNKNOWN,) * brokers, BrokerSet(),
+        RUNNING, empty, 0, 0, True, unseen=False, isr=controller.isr, min_isr=controller.effective_min_isr(),
+        proposed=BrokerSet(), answer=NONE,
+        ends=(UNKNOWN,) * brokers, stale=BrokerSet(),
     )  # fmt: skip
     state = Replication(
         controller=controller, leader_epoch=0,
@@ -230,8 +232,8 @@ class LateReplies:
         f, ldr = state.broker(follower), state.broker(leader)
         apart, entry, end = diverging(self.data.rules.data_plane, f, ldr)
         reply = Reply(
-            follower, leader, f.epoch, f.log.end(), choose(apart, entry, UNKNOWN), choose(apart, end, 0),
-            ldr.high_watermark, ldr.log,
+            follower, leader, f.epoch, f.log.end(), choose(apart, entry, UNKNOWN), cut_end=choose(apart, end, 0),
+            watermark=ldr.high_watermark, sent=ldr.log,
         )  # fmt: skip
         left = evolve(state.left, late_replies=state.left.late_replies - 1)
         served = evolve(state, reply=reply, left=left)

@@ -128,7 +128,8 @@ def layout(setting: Setting) -> Sessions:
 def initial(setting: Setting) -> list[Sessions]:
     """Live brokers that were just heard of; the first one leads."""
     peers = tuple(
-        Peer(True, False, b == 0, True, False, False, False, 0, LAG, 0, BrokerSet()) for b in range(setting["brokers"])
+        Peer(True, False, b == 0, True, False, retired=False, leaving=False, silence=0, registration=LAG, shutdown=0,
+             passed=BrokerSet()) for b in range(setting["brokers"])
     )
     return [Sessions(peers, 0)]
 
@@ -276,7 +277,8 @@ class Touch:
     def register(self, state: Sessions, broker: Word) -> Outcome:
         """A new process is registered, fenced."""
         silence = NOT_HEARD_OF if self.rules.sessions_by_contact else 0
-        peer = Peer(True, False, False, True, True, False, False, silence, 0, 0, BrokerSet())
+        peer = Peer(True, False, False, True, True, retired=False, leaving=False, silence=silence, registration=0,
+                    shutdown=0, passed=BrokerSet())
         raised = registered_epoch(False, 0, 1, self.rules) == 1
         return Outcome(state.with_broker(broker, peer).elected(), SessionsEvent(registered=True, raised=raised))
 

@@ -192,7 +192,7 @@ def layout(setting: Setting) -> Recovery:
     epoch, length = ints(0, epochs), ints(0, max(end for _, end, _ in LOGS) + setting["writes"])
     held = ints(0, COMMITTED + setting["writes"])
     incarnation = ints(0, setting["replacements"])
-    answer = Answer(truth(), truth(), ints(-1, epochs), ints(-1, epochs), ints(-1, length.hi), incarnation)
+    answer = Answer(truth(), truth(), ints(-1, epochs), ints(-1, epochs), ints(-1, length.hi), incarnation=incarnation)
     partition = Recovered(
         isr=BrokerSet(subset_of(brokers)), elr=BrokerSet(subset_of(brokers)), leader=ints(NO_LEADER, last),
         epoch=epoch, committed=held, replicas=(Replica(epoch, epoch, length, held, truth()),) * brokers,

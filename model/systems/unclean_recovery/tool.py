@@ -238,8 +238,8 @@ def _any_pending(state: Recovery) -> Truth:
 def _told(p: Recovered, broker: Word, incarnations: tuple[Word, ...]) -> Answer:
     """A broker's row for a partition, with its broker epoch: an error where its directory has failed."""
     replica, incarnation = pick(p.replicas, broker, p.replicas[0]), pick(incarnations, broker, 0)
-    told = Answer(True, False, replica.current, replica.written, replica.length, incarnation)
-    return choose(replica.offline, Answer(True, True, -1, -1, -1, incarnation), told)
+    told = Answer(True, False, replica.current, replica.written, replica.length, incarnation=incarnation)
+    return choose(replica.offline, Answer(True, True, -1, -1, -1, incarnation=incarnation), told)
 
 
 OUTCOMES = (SERVED, REFUSED, LOST)

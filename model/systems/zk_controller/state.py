@@ -278,8 +278,8 @@ def replaced(items: tuple[T, ...], index: Word, item: T) -> tuple[T, ...]:
 def blank(partitions: int) -> Controller:
     """No controller: what it knew is gone."""
     return Controller(
-        False, False, False, False, BrokerSet(), (not_read(),) * partitions, (NOTHING,) * partitions,
-        (BrokerSet(),) * partitions, (UNREAD,) * partitions, (RESTING,) * partitions,
+        False, False, False, False, BrokerSet(), seen=(not_read(),) * partitions, decided=(NOTHING,) * partitions,
+        tell=(BrokerSet(),) * partitions, checked=(UNREAD,) * partitions, moved=(RESTING,) * partitions,
     )  # fmt: skip
 
 
@@ -381,7 +381,8 @@ def initial(setting: Setting) -> list[ZkController]:
     return [
         ZkController(
             partitions=tuple(
-                Partition(n.version > 0, False, assigned, BrokerSet(), BrokerSet(), n, BrokerSet(), n.isr, n.isr, 0)
+                Partition(n.version > 0, False, assigned, BrokerSet(), BrokerSet(), node=n, failed=BrokerSet(),
+                          holds=n.isr, last=n.isr, floor=0)
                 for n in nodes
             ),
             brokers=listed,

@@ -250,10 +250,11 @@ def layout(setting: Setting) -> ZkJbod:
     disks, parts, some = (BrokerSet(subset_of(n)) for n in (directories, partitions, brokers))
     place, asked = ints(NONE, directories - 1), (parts,) * brokers
     host = Host(
-        truth(), disks, disks, disks, disks, (place,) * partitions, parts, ints(IDLE, NODE_READ), place,
-        ints(NONE, partitions - 1), parts, asked, disks, place,
+        truth(), disks, disks, disks, disks, logs=(place,) * partitions, spoiled=parts, stage=ints(IDLE, NODE_READ),
+        directory=place,
+        partition=ints(NONE, partitions - 1), lost=parts, copy=asked, job=disks, cleaning=place,
     )  # fmt: skip
-    partition = Partition(ints(NONE, brokers - 1), some, some, some, some, truth())
+    partition = Partition(ints(NONE, brokers - 1), some, some, some, some, busy=truth())
     return ZkJbod(
         (host,) * brokers, (partition,) * partitions, asked, Controller(truth(), asked, asked),
         ZkJbodBudgets(**{name: ints(0, setting[name.replace("_", "-")]) for name in BUDGETS}),
@@ -266,10 +267,11 @@ def initial(setting: Setting) -> list[ZkJbod]:
     disks, everyone, nothing = BrokerSet.of(range(directories)), BrokerSet.of(range(brokers)), BrokerSet()
     asked = (nothing,) * brokers
     host = Host(
-        True, nothing, nothing, disks, disks, tuple(p % directories for p in range(partitions)), nothing, IDLE, NONE,
-        NONE, nothing, asked, nothing, NONE,
+        True, nothing, nothing, disks, disks, logs=tuple(p % directories for p in range(partitions)),
+        spoiled=nothing, stage=IDLE, directory=NONE,
+        partition=NONE, lost=nothing, copy=asked, job=nothing, cleaning=NONE,
     )  # fmt: skip
-    listed = tuple(Partition(p % brokers, everyone, everyone, everyone, nothing, False) for p in range(partitions))
+    listed = tuple(Partition(p % brokers, everyone, everyone, everyone, nothing, busy=False) for p in range(partitions))
     budgets = ZkJbodBudgets(**{name: setting[name.replace("_", "-")] for name in BUDGETS})
     return [ZkJbod((host,) * brokers, listed, asked, Controller(False, asked, asked), budgets)]
 

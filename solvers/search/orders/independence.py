@@ -321,7 +321,7 @@ class _Tables:
             for one in instances
         )
         visible = writers.touching(self.reader.read((term, ALL) for term in self._observed()))
-        return Orders(self.made.state, tuple(conjuncts.values()), guards, dependent, enabling, visible)
+        return Orders(self.made.state, tuple(conjuncts.values()), guards, dependent, enabling, visible=visible)
 
     def footprint(self, one: Instance) -> Footprint:
         """What an instance reads and writes."""

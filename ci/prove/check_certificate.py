@@ -21,6 +21,32 @@ from collections.abc import Callable, Iterable, Iterator
 
 TOKEN = re.compile(r';[^\n]*|\s+|(\|[^|\\]*\||"[^"]*"|[()]|[^\s()|";]+)')
 SIMPLE = re.compile(r"[\w~!@$%^&*+=<>.?/:#-]+")
+SIZE, BELOW = "size of ", "is below "
+AXIOMS = {
+    "a size is no less than 0": "(>= (size A) 0)",
+    "who has a size has a member": "(=> (>= (size A) 1) (exists ((x Int)) (in x A)))",
+    "of two, there is another": "(=> (>= (size A) 2) (exists ((x Int) (y Int)) (and (in x A) (in y A) (not (= x y)))))",
+    "a member counts": "(forall ((x Int)) (=> (in x A) (>= (size A) 1)))",
+    "two members count": "(forall ((x Int) (y Int)) (=> (and (in x A) (in y A) (not (= x y))) (>= (size A) 2)))",
+    "a larger set is not within a smaller one":
+        "(=> (> (size A) (size B)) (exists ((w Int)) (and (in w A) (not (in w B)))))",
+    "a set within another is smaller, or equal to it":
+        "(forall ((x Int)) (=> (and (in x B) (not (in x A))) "
+        "(or (< (size A) (size B)) (exists ((w Int)) (and (in w A) (not (in w B)))))))",
+    "a set that is larger by two has two members more":
+        "(=> (> (size A) (+ (size B) 1)) (exists ((w Int) (v Int)) "
+        "(and (in w A) (not (in w B)) (in v A) (not (in v B)) (not (= v w)))))",
+    "two sets that cover a third are together no smaller":
+        "(=> (> (size A) (+ (size B) (size C))) (exists ((v Int)) (and (in v A) (not (in v B)) (not (in v C)))))",
+    "two sets within a third that share no member are together no larger":
+        "(=> (> (+ (size B) (size C)) (size A)) (exists ((v Int)) "
+        "(or (and (in v B) (in v C)) (and (or (in v B) (in v C)) (not (in v A))))))",
+}  # fmt: skip
+"""What is true of the sizes of finite sets; each is shown by induction, and rests on those before it."""
+
+FEW, LIMIT, NOT_DECIDED = range(-1, 3), 60_000, 22
+"""Places of states with few, cvc5's milliseconds for a question, and the exit code where something is not decided."""
+
 PARTS = ("argument", "guard", "bound", "next")
 Tree = str | list["Tree"]
 
@@ -64,29 +90,41 @@ def symbols(tree: Tree) -> Iterator[str]:
         yield from itertools.chain.from_iterable(map(symbols, tree))
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+def binders(tree: Tree) -> Iterator[tuple[str, str]]:
+    """What binds names in a term, with each name."""
+    if isinstance(tree, list):
+        if len(tree) > 2 and isinstance(tree[1], list) and all(isinstance(one, list) for one in tree[1]):
+            yield from ((str(tree[0]), str(one[0])) for one in tree[1])
+        yield from itertools.chain.from_iterable(map(binders, tree))
 
 
 @dataclasses.dataclass
 class Definition:
-    """A word or truth that the text defines: its sort, what it is, and its annotations."""
+    """A word or truth that the text defines: its sort, what it is, its annotations, and the places it is given."""
 
     sort: Tree
     body: Tree
     notes: dict[str, str]
+    given: list[str] = dataclasses.field(default_factory=list)
+
+    def places(self) -> Tree:
+        """What declares the places that it is given."""
+        return [[name, "Int"] for name in self.given]
 
 
 class System:
     """What a text defines: declared words, definitions, the next of each state variable, actions and claims."""
 
     def __init__(self, text: str) -> None:
-        self.logic, self.declared, self.defined = "", dict[str, Tree](), dict[str, Definition]()
+        self.logic, self.declared, self.defined = "", dict[str, tuple[Tree, Tree]](), dict[str, Definition]()
         self._digests: dict[str, str] = {}
         for command in parsed(text):
             self._read(command)
-        self.next = {str(one.body): one.notes[":next"] for one in self.defined.values() if ":next" in one.notes}
-        self.inputs = set(self.declared) - {*self.next, *self.next.values()}
+        self.next = {str(one.body[0] if one.given else one.body): one.notes[":next"]
+                     for one in self.defined.values() if ":next" in one.notes}  # fmt: skip
+        self.sets = [name.removeprefix(SIZE) for name in self.declared if name.startswith(SIZE)]
+        self.has_functions = any(places for places, _ in self.declared.values())
+        self.inputs = set(self.declared) - {*self.next, *self.next.values(), *(SIZE + name for name in self.sets)}
         self.initially = self._only(":init")
         self.actions = [name.removeprefix("action: ") for name in self.joined(self._only(":trans"), "or")]
         self.domains = [name for name in self._noted(":invar-property") if name.startswith("domain: ")]
@@ -94,20 +132,41 @@ class System:
         self.invariants = [name.removeprefix("invariant: ") for name in known]
         self.steps = list(dict.fromkeys(n.partition(", step: ")[2] for n in self.defined if ", step: " in n))
         self._check()
+        effects = [*map(self.effects, self.actions)]
+        self.numbers = [
+            word for word, later in self.next.items()
+            if self.declared[word] == ([], "Int") and all(one[later].body == word for one in effects)
+        ]  # fmt: skip
+        for name in self.sets:
+            self._end(name)
+
+    def _end(self, name: str) -> None:
+        """Define that a set has members only below the sum of all numbers, so that it has a size."""
+        of, ends = self.defined[name], f"{name} ends"
+        within: Tree = ["and", ["<=", "0", of.given[-1]], ["<", of.given[-1], ["+", "0", "0", *self.numbers]]]
+        if not self._is_new(ends):
+            raise NoCertificate(f"system.vmt: it defines {ends}")
+        self.defined[ends] = Definition("Bool", ["forall", of.places(), ["=>", [name, *of.given], within]], {})
 
     def _read(self, command: Tree) -> None:
         match command:
             case ["set-logic", str(logic)]:
                 self.logic = logic
-            case ["declare-fun", str(name), [], sort] if name not in self.declared:
-                self.declared[name] = sort
-            case ["define-fun", str(name), [], sort, body] if self._is_new(name):
+            case ["declare-fun", str(name), list(places), sort] if self._is_declared_well(name, places, sort):
+                self.declared[name] = (places, sort)
+            case ["define-fun", str(name), list(given), sort, body] if self._is_new(name) and _places(given):
                 notes = dict[str, str]()
                 if isinstance(body, list) and body[:1] == ["!"] and len(body) == 4:
                     body, notes = body[1], {str(body[2]): str(body[3])}
-                self.defined[name] = Definition(sort, body, notes)
+                self.defined[name] = Definition(sort, body, notes, [str(one[0]) for one in given])
             case _:
                 raise NoCertificate(f"system.vmt: {printed(command, {})[:60]!r} is no definition of a system")
+
+    def _is_declared_well(self, name: str, places: list[Tree], sort: Tree) -> bool:
+        """Whether a word may be declared: a size is an Int of what its set is given, but for a place."""
+        of = self.defined.get(name.removeprefix(SIZE))
+        fits = of is not None and of.sort == "Bool" and sort == "Int" and len(of.given) == len(places) + 1
+        return name not in self.declared and set(map(str, places)) <= {"Int"} and (fits or not name.startswith(SIZE))
 
     def _is_new(self, name: str) -> bool:
         return not name.endswith("'") and name not in self.declared and name not in self.defined
@@ -131,9 +190,24 @@ class System:
             raise NoCertificate(f"system.vmt: {name} is not made of definitions by {operator}")
         return names
 
+    def has_sizes(self, name: str) -> bool:
+        """Whether a definition needs the size of a set."""
+        return any(SIZE + one in self.needed([name]) for one in self.sets)
+
     def parts(self, action: str, *kinds: str) -> list[str]:
         """The definitions that an action is made of, of some kinds."""
         return [name for name in self.defined if name.startswith(tuple(f"{action}, {kind}: " for kind in kinds))]
+
+    def effects(self, action: str) -> dict[str, Definition]:
+        """What an action makes of each word of the next state."""
+        given = [made_equal(self.defined[name].body) for name in self.parts(action, "next")]
+        found = dict(one for one in given if one)
+        if len(found) != len(given):
+            raise NoCertificate(f"system.vmt: action {action} has a field that is not made equal to anything")
+        expected = {word: len(self.declared[word][0]) for word in self.next.values()}
+        if {word: len(one.given) for word, one in found.items()} != expected:
+            raise NoCertificate(f"system.vmt: action {action} does not give each field one value")
+        return {word: dataclasses.replace(one, sort=self.declared[word][1]) for word, one in found.items()}
 
     def needed(self, names: Iterable[str]) -> set[str]:
         """All symbols that some definitions need, at any remove."""
@@ -141,12 +215,17 @@ class System:
         while pending:
             if (name := pending.pop()) not in found:
                 found.add(name)
+                pending += [name.removeprefix(SIZE)] * (name.removeprefix(SIZE) in self.sets)
                 pending += symbols(self.defined[name].body) if name in self.defined else ()
         return found
 
     def _check(self) -> None:
         """An action is all of its parts and nothing else, and gives each field one value; claims are of the state."""
-        later = set(self.next.values())
+        later, named = set(self.next.values()), {*self.declared, *self.defined}
+        for one in self.defined.values():
+            for binder, name in [*(("forall", name) for name in one.given), *binders(one.body)]:
+                if binder not in ("forall", "exists", "let") or name in named or name.endswith("'"):
+                    raise NoCertificate(f"system.vmt: {binder} binds {name}")
         if len(later) != len(self.next) or later & {*self.next} or not later | {*self.next} <= {*self.declared}:
             raise NoCertificate("system.vmt: a state variable is not declared, or has no next one of its own")
         of_state = [self.initially, *self.domains, *(f"invariant: {name}" for name in self.invariants)]
@@ -154,18 +233,12 @@ class System:
         for action in self.actions:
             if set(self.joined(f"action: {action}", "and")) != set(self.parts(action, *PARTS)):
                 raise NoCertificate(f"system.vmt: action {action} is not made of its parts")
-            given = [self.defined[name].body for name in self.parts(action, "next")]
-            if not all(isinstance(one, list) and len(one) == 3 and one[0] == "=" for one in given):
-                raise NoCertificate(f"system.vmt: action {action} has a field that is not made equal to anything")
-            if sorted(str(one[1]) for one in given) != sorted(later):
-                raise NoCertificate(f"system.vmt: action {action} does not give each field one value")
-            for value in [one[2] for one in given]:
-                self._without(later, symbols(value), f"is a value of action {action} that rests on another")
+            for one in self.effects(action).values():
+                self._without(later, symbols(one.body), f"is a value of action {action} that rests on another")
             claims = [f"{action}, step: {name}" for name in self.steps]
             if not set(claims) <= set(self.defined):
                 raise NoCertificate(f"system.vmt: a claim says nothing of steps of action {action}")
-            now = [*self.parts(action, "argument", "guard", "bound"), *claims]
-            self._without(later, now, "speaks of the next state")
+            self._without(later, [*self.parts(action, *PARTS[:3]), *claims], "speaks of the next state")
 
     def _without(self, unwanted: set[str], names: Iterable[str], fault: str) -> None:
         for name in names:
@@ -174,30 +247,172 @@ class System:
 
     def digest(self, *names: str) -> str:
         """Twelve hexadecimal digits that two texts share where they define the same by these names."""
+
+        def digest(text: str) -> str:
+            return hashlib.sha256(text.encode()).hexdigest()[:12]
+
         if not self._digests:
             for name, one in self.defined.items():
-                self._digests[name] = _digest(printed(one.body, self._digests))
-        return _digest(" ".join(self._digests[name] for name in names))
+                self._digests[name] = digest(printed([one.places(), one.body], self._digests))
+                self._digests[SIZE + name] = self._digests[name]
+        return digest(" ".join(self._digests[name] for name in names))
 
-    def text(self, given: Iterable[str], denied: Iterable[str]) -> str:
+    def text(self, given: Iterable[str], denied: Iterable[str], few: list[str] | None = None) -> str:
         """A text that asks about the denial of each of some truths, one after the other, where others hold.
 
-        A name that ends in ' is that of a truth after the step.
+        A name that ends in ' is that of a truth after the step: there a field is what the action makes of it. With
+        `few`, truths that hold as well, what has a value at every place has one at each of few, and another everywhere
+        else; and sets have members among the few. Such a state is one, and found.
         """
         given, denied = list(given), list(denied)
-        now, after = (self.needed(n.rstrip("'") for n in [*given, *denied] if n.endswith("'") == late)
-                      for late in (False, True))  # fmt: skip
-        renamed = self.next | {name: f"{name}'" for name in self.defined}
-        lines = [f"(set-logic {self.logic})"]
-        lines += [f"(declare-fun {printed(name, {})} () {printed(of, {})})" for name, of in self.declared.items()]
-        for name, one in self.defined.items():
-            for names in [dict[str, str]()] * (name in now) + [renamed] * (name in after):
-                sort, body = printed(one.sort, {}), printed(one.body, names)
-                lines.append(f"(define-fun {printed(name, names)} () {sort} {body})")
+        late = self.needed(name.rstrip("'") for name in denied if name.endswith("'"))
+        effects = dict[str, Definition]()
+        for action in [name.removeprefix("action: ") for name in given if name.startswith("action: ")]:
+            given, effects = [*given[:-1], *self.parts(action, *PARTS[:3])], self.effects(action)
+        values = itertools.chain.from_iterable(symbols(one.body) for one in effects.values())
+        now = self.needed([*given, *(name for name in denied if not name.endswith("'")), *values])
+        renamed = self.next | {name: f"{name}'" for name in [*self.defined, *(SIZE + name for name in self.sets)]}
+        shown = [*((name, one, dict[str, str]()) for name, one in self.defined.items() if name in now),
+                 *((word, one, dict[str, str]()) for word, one in effects.items()),
+                 *((name, one, renamed) for name, one in self.defined.items() if name in late)]  # fmt: skip
+        lines = [f"(set-logic {self.logic})", *self._words(few is not None), *self._below(few is not None)]
+        sets = dict[str, int]()
+        for name, one, names in shown:
+            of, sort = printed(one.places(), {}), printed(one.sort, {})
+            lines.append(f"(define-fun {printed(name, names)} {of} {sort} {printed(self._marked(one.body), names)})")
+            if name in self.sets:
+                sets[names.get(name, name)] = len(one.given) - 1
+                lines += self._sized(names.get(name, name), one, few is not None)
+        lines += [f"(assert {truth})" for truth in few] if few is not None else axioms(sets)
         lines += [f"(assert {printed(name, {})})" for name in given]
         for name in denied:
             lines += ["(push 1)", f"(assert (not {printed(name, {})}))" if name else "", "(check-sat)", "(pop 1)"]
         return "\n".join([*lines, ""])
+
+    def _sized(self, name: str, one: Definition, few: bool) -> list[str]:
+        """The lines about the size of a set, which with few has members among them only."""
+        if not few:
+            return [f"(declare-fun {printed(SIZE + name, {})} {printed(['Int'] * len(one.given[1:]), {})} Int)"]
+        among: Tree = ["and", ["<=", "0", one.given[-1]], ["<", one.given[-1], str(FEW.stop)]]
+        inside = printed(["forall", one.places(), ["=>", [name, *one.given], among]], {})
+        return [f"(assert {inside})", counted(name, one.given)]
+
+    def _words(self, few: bool) -> Iterator[str]:
+        """The lines that declare the words of a state, and of arguments."""
+        for name, (places, sort) in self.declared.items():
+            if name.startswith(SIZE) or name in self.next.values():
+                continue
+            yield from table(name, len(places), printed(sort, {})) if few and places else [
+                f"(declare-fun {printed(name, {})} {printed(places, {})} {printed(sort, {})})"]  # fmt: skip
+
+    def _below(self, few: bool) -> Iterator[str]:
+        """The lines that say what it is to be below a number; a truth of its own, at which solvers find places."""
+        for number in self.numbers:
+            word, less = printed(BELOW + number, {}), printed(["<", "x", number], {})
+            yield f"(define-fun {word} ((x Int)) Bool {less})" if few else (
+                f"(declare-fun {word} (Int) Bool)\n"
+                f"(assert (forall ((x Int)) (! (= ({word} x) {less}) :pattern (({word} x)))))")  # fmt: skip
+
+    def _marked(self, tree: Tree) -> Tree:
+        """A term in which it is said by a truth of its own what is below a number."""
+        match tree:
+            case ["<", place, str(number)] if number in self.numbers:
+                return [BELOW + number, self._marked(place)]
+        return [self._marked(part) for part in tree] if isinstance(tree, list) else tree
+
+
+def _places(given: list[Tree]) -> bool:
+    return all(isinstance(one, list) and len(one) == 2 and one[1] == "Int" for one in given)
+
+
+def made_equal(effect: Tree) -> tuple[str, Definition] | None:
+    """The word that an effect makes equal to something, and to what."""
+    match effect:
+        case ["forall", [*given], ["=", [str(name), *places], value]] if [[one, "Int"] for one in places] == given:
+            words = list(map(str, places))
+            return (name, Definition("", value, {}, words)) if len({*words}) == len(words) else None
+        case ["=", str(name), value]:
+            return name, Definition("", value, {})
+    return None
+
+
+def table(name: str, count: int, sort: str, at: range = FEW) -> Iterator[str]:
+    """The lines that define a function of some places by constants: one for each of few, one for all others."""
+    given, rows = [f"x{number}" for number in range(count)], [*itertools.product(map(str, at), repeat=count)]
+    words = [printed(f"{name} {' '.join(row)}", {}) for row in [("beyond",), *rows]]
+    value = words[0]
+    for word, row in zip(words[1:], rows, strict=True):
+        numbers = [at if at[0] != "-" else f"(- {at[1:]})" for at in row]
+        here = " ".join(f"(= {one} {at})" for one, at in zip(given, numbers, strict=True))
+        value = f"(ite (and true {here}) {word} {value})"
+    yield from (f"(declare-fun {word} () {sort})" for word in words)
+    yield f"(define-fun {printed(name, {})} ({' '.join(f'({one} Int)' for one in given)}) {sort} {value})"
+
+
+def counted(name: str, given: list[str], at: range = FEW) -> str:
+    """The line that says how many members a set has among few."""
+    ones: list[Tree] = [["ite", [name, *given[:-1], str(one)], "1", "0"] for one in at if one >= 0]
+    of, size = printed([[one, "Int"] for one in given[:-1]], {}), printed(["+", "0", "0", *ones], {})
+    return f"(define-fun {printed(SIZE + name, {})} {of} Int {size})"
+
+
+def axioms(sets: dict[str, int]) -> Iterator[str]:
+    """The axioms about the sizes of some sets, of each of which it is said how many places it is given."""
+
+    for text in AXIOMS.values():
+        for names in itertools.product(sets, repeat=len(letters(text))):
+            of, bound = dict[str, tuple[Tree, Tree]](), list[Tree]()
+            for letter, name in zip(letters(text), names, strict=True):
+                places: list[Tree] = [f"{letter}{number}" for number in range(sets[name])]
+                of[letter] = [SIZE + name, *places] if places else SIZE + name, [name, *places, "place"]
+                bound += [[place, "Int"] for place in places]
+            if len({*names}) == len(names) or bound:
+                yield f"(assert {printed(['forall', bound, said(text, of)] if bound else said(text, of), {})})"
+
+
+def letters(axiom: str) -> list[str]:
+    """The sets that an axiom is about."""
+    return sorted({"A", "B", "C"} & {*symbols(parsed(axiom))})
+
+
+def said(axiom: str, of: dict[str, tuple[Tree, Tree]]) -> Tree:
+    """An axiom about some sets, of each of which it is given what its size is, and that `place` is a member."""
+
+    def read(tree: Tree) -> Tree:
+        match tree:
+            case ["size", str(letter)]:
+                return of[letter][0]
+            case ["in", str(place), str(letter)]:
+                return parsed(printed(of[letter][1], {"place": place}))[0]
+        return [read(part) for part in tree] if isinstance(tree, list) else tree
+
+    return read(parsed(axiom)[0])
+
+
+def induction(name: str) -> str:
+    """A text that asks whether an axiom is true of what three sets have below 0, and below n + 1 if below n.
+
+    Below n + 1 a set has what it has below n, and n if that is a member. Axioms before it are taken as true.
+    """
+    before = itertools.takewhile(lambda text: text != AXIOMS[name], AXIOMS.values())
+    now: dict[str, tuple[Tree, Tree]] = {
+        one: (f"size {one}", ["and", ["<=", "0", "place"], ["<", "place", "n"], [one, "place"]]) for one in "ABC"
+    }
+    then: dict[str, tuple[Tree, Tree]] = {
+        one: (["+", f"size {one}", ["ite", [one, "n"], "1", "0"]],
+              ["and", ["<=", "0", "place"], ["<=", "place", "n"], [one, "place"]]) for one in "ABC"}  # fmt: skip
+    known = [said(AXIOMS[name], now)]
+    known += [said(text, {one: meaning[of] for one, of in zip("ABC", chosen, strict=False)})
+              for text, meaning in itertools.product(before, (now, then))
+              for chosen in itertools.permutations("ABC", len(letters(text)))]  # fmt: skip
+    words = [f"(declare-fun {one} (Int) Bool)\n(declare-fun |size {one}| () Int)" for one in "ABC"]
+    none: dict[str, tuple[Tree, Tree]] = dict.fromkeys("ABC", ("0", "false"))
+    return "\n".join([
+        "(set-logic ALL)", "(declare-fun n () Int)", *words,
+        "(push 1)", f"(assert (not {printed(said(AXIOMS[name], none), {})}))", "(check-sat)", "(pop 1)",
+        "(assert (>= n 0))", *(f"(assert {printed(truth, {})})" for truth in known),
+        f"(assert (not {printed(said(AXIOMS[name], then), {})}))", "(check-sat)", "",
+    ])  # fmt: skip
 
 
 Solver = Callable[[str, list[str]], list[str]]
@@ -224,13 +439,15 @@ def by_package(proofs: pathlib.Path | None) -> Solver:
     def answers(text: str, names: list[str]) -> list[str]:
         solver = cvc5.Solver(cvc5.TermManager())
         solver.setOption("incremental", "true")
+        solver.setOption("tlimit-per", str(LIMIT))
+        solver.setOption("enum-inst", "true")
         if proofs is not None:
             solver.setOption("produce-proofs", "true")
         parser = cvc5.InputParser(solver)
         parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "question")
         said = list[str]()
         while not (command := parser.nextCommand()).isNull():
-            said += command.invoke(solver, parser.getSymbolManager()).split()
+            said += command.invoke(solver, parser.getSymbolManager()).split()[:1]  # "unknown" has its reason beside it
             if proofs is not None and said and said[-1] == "unsat" and command.getCommandName() == "check-sat":
                 proof = "".join(solver.proofToString(one).decode() for one in solver.getProof())
                 file = re.sub(r"[^A-Za-z0-9]+", "-", names[len(said) - 1])
@@ -246,20 +463,21 @@ class Check:
     Attributes:
         of: the system.
         wrong: what is not as it must be.
+        undecided: what the solver does not know.
         left_out: fields that some steps would take out of their domains.
         of_nothing: claims that no state or step could break, and actions that no state with the invariants enables.
         count: how many obligations there were.
     """
 
     def __init__(self, of: System, solver: Solver) -> None:
-        self.of, self.solver, self.wrong, self.count = of, solver, list[str](), 0
+        self.of, self.solver, self.wrong, self.undecided, self.count = of, solver, list[str](), list[str](), 0
         self.left_out, self.of_nothing = set[str](), set[str]()
 
-    def ask(self, given: list[str], denied: list[str]) -> dict[str, str]:
+    def ask(self, given: list[str], denied: list[str], few: list[str] | None = None) -> dict[str, str]:
         """The answer about the denial of each truth; of no denial about the given truths alone."""
         if not denied:
             return {}
-        answers = self.solver(self.of.text(given, denied), [f"{given[-1]} {name}" for name in denied])
+        answers = self.solver(self.of.text(given, denied, few), [f"{given[-1]} {name}" for name in denied])
         self.count += len(denied)
         if len(answers) != len(denied):
             said = " ".join(answers)[:60]
@@ -267,32 +485,51 @@ class Check:
             return dict.fromkeys(denied, "no answer")
         return dict(zip(denied, answers, strict=True))
 
-    def expect(self, given: list[str], denied: list[str], expected: str = "unsat") -> None:
-        """Note each denial to which the answer is not the expected one."""
-        for name, said in self.ask(given, denied).items():
-            if said != expected:
-                self.wrong.append(f"{given[-1]}{f'; not {name}' if name else ''}: {said}, not {expected}")
+    def expect(self, given: list[str], denied: list[str]) -> None:
+        """Note what the solver does not show to follow; first without what is said of sizes."""
+        easy = [name for name in denied if not self.of.has_sizes(name.rstrip("'"))]
+        few = [name for name in given if name == given[-1] or not self.of.has_sizes(name)]
+        answers = self.ask(few, easy) if few != given else {}
+        shown = {name for name, said in answers.items() if said == "unsat"}
+        for name, said in self.ask(given, [name for name in denied if name not in shown]).items():
+            if said != "unsat":
+                self._note(said, f"{given[-1]}; not {name}: {said}, not unsat")
 
     def refuted(self, given: list[str], denied: list[str]) -> set[str]:
-        """The truths that cannot be denied where others hold."""
-        answers = self.ask(given, denied)
-        self.wrong += [f"{given[-1]}; not {name}: {said}" for name, said in answers.items()
-                       if said not in ("sat", "unsat")]  # fmt: skip
+        """The truths that cannot be denied where others hold; of no truth, whether the others contradict each other."""
+        two = [f"(= {printed(number, {})} {FEW[-1]})" for number in self.of.numbers]
+        found = self.ask(given, denied, two) if self.of.has_functions else {}
+        answers = self.ask(given, [name for name in denied if found.get(name) != "sat"])
+        unsure = [name for name, said in answers.items() if said == "unknown" and self.of.has_functions]
+        answers |= self.ask(given, unsure, [])
+        for name, said in answers.items():
+            if said not in ("sat", "unsat"):
+                self._note(said, f"{given[-1]}{f'; not {name}' if name else ''}: {said}, whether there is such a state")
         return {name for name, said in answers.items() if said == "unsat"}
+
+    def _note(self, said: str, line: str) -> None:
+        (self.undecided if said == "unknown" else self.wrong).append(line)
 
     def everything(self) -> None:
         """All that is to be shown, and what part of it is about nothing."""
         of, invariants = self.of, [f"invariant: {name}" for name in self.of.invariants]
-        starts = [name for name in of.defined if name.startswith("initially, step: ")]
-        self.expect([of.initially], [""], "sat")
-        self.expect([of.initially], [*of.domains, *invariants, *starts])
+        self.wrong += [f"{of.initially}: unsat, not sat" for _ in self.refuted([of.initially], [""])]
+        self.expect(of.domains, [f"{name} ends" for name in of.sets])
+        for name in AXIOMS if of.sets else ():
+            self.count += len(asked := [f"{name}, of none", f"{name}, of one more"])
+            for question, said in itertools.zip_longest(asked, self.solver(induction(name), asked), fillvalue="none"):
+                if said != "unsat":
+                    self._note(said, f"sizes: {question}: {said}, not unsat")
+        if of.sets and (self.wrong or self.undecided):
+            return  # no size means anything
+        self.expect([of.initially], [*of.domains, *invariants, *of.parts("initially", "step")])
         self.of_nothing |= self.refuted(of.domains, invariants)
         premises, unbroken = [*of.domains, *invariants], set(of.steps)
         for action in of.actions:
             may, step = of.parts(action, "argument", "guard"), [*premises, f"action: {action}"]
-            bounds = of.parts(action, "bound")
-            self.left_out |= {n.partition(", bound: ")[2] for n in {*bounds} - self.refuted([*premises, *may], bounds)}
-            self.of_nothing |= {f"action: {action}"} & {f"action: {action}" for _ in self.refuted(step, [""])}
+            kept = self.refuted([*premises, *may], bounds := of.parts(action, "bound"))
+            self.left_out |= {name.partition(", bound: ")[2] for name in {*bounds} - kept}
+            self.of_nothing |= {f"action: {action}" for _ in self.refuted(step, [""])}
             claims = {f"{action}, step: {name}": name for name in of.steps}
             self.expect(step, [*(f"{name}'" for name in premises), *claims])
             unsure = [name for name, claim in claims.items() if claim in unbroken]
@@ -302,15 +539,15 @@ class Check:
 
 def index_of(text: str) -> dict[str, typing.Any]:
     """What an index says, by key."""
-    index, kinds = json.loads(text), {"bounds": dict, "sentences": dict, "left_out": list, "of_nothing": list}
-    words = {"system": str, "scope": str | None, "rules": str | None}
-    if not isinstance(index, dict) or not all(isinstance(index.get(k), of) for k, of in {**kinds, **words}.items()):
+    index, kinds = json.loads(text), {"bounds": dict, "sentences": dict, "left_out": list, "of_nothing": list,
+                                      "system": str, "scope": str | None, "rules": str | None}  # fmt: skip
+    if not isinstance(index, dict) or not all(isinstance(index.get(key), of) for key, of in kinds.items()):
         raise NoCertificate("index.json: it is no index of a certificate")
     return index
 
 
-def check(folder: pathlib.Path, solver: Solver) -> list[str]:
-    """Ask about everything, and print what was shown of which definitions; what is wrong, if anything is."""
+def check(folder: pathlib.Path, solver: Solver) -> Check:
+    """Ask about everything, and print what was shown of which definitions."""
     text = (folder / "system.vmt").read_text(encoding="utf-8")
     index = index_of((folder / "index.json").read_text(encoding="utf-8"))
     of = System(text)
@@ -335,7 +572,8 @@ def check(folder: pathlib.Path, solver: Solver) -> list[str]:
         for name in sorted(found):
             print(f"{name}: {said}")
     print(f"{asked.count:,} questions asked")
-    return asked.wrong
+    print(*asked.wrong, *asked.undecided, sep="\n", end="\n" * bool(asked.wrong or asked.undecided))
+    return asked
 
 
 def chosen(words: list[str]) -> Solver:
@@ -344,7 +582,7 @@ def chosen(words: list[str]) -> Solver:
         (folder := pathlib.Path(words[1])).mkdir(parents=True, exist_ok=True)
         return by_package(folder)
     if words or shutil.which("cvc5"):
-        return by_command(words or ["cvc5", "--incremental"])
+        return by_command(words or ["cvc5", "--incremental", "--enum-inst", f"--tlimit-per={LIMIT}"])
     return by_package(None)
 
 
@@ -356,5 +594,7 @@ if __name__ == "__main__":
     except (ValueError, TypeError, RuntimeError) as error:
         print(f"this is no certificate: {str(error).splitlines()[0]}", file=sys.stderr)
         sys.exit(2)
-    print(*found or ["everything is shown"], sep="\n")
-    sys.exit(bool(found))
+    if found.wrong:
+        sys.exit(1)
+    print("not everything is decided: this shows nothing" if found.undecided else "everything is shown")
+    sys.exit(NOT_DECIDED if found.undecided else 0)

@@ -56,7 +56,8 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.terminal.time_limit import overdue, time_limit, within
 from kraftcheck.model.language.system import spelled
-from kraftcheck.solvers.certificates.certificate import certificate
+from kraftcheck.solvers.certificates.certificate import certificate, definition
+from kraftcheck.solvers.certificates.quantifiers import NotDefined
 from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import StopFlag
@@ -228,8 +229,11 @@ def check_solver(solver: str, second: str | None, bounded_only: bool) -> None:
 def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: bool, certified: bool = False) -> None:
     """Refuse queries, and certificates, that logs without bound do not allow."""
     if subject.endless and certified:
-        raise Refusal("--certificate needs a number for every bound: what a proof takes from claims about every place "
-                      "would be facts that nobody checks; leave out `any` and --unbounded")  # fmt: skip
+        try:
+            definition(subject, [one.id for one in subject.invariants], [one.id for one in subject.steps])
+        except NotDefined as error:
+            raise Refusal(f"no certificate for any number of this system: {error}; give a number for every bound, and "
+                          "leave out --unbounded") from error  # fmt: skip
     if subject.endless and bounded_only:
         raise Refusal("--bmc, --k and --pdr need a number for every bound; leave out --unbounded")
     if subject.endless and "bitwuzla" in solvers:
@@ -330,7 +334,11 @@ def _words(chosen: Subject) -> dict[str, Any]:
     return {"system": chosen.name, "scope": chosen.setting.scope, "bounds": bounds, "rules": chosen.rules}
 
 
-def compare_certificate(chosen: Subject, of: Theory, folder: Path, seed: int) -> NoReturn:
+FEWEST_AND_MORE = 2
+"""How many numbers of participants a definition of any number is compared with, the fewest first."""
+
+
+def compare_certificate(request: ProofRequest, of: Theory, folder: Path, seed: int) -> NoReturn:
     """Compare a certificate with the rules, and end: with exit 0 where they agree, with 24 where they do not.
 
     Raises:
@@ -339,7 +347,8 @@ def compare_certificate(chosen: Subject, of: Theory, folder: Path, seed: int) ->
     if not installed("cvc5"):
         raise Refusal("--against asks cvc5, which is not installed; pip install 'kraftcheck[solvers]'")
     try:
-        found, compared = differences(of, _words(chosen), folder, seed)
+        few = [traced(request.of_more(more), theory) for more in range(FEWEST_AND_MORE)] if request.of_any() else []
+        found, compared = differences(of, _words(request.subject()), folder, seed, few)
     except (ValueError, TypeError, RuntimeError) as error:
         raise Refusal(f"--against {folder}: no certificate: {str(error).partition(chr(10))[0]}") from error
     for line in [*found, *[f"the certificate in {folder} is not of these rules"] * bool(found)] or [compared]:
@@ -418,7 +427,7 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
     if flags["against"] is not None:
         check_idle("does nothing with --against", "core", "times", "certificate", "smt2", "second", "bmc", "k", "pdr")
         check_endless(theory_, (), bounded_only=False, certified=True)
-        compare_certificate(request.subject(), theory_, Path(flags["against"]), flags["seed"])
+        compare_certificate(request, theory_, Path(flags["against"]), flags["seed"])
     flags["only"] = check_only(name, theory_, flags["only"], flags["invariants"])
     effort = _effort(flags)
     bounded_only = _without_lemmas(flags)

@@ -16,13 +16,17 @@ from typing import Any
 
 from attrs import define, field
 
-from kraftcheck.ci.prove.check_certificate import System, index_of, printed
+from kraftcheck.ci.prove.check_certificate import System, index_of, made_equal, printed
+from kraftcheck.ci.prove.few import Few
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, read_bytes
 from kraftcheck.model.language.layout import DomainError, leaves
-from kraftcheck.model.language.system import Step
+from kraftcheck.model.language.system import Setting, Step
+from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.audit.traced_sample import answered
+from kraftcheck.solvers.certificates.certificate import definition
 from kraftcheck.solvers.certificates.witnesses import Witnesses
 from kraftcheck.solvers.program.program import Kind
+from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.program.verdict import start_parts
 from kraftcheck.solvers.smt.printer import WORD
 from kraftcheck.solvers.smt.queries import INITIATION
@@ -81,8 +85,10 @@ class Comparison:
     """A definition beside the rules.
 
     Attributes:
-        of: the theory of the rules.
+        of: the theory of the rules, with few participants where the definition is of any number.
         defined: the definition.
+        few: its reading of states of the rules.
+        setting: of the definition, where it is of any number.
         differences: where they differ, the first of each definition.
         states, steps: how many were compared.
         taken: the actions of which a step that is enabled was.
@@ -91,7 +97,8 @@ class Comparison:
 
     of: Theory
     defined: System
-    text: str
+    few: Few
+    setting: Setting | None = None
     differences: dict[str, str] = field(factory=dict)
     states: int = 0
     steps: int = 0
@@ -102,11 +109,19 @@ class Comparison:
 
     def __attrs_post_init__(self) -> None:
         """Read the text."""
-        effects = {name: one.body[2] for name, one in self.defined.defined.items() if ", next: " in name}
-        terms = {name: printed(effects.get(name, name), {}) for name in self.defined.defined}
-        kept = {name: term for name, term in terms.items() if ": " in name or name == self.defined.initially}
-        self._reader = _Reader(self.text, kept)
+        terms = {self.defined.initially: self.defined.initially}
+        for name, one in self.defined.defined.items():
+            if ", next: " in name and (effect := made_equal(one.body)) is not None:
+                terms |= self.few.terms(name, effect[1])
+            elif ": " in name and not name.startswith("action: ") and not one.given:
+                terms[name] = printed(name, {})
+        self._reader = _Reader(self.few.text(), terms)
         self._kinds = {kind.action.name: kind for kind in self.of.program.kinds}
+
+    def fits(self) -> bool:
+        """Whether an initial state of the rules is in the domains of the definition."""
+        found = self._reader.values(self.few.words(self.of.program.initial[0]))
+        return all(found[name].getBooleanValue() for name in self.defined.domains)
 
     def sample(self, seed: int) -> None:
         """Compare states of runs that are drawn at random, and others."""
@@ -154,13 +169,15 @@ class Comparison:
     def state(self, values: Sequence[int], instances: Mapping[str, Mapping[str, Any]]) -> None:
         """Compare a state, and an instance of each action there."""
         program, before = self.of.program, self.of.program.layout.state(values)
-        given = dict(zip(self.defined.next, values, strict=True))
+        given = self.few.words(values)
         for name, arguments in instances.items():
             words = (WORD + program.graph.variables[term.value] for term in self._kinds[name].variables)
             given |= {word: int(leaf) for word, (_, leaf) in zip(words, leaves(tuple(arguments.values())), strict=True)}
         found = self._reader.values(given)
         self.states += 1
-        self._same(found, self.defined.initially, is_initial(program, tuple(values)), before)
+        self._same(found, self.defined.initially, self._is_initial(before, tuple(values)), before)
+        for name in self.defined.domains:
+            self._same(found, name, True, before)
         for claim in self.of.invariants:
             if (name := f"invariant: {claim.id}") in found:
                 self._same(found, name, answered(claim.holds, before), before)
@@ -190,12 +207,20 @@ class Comparison:
             self._all(found, f"{name}, bound: ", False, where)
             return
         self._all(found, f"{name}, bound: ", True, where)
-        for slot, word in zip(layout.slots, after, strict=True):
-            self._same(found, f"{name}, next: {slot.path}", word, where)
+        for path, word in self.few.fields(after).items():
+            self._same(found, f"{name}, next: {path}", word, where)
         step = Step(before, outcome.state, name, arguments, outcome.event)
         for claim in self.of.steps:
             if f"{name}, step: {claim.id}" in found:
                 self._same(found, f"{name}, step: {claim.id}", answered(claim.holds, step), where)
+
+    def _is_initial(self, state: Any, values: tuple[int, ...]) -> bool | None:
+        """Whether a state is initial; None where one with few is not, and initial states of any number are listed."""
+        if is_initial(self.of.program, values):
+            return True
+        system, setting = self.of.program.system, self.setting
+        rule = None if setting is None else description(given_states(system, setting))
+        return bool(all_of(*rule.holds(state).values())) if rule else None if setting else False
 
     def _all(self, found: Mapping[str, Any], prefix: str, expected: Any, where: str) -> None:
         """Compare the conjunction of the definitions whose names begin in the same way."""
@@ -226,7 +251,51 @@ def _changed(draw: random.Random, values: Sequence[int], of: Theory) -> tuple[in
     return tuple(changed)
 
 
-def differences(of: Theory, words: Mapping[str, Any], folder: Path, seed: int) -> tuple[list[str], str]:
+def _redefined(defined: System, own: System) -> dict[str, str]:
+    """Where a definition is not what is made anew of the rules."""
+    names = sorted(name for name in {*own.defined, *defined.defined} if ": " in name or name == own.initially)
+    return {
+        name: f"{name}: system.vmt defines it otherwise than kraftcheck" for name in names
+        if name not in own.defined or name not in defined.defined or own.digest(name) != defined.digest(name)
+    }  # fmt: skip
+
+
+def _compared(of: Theory, defined: System, seed: int, few: Sequence[Theory]) -> tuple[dict[str, str], str]:
+    """As `differences`, of states with each of few numbers of participants."""
+    found, states, steps, taken, failed = dict[str, str](), 0, 0, set[str](), set[str]()
+    for one in few:
+        comparison = _beside(of, defined, one)
+        comparison.chosen()
+        comparison.sample(seed)
+        found = {**comparison.differences, **found}
+        states, steps = states + comparison.states, steps + comparison.steps
+        taken, failed = taken | comparison.taken, failed | comparison.failed
+    unseen = sorted({*defined.actions} - taken)
+    never = sorted(f"invariant {name}" for name in defined.invariants if f"invariant: {name}" not in failed)
+    never += [f"claim about steps {name}" for name in defined.steps
+              if not any(f"{action}, step: {name}" in failed for action in defined.actions)]  # fmt: skip
+    return found, "\n".join([
+        f"{states:,} states and {steps:,} steps, enabled or not, are what the rules on ints say",
+        *[f"never enabled there: {', '.join(unseen)}"] * bool(unseen),
+        *[f"never false there: {', '.join(never)}"] * bool(never),
+    ])  # fmt: skip
+
+
+def _beside(of: Theory, defined: System, few: Theory) -> Comparison:
+    """A definition beside rules, with few where it is of any number: as many, or one more where that is meant by it."""
+    program = of.program
+    for more in (0, 1):
+        numbers = {bound: few.program.setting.bounds[bound] + more for bound in program.graph.notes.numbers}
+        reading = Few(defined, program.layout, few.program.layout, numbers)
+        comparison = Comparison(few, defined, reading, program.setting if numbers else None)
+        if not numbers or comparison.fits():
+            break
+    return comparison
+
+
+def differences(
+    of: Theory, words: Mapping[str, Any], folder: Path, seed: int, few: Sequence[Theory] = ()
+) -> tuple[list[str], str]:
     """Where the certificate in a folder differs from the rules, and what was compared, in a line.
 
     Args:
@@ -234,6 +303,7 @@ def differences(of: Theory, words: Mapping[str, Any], folder: Path, seed: int) -
         words: what the index of a certificate of them says, by key.
         folder: of the certificate.
         seed: of the sample.
+        few: where the theory is of any number, those with few that are compared.
 
     Raises:
         NoCertificate: for a text that `check.py` would refuse.
@@ -246,19 +316,13 @@ def differences(of: Theory, words: Mapping[str, Any], folder: Path, seed: int) -
     found += [f"action {name} is not in both" for name in sorted({*names} ^ {*defined.actions})]
     found += [f"index.json: the sentence of {name} is {sentence!r}, not {claims.get(name)!r}"
               for name, sentence in index["sentences"].items() if claims.get(name) != sentence]  # fmt: skip
+    found += ["index.json has other claims"] * ({*index["sentences"]} != {*defined.invariants, *defined.steps})
     fields = [WORD + of.program.graph.variables[term.value] for term in of.program.state]
-    found += ["the state has other fields"] * (fields != [*defined.next])
+    found += ["the state has other fields"] * (fields != [*defined.next][: len(fields)])
     if found:
         return found, ""
-    comparison = Comparison(of, defined, text)
-    comparison.chosen()
-    comparison.sample(seed)
-    unseen = sorted({*names} - comparison.taken)
-    never = sorted(f"invariant {name}" for name in defined.invariants if f"invariant: {name}" not in comparison.failed)
-    never += [f"claim about steps {name}" for name in defined.steps
-              if not any(f"{action}, step: {name}" in comparison.failed for action in names)]  # fmt: skip
-    compared = f"{comparison.states:,} states and {comparison.steps:,} steps, enabled or not"
-    return [*comparison.differences.values()], "\n".join([
-        f"{compared}, are what the rules on ints say", *[f"never enabled there: {', '.join(unseen)}"] * bool(unseen),
-        *[f"never false there: {', '.join(never)}"] * bool(never),
-    ])  # fmt: skip
+    compared, said = _compared(of, defined, seed, few or [of])
+    if of.endless:  # what only many participants show
+        own = System(definition(of, defined.invariants, defined.steps))
+        compared = {**_redefined(defined, own), **compared}
+    return [*compared.values()], said

@@ -19,21 +19,20 @@ obligations: who checks it makes them. These are its definitions, each under a n
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import z3
 from attrs import frozen
 
 from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.certificates.quantifiers import DefiningReader, places
 from kraftcheck.solvers.certificates.witnesses import Witnesses
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.induction import Proof
-from kraftcheck.solvers.smt.printer import WORD, Printer, symbol
+from kraftcheck.solvers.smt.printer import Printer, one_line, symbol
 from kraftcheck.solvers.smt.queries import INITIATION, Questions
 from kraftcheck.solvers.smt.theory import Theory
-from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 
 @frozen
@@ -63,12 +62,23 @@ def certificate(proof: Proof) -> Certificate | None:
         return None
     invariants = tuple(claim.id for claim in proof.theory.invariants if claim.id in proven)
     steps = tuple(claim.id for claim in proof.theory.steps if claim.id in proven)
-    text = "\n".join([*_Definition(proof, invariants, steps).lines(), ""])
+    text = definition(proof.theory, invariants, steps)
     return Certificate(invariants, steps, text, tuple(proof.bounded()), of_nothing(proof.theory, invariants, steps))
 
 
+def definition(of: Theory, invariants: Sequence[str], steps: Sequence[str]) -> str:
+    """The definition of a system, and of claims by their ids.
+
+    Raises:
+        NotDefined: where it asks for something of any number that a certificate has no definition of.
+    """
+    return "\n".join([*_Definition(of, invariants, steps).lines(), ""])
+
+
 def of_nothing(of: Theory, invariants: tuple[str, ...], steps: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that `Certificate.of_nothing` says."""
+    """The names that `Certificate.of_nothing` says; none for any number, of which witnesses are not looked for."""
+    if of.endless:
+        return ()
     witnesses, actions = Witnesses(of), [kind.action.name for kind in of.program.kinds]
     return (
         *(f"invariant: {name}" for name in invariants if witnesses.against(name) is None),
@@ -77,30 +87,53 @@ def of_nothing(of: Theory, invariants: tuple[str, ...], steps: tuple[str, ...]) 
     )
 
 
+@frozen
+class _Field:
+    """A field of the state: its name and term, the places of a sequence, and the word now and after a step."""
+
+    name: str
+    term: Term
+    given: Sequence[Any]
+    now: Any
+    after: Any
+
+
 class _Definition:
     """Writes the definition of a system and of some claims.
 
     Args:
-        proof: of the system.
+        of: the theory of the system.
         invariants, steps: ids of the claims.
     """
 
-    def __init__(self, proof: Proof, invariants: tuple[str, ...], steps: tuple[str, ...]) -> None:
-        self._of, self._invariants, self._steps = proof.theory, invariants, steps
-        self._questions, self._printer = Questions(proof.theory, Z3Reader(prefix=WORD)), Printer()
-        self._read, self._state = self._questions.read, proof.theory.program.state
-        self._names = [slot.path for slot in proof.theory.program.layout.slots]
-        self._next = [self._read.variable(t, f"{n}'") for t, n in zip(self._state, self._names, strict=True)]
+    def __init__(self, of: Theory, invariants: Sequence[str], steps: Sequence[str]) -> None:
+        self._of, self._invariants, self._steps = of, invariants, steps
+        program = of.program
+        self._read, self._printer = DefiningReader(program.graph), Printer()
+        self._questions = Questions(of, self._read)
+        numbers = {f"how many {bound}": number for bound, number in program.graph.notes.numbers.items()}
+        self._fields = [
+            *(self._field(slot.path, term) for term, slot in zip(program.state, program.layout.slots, strict=True)),
+            *(self._field(name, number) for name, number in numbers.items()),
+        ]
+        self._sets = 0
+
+    def _field(self, name: str, term: Term) -> _Field:
+        given = places(term.args[0].value) if term.op == "sequence" else []
+        now, after = self._read.expression(term), self._read.variable(term, f"{name}'")
+        return _Field(name, term, given, now(*given) if given else now, after(*given) if given else after)
 
     def lines(self) -> Iterator[str]:
         """The text, a line at a time; each name is defined before it is used."""
-        words = [*map(self._read.expression, self._state), *self._next]
+        ints = any(field.given or z3.is_int(field.now) for field in self._fields)
         yield "; VMT-LIB 2: a system, and the invariants and claims about its steps that are said to be proven"
-        yield f"(set-logic {'ALL' if any(map(z3.is_int, words)) else 'QF_BV'})"
-        yield from self._printer.lines(words)
-        for word, after, name in zip(words, self._next, self._names, strict=False):
-            state = f"(! {symbol(str(word))} :next {symbol(str(after))})"
-            yield f"(define-fun {symbol(f'field: {name}')} () {word.sort().sexpr()} {state})"
+        yield f"(set-logic {'ALL' if ints else 'QF_BV'})"
+        for word in ("now", "after"):
+            for field in self._fields:
+                yield from self._printer.open(getattr(field, word))[0]
+        for field in self._fields:
+            state = f"(! {one_line(field.now)} :next {symbol(field.after.decl().name())})"
+            yield defined(f"field: {field.name}", state, given=field.given, sort=field.now.sort().sexpr())
         domains, start = self._questions.domains(), self._questions.premises(INITIATION, ()).truths
         for number, (name, truth) in enumerate(domains.items()):
             yield from self._truths({name: truth}, f":invar-property {number}")
@@ -123,19 +156,33 @@ class _Definition:
         parts = {f"{name}, {part}": truth for part, truth in given.items() if part.startswith(own)}
         parts |= {f"{name}, {part}": self._read.expression(term) for part, term in self._questions.bounds(kind).items()}
         yield from self._truths(parts)
-        ends = [self._read.fitted(end, term) for end, term in zip(kind.after, self._state, strict=True)]
-        yield from self._printer.lines(ends)
-        effect = {f"{name}, next: {field}": f"(= {symbol(str(after))} {self._printer.reference(end)})"
-                  for field, after, end in zip(self._names, self._next, ends, strict=True)}  # fmt: skip
-        yield from itertools.starmap(defined, effect.items())
-        yield joined(f"action: {name}", "and", [*parts, *effect])
+        effects = [f"{name}, next: {field.name}" for field in self._fields]
+        ends = [*kind.after, *(field.term for field in self._fields[len(kind.after) :])]
+        for effect, field, end in zip(effects, self._fields, ends, strict=True):
+            value = self._read.fitted(end, field.term)
+            yield from self._new_sets()
+            lines, text = self._printer.open(value) if field.given else ([*self._printer.lines([value])], "")
+            yield from lines
+            equal = f"(= {one_line(field.after)} {text or self._printer.reference(value)})"
+            yield defined(effect, f"(forall ({bound(field.given)}) {equal})" if field.given else equal)
+        yield joined(f"action: {name}", "and", [*parts, *effects])
         yield from self._terms({f"{name}, step: {one}": self._of.step_truth(kind, one) for one in self._steps})
+
+    def _new_sets(self) -> Iterator[str]:
+        """The definitions of sets whose sizes were asked for since."""
+        for one in self._read.sets[self._sets :]:
+            lines, text = self._printer.open(one.member)
+            yield from lines
+            yield defined(one.name, text, given=one.given)
+            yield from self._printer.open(one.size)[0]
+        self._sets = len(self._read.sets)
 
     def _terms(self, terms: Mapping[str, Term], annotation: str = "") -> Iterator[str]:
         return self._truths({name: self._read.expression(term) for name, term in terms.items()}, annotation)
 
     def _truths(self, truths: Mapping[str, Any], annotation: str = "") -> Iterator[str]:
         """The definition of each truth, after what it needs."""
+        yield from self._new_sets()
         yield from self._printer.lines([*truths.values()])
         for name, truth in truths.items():
             yield defined(name, self._printer.reference(truth), annotation)
@@ -147,6 +194,12 @@ def joined(name: str, operator: str, names: Collection[str], annotation: str = "
     return defined(name, f"({operator} {' '.join(words)})" if len(words) > 1 else words[0], annotation)
 
 
-def defined(name: str, truth: str, annotation: str = "") -> str:
-    """The definition of a truth."""
-    return f"(define-fun {symbol(name)} () Bool {f'(! {truth} {annotation})' if annotation else truth})"
+def defined(name: str, truth: str, annotation: str = "", given: Collection[Any] = (), sort: str = "Bool") -> str:
+    """The definition of a truth, or of a word of another sort, of some places."""
+    body = f"(! {truth} {annotation})" if annotation else truth
+    return f"(define-fun {symbol(name)} ({bound(given)}) {sort} {body})"
+
+
+def bound(given: Collection[Any]) -> str:
+    """Places as what binds them declares them."""
+    return " ".join(f"({one_line(place)} Int)" for place in given)

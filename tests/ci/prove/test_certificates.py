@@ -112,10 +112,10 @@ def folder(written: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(written, tmp_path / "copy"))
 
 
-def check(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def check(folder: Path, *words: str, seconds: int = 120) -> subprocess.CompletedProcess[str]:
     """The run of the certificate's script."""
     command = [sys.executable, str(folder / "check.py"), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
 
 
 def lines_of(folder: Path) -> list[str]:
@@ -331,12 +331,177 @@ def test_a_third_tool_reads_the_same(written: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("--certificate",), ("--against",)])
-def test_any_number_has_no_certificate(words: tuple[str], tmp_path: Path) -> None:
-    """What a proof takes from claims about every place would be asserted as facts, so none is written, or compared."""
+def test_a_first_member_of_any_number_has_no_certificate(words: tuple[str], tmp_path: Path) -> None:
+    """Where a rule asks for the first member of a set of any number no certificate is written, or compared."""
     ran = kraftcheck("prove", "elections", "--brokers", "any", *words, tmp_path / "none")
     assert ran.code == 2
-    assert "--certificate needs a number for every bound" in ran.err.replace("\n", " ")
+    assert "it asks for a first or smallest member of a set of any number" in ran.err.replace("\n", " ")
     assert list(tmp_path.iterdir()) == []
+
+
+ANY_SYSTEMS = {
+    "LEASE": "brokers", "TWO_PHASE": "managers", "EWD_840": "nodes", "TURNS": "clients", "MAJORITY": "voters",
+}  # fmt: skip
+
+
+def any_number(name: str) -> tuple[str, ...]:
+    """What proves a system for any number."""
+    return ("prove", f"tests.shared.any_number:{name}", f"--{ANY_SYSTEMS[name]}", "any", "--quiet", "--workers", "1")
+
+
+@pytest.fixture(scope="module")
+def of_any(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Writes the certificate of a system for any number, once."""
+    root = tmp_path_factory.mktemp("any")
+
+    def written(name: str) -> Path:
+        if not (root / name).exists():
+            ran = kraftcheck(*any_number(name), "--certificate", root / name)
+            assert ran.code == (12 if name == "TURNS" else 0)
+        return root / name
+
+    return written
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "MAJORITY")) for n in ANY_SYSTEMS])
+def test_any_number_is_checked_with_quantifiers(name: str, of_any: Callable[[str], Path]) -> None:
+    """cvc5 decides all about the definition with quantifiers."""
+    assert "(forall" in (of_any(name) / "system.vmt").read_text()
+    ran = check(of_any(name))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.endswith("everything is shown\n")
+
+
+@pytest.mark.parametrize("name", ANY_SYSTEMS)
+def test_any_number_is_compared_with_few(name: str, of_any: Callable[[str], Path]) -> None:
+    """What the definition says of states of two and three is what the rules on ints say; what none shows is named."""
+    against = kraftcheck(*any_number(name), "--against", of_any(name))
+    assert against.code == 0
+    assert "are what the rules on ints say" in against.text
+    never = {"TURNS": "never enabled there: close", "EWD_840": "never false there: invariant on-the-ring"}
+    assert against.text.partition("never")[2] == never.get(name, "").partition("never")[2]
+
+
+PAXOS = [f"--{bound}=any" for bound in ("acceptors", "quorums", "rounds", "values")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["PAXOS", "COUNTED"])
+def test_paxos_is_checked_with_quantifiers(name: str, tmp_path: Path) -> None:
+    """cvc5 decides all about Paxos, also where quorums are counted, and the rules on ints say the same of few."""
+    words = ("prove", f"tests.solvers.smt.paxos:{name}", *PAXOS, "--quiet")
+    assert kraftcheck(*words, "--certificate", tmp_path / "paxos").code == 0
+    ran = check(tmp_path / "paxos", seconds=900)
+    assert (ran.returncode, ran.stdout.endswith("everything is shown\n")) == (0, True)
+    assert kraftcheck(*words, "--against", tmp_path / "paxos").code == 0
+
+
+def change(old: str, new: str, file: str = "system.vmt") -> Forgery:
+    """Write something else where it stands."""
+
+    def forge(folder: Path) -> None:
+        text = (folder / file).read_text()
+        assert old in text
+        (folder / file).write_text(text.replace(old, new))
+
+    return forge
+
+
+OTHERWISE = "system.vmt defines it otherwise than kraftcheck"
+NUMBER = "|$how many brokers|"
+
+ANY_FORGERIES: dict[str, tuple[str, Forgery, int, str, str]] = {
+    "an action is left out": ("LEASE", without_action("unfence"), 0, "", "action unfence is not in both"),
+    "no state is initial": (
+        "LEASE", define("initially", "false"), 1, "initially: unsat, not sat", "initially: false in system.vmt"),
+    "initial states have few": (
+        "LEASE", define("initial: nobody leads", f"(and OLD (< {NUMBER} 5))"), 0, "", f"nobody leads: {OTHERWISE}"),
+    "there are few": (
+        "LEASE", define("domain: how many brokers", f"(and OLD (< {NUMBER} 5))"), 0, "",
+        f"domain: how many brokers: {OTHERWISE}"),
+    "a guard is false": (
+        "LEASE", define("unfence, guard: guard", "false"), 1, f"action: unfence: {OF_NOTHING}",
+        "unfence, guard: False in system.vmt and True on ints"),
+    "a guard is left out": (
+        "LEASE", define("unfence, guard: guard", "true"), 0, "",
+        "unfence, guard: True in system.vmt and False on ints"),
+    "a guard is of few places": (
+        "LEASE", define("fence, guard: guard", "(and OLD (< $fence.broker 9))"), 0, "",
+        f"fence, guard: guard: {OTHERWISE}"),
+    "an effect is of one place": (
+        "LEASE", change("(or (and (< |bound 0| |$how", "(or (and (< |bound 0| 1) (< |bound 0| |$how"), 0,
+        "", "fence, next: fenced at (1,): false in system.vmt and true on ints"),
+    "a claim is always true": (
+        "LEASE", define("invariant: leader-unfenced", "true"), 1, f"leader-unfenced: {OF_NOTHING}",
+        "invariant: leader-unfenced: true in system.vmt and false on ints"),
+    "a claim is of the first place": (
+        "LEASE", define("invariant: leader-unfenced", "(or OLD (> $leader 0))"), 0, "",
+        "invariant: leader-unfenced: true in system.vmt and false on ints"),
+    "a claim is not inductive": (
+        "LEASE", define("invariant: leader-unfenced", "(not ($fenced 0))"), 22, "not invariant: leader-unfenced': ",
+        "invariant: leader-unfenced: "),
+    "how many there are changes": (
+        "LEASE", define("fence, next: how many brokers", "(= |$how many brokers'| 2)"), 1,
+        "fence; not domain: leader': sat", "fence, next: how many brokers: 2 in system.vmt and 3 on ints"),
+    "a set has members without end": (
+        "MAJORITY", change("(and (>= |bound 0| 0) (< |bound 0| |$how many voters|)))\n(declare-fun |size of set 2|",
+                           "(>= |bound 0| 0))\n(declare-fun |size of set 2|"), 22, "not set 2 ends: ", "win, guard: "),
+    "a size is of another set": (
+        "MAJORITY", change("(< |size of set 2| (* 2", "(< |size of set 1| (* 2"), 22,
+        "win; not invariant: leaders-have-won'", "win, guard: "),
+    "an axiom of sizes is false": (
+        "MAJORITY", change("(> (size A) (+ (size B) 1))", "(> (size A) (size B))", "check.py"), 22,
+        "sizes: a set that is larger by two has two members more, of one more: ", ""),
+    "a set has a size that is not one": (
+        "LEASE", add("(declare-fun |size of initially| () Int)"), 2, "is no definition of a system", "no certificate"),
+    "a fact is added": (
+        "LEASE", add("(assert (forall ((x Int)) ($fenced x)))"), 2, "is no definition", "no certificate"),
+    "a word stands for what there may not be": (
+        "LEASE", define("initially", "(and OLD (= (witness ((x Int)) false) 0))"), 2, "witness binds x",
+        "no certificate"),
+    "a bound place is a field": (
+        "LEASE", define("initially", "(and OLD (forall (($leader Int)) true))"), 2, "forall binds $leader",
+        "no certificate"),
+}  # fmt: skip
+"""As FORGERIES, of certificates for any number, each after the system that it is a certificate of."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "a size is of another set")) for n in ANY_FORGERIES]
+)
+def test_a_forgery_for_any_number_is_seen(name: str, of_any: Callable[[str], Path], tmp_path: Path) -> None:
+    """The script fails, or the comparison with the rules does."""
+    system, forge, code, said, compared = ANY_FORGERIES[name]
+    folder = Path(shutil.copytree(of_any(system), tmp_path / "copy"))
+    forge(folder)
+    change("60_000", "3_000", "check.py")(folder)  # milliseconds that a question may take which has no answer
+    ran = check(folder)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    assert said in ran.stdout + ran.stderr
+    if compared:
+        against = kraftcheck(*any_number(system), "--against", folder)
+        assert against.code == (2 if compared == "no certificate" else 24)
+        assert compared in (against.text + against.err).replace("\n", " ")
+
+
+def test_what_the_last_one_breaks_has_no_certificate(of_any: Callable[[str], Path], tmp_path: Path) -> None:
+    """A claim that is false of four or more is not in the certificate, and one that has it is not shown."""
+    folder = Path(shutil.copytree(of_any("TURNS"), tmp_path / "copy"))
+    assert "somebody-waits" not in (folder / "system.vmt").read_text()
+    waits = "(exists ((p Int)) (and (= p $next) (< p |$how many clients|) (= ($voted p) #b0)))"
+    define("invariant: in-turn", waits)(folder)
+    ran = check(folder)
+    assert ran.returncode in (1, 22)
+    assert "not invariant: in-turn'" in ran.stdout
+
+
+def test_what_is_not_decided_is_not_shown(of_any: Callable[[str], Path], tmp_path: Path) -> None:
+    """A solver that knows no answer ends in exit code 22, and with a line that says so."""
+    solver = tmp_path / "solver.py"
+    solver.write_text("import sys\nprint('unknown\\n' * open(sys.argv[-1]).read().count('(check-sat)'))")
+    ran = check(of_any("MAJORITY"), sys.executable, str(solver))
+    assert ran.returncode == 22
+    assert ran.stdout.endswith("not everything is decided: this shows nothing\n")
 
 
 def test_nothing_is_written_where_nothing_is_proven(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from kraftcheck.ci.conformance.findings.live import SHOWN, observations
 from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.mutants.score import counted, percent
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import PRESETS, RELEASES
 from kraftcheck.properties.catalogue import SYSTEMS
@@ -19,6 +18,7 @@ from kraftcheck.properties.register.verdicts import EXPECTED
 from tests.ci.mutants.scores import read_scores
 from tests.documentation import coverage
 from tests.documentation.commands import commands
+from tests.documentation.operator_mutants import counted, percent
 from tests.documentation.releases import columns
 from tests.shared.places import DOCS
 

@@ -17,11 +17,7 @@ from kraftcheck.ci.mutants.score import (
     Alive,
     SystemScore,
     alive,
-    counted,
     judgement,
-    kind,
-    page,
-    percent,
     score,
     text,
     with_others,
@@ -46,6 +42,7 @@ from kraftcheck.solvers.mutants.source.names import source_mutants
 from kraftcheck.solvers.program.fingerprint import Meaning
 from tests.ci.fuzz.bounds import bounded
 from tests.ci.mutants.scores import read_scores
+from tests.documentation.operator_mutants import counted, kind, page, percent
 from tests.shared.commands import kraftcheck
 
 MUTANTS = source_mutants(modules=["tests.gates"])

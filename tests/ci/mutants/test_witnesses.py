@@ -7,20 +7,19 @@ from collections.abc import Mapping
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.mutants.witnesses.search import steps_again
-from kraftcheck.ci.mutants.witnesses.witness import Link, Witness, document, links, read_witnesses
 from kraftcheck.model.language.words import Rule
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import with_variant
 from kraftcheck.solvers.mutants.source.names import StaleMutantError, source_mutant
+from tests.ci.mutants.witnesses import Link, Witness, document, links, read_witnesses, steps_again
 from tests.shared.places import DOCS
 from tests.shared.samples import one_in
 
 PLACE = DOCS / "reference" / "witnesses.json"
 WITNESSES = read_witnesses(PLACE)
 LINKS = links()
-AGAIN = "run `python -m kraftcheck.ci.mutants.witnesses`"
+AGAIN = "run `python -m tests.ci.mutants.witnesses`"
 
 
 def of_each_link(declared: Mapping[Link, Rule], shown: list[Link]) -> list[str]:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from kraftcheck import model
-from kraftcheck.ci.mutants.witnesses.witness import read_witnesses
 from kraftcheck.ci.systems.rule_index import Entry, entries, names_in
 from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.defects import BUGS
+from tests.ci.mutants.witnesses import read_witnesses
 from tests.shared.places import TESTS
 
 PAGE = Path("docs/reference/rules.md")
@@ -44,7 +44,7 @@ variant that a vector of Kafka's own tests, or a test of the rules on ints, noti
 A link from a rule to a property is a claim: some variant of the rule refutes the property, in a scope where the rules
 without it do not. The variant is a choice, or an operator mutant of the function that states the rule. Each of the
 {links} links has such a witness, with the length of its trace: [witnesses.json](witnesses.json), which
-`python -m kraftcheck.ci.mutants.witnesses` writes. A test explores some of them at each change, and all in the profile
+`python -m tests.ci.mutants.witnesses` writes. A test explores some of them at each change, and all in the profile
 nightly.
 """
 

@@ -1,17 +1,20 @@
-"""The search for witnesses: variants of a rule that a reader would recognise first, in small scopes."""
+"""Witnesses of links of rules and properties: `python -m tests.ci.mutants.witnesses [--system SYSTEM]... [FILE]`."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+import click
+from attrs import asdict, evolve, frozen
 
-from kraftcheck.ci.mutants.witnesses.witness import Link, Witness
-from kraftcheck.ci.systems.rule_index import names_in
+from kraftcheck.ci.systems.rule_index import entries, names_in
+from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.symbolic import UntraceableRule
@@ -27,6 +30,74 @@ from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mut
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
+
+VERSION = 1
+
+
+@frozen(order=True)
+class Link:
+    """A property that names a rule."""
+
+    rule: str
+    system: str
+    claim: str
+
+
+@frozen
+class Witness:
+    """A link that is shown.
+
+    Attributes:
+        rule, system, claim: the link, from a rule to a property of a system.
+        variant: a choice that the rule names as its switch, with a hyphen where it is switched off; or an operator
+            mutant of the function that states the rule, as `kraftcheck.solvers.mutants.source.names` has it.
+        scope, bounds: where; bounds override the scope.
+        base: the rule set under which the property holds there; with the variant it is refuted.
+        steps: the length of the shortest trace; 0 for a property that is refuted by an initial state, or by a
+            state that cannot recover.
+    """
+
+    rule: str
+    system: str
+    claim: str
+    variant: str
+    scope: str
+    bounds: Mapping[str, int]
+    base: str
+    steps: int
+
+    @property
+    def link(self) -> Link:
+        """The link that it shows."""
+        return Link(self.rule, self.system, self.claim)
+
+    @property
+    def is_mutant(self) -> bool:
+        """Whether the variant is a mutant, and no choice."""
+        return ":" in self.variant
+
+    def text(self) -> str:
+        """The variant and the place in words."""
+        bounds = "".join(f" --{name} {value}" for name, value in self.bounds.items())
+        base = "" if self.base == "fixed" else f", {self.base}"
+        return f"`{self.variant}` in {self.steps} (`{self.scope}{bounds}`{base})"
+
+
+def links() -> dict[Link, Rule]:
+    """Every link that a property of a shipped system declares, with its rule."""
+    found = {Link(e.rule.id, check.system, check.claim.id): e.rule for e in entries() for check in e.checks}
+    return dict(sorted(found.items()))
+
+
+def read_witnesses(path: Path) -> tuple[Witness, ...]:
+    """The witnesses of a file that `document` made."""
+    return tuple(Witness(**row) for row in read_json(path)["witnesses"])
+
+
+def document(witnesses: Iterable[Witness]) -> dict[str, Any]:
+    """The witnesses as plain values, in the order of their links."""
+    return {"version": VERSION, "witnesses": [asdict(one) for one in sorted(witnesses, key=lambda one: one.link)]}
+
 
 RULES = "fixed"
 MAX_STATES = 1_500_000
@@ -227,3 +298,45 @@ def together(missing: Mapping[Link, Rule], system: str) -> dict[str, frozenset[s
         for choice in rule.switches if link.system == system else ():
             names.setdefault(choice, set()).add(link.claim)
     return {choice: frozenset(claims) for choice, claims in names.items()}
+
+
+@click.command()
+@click.argument("target", type=click.Path(path_type=Path), default=Path("docs/reference/witnesses.json"))
+@click.option("--system", "systems", multiple=True, type=click.Choice(list(SYSTEMS)), help="Only links of this system.")
+@click.option("--again", is_flag=True, help="Search those that the file has, too.")
+@click.option("--choices", is_flag=True, help="By choices only.")
+@click.option("--stated", multiple=True, help="Only links of this rule.")
+def witnesses_command(
+    target: Path, systems: tuple[str, ...], again: bool, choices: bool, stated: tuple[str, ...]
+) -> None:
+    """Write the witnesses of links to TARGET, those that it has first; what it does not find it names."""
+    declared = links()
+    known = {one.link: one for one in read_witnesses(target) if one.link in declared} if target.exists() else {}
+    wanted = [
+        one
+        for one in declared
+        if (not systems or one.system in systems) and (again or one not in known) and (not stated or one.rule in stated)
+    ]
+    for link in wanted:
+        found = by_matrix(link, declared[link])
+        if found is not None:
+            known[link] = found
+    left = {link: declared[link] for link in wanted if link not in known}
+    asked = {system: together(left, system) for system in SYSTEMS}
+    missing = []
+    for number, (link, rule) in enumerate(left.items(), 1):
+        found = by_choice(link, rule, asked[link.system])
+        if found is None and not choices:
+            found = by_mutant(link)
+        if found is None:
+            missing.append(link)
+        else:
+            known[link] = found
+            write_json(str(target), document(known.values()))
+        click.echo(f"{number} of {len(left)}: {link} {found.text() if found else 'NOT SHOWN'}", err=True)
+    write_json(str(target), document(known.values()))
+    sys.stdout.write(f"{len(known)} of {len(declared)} links are shown; not found: {len(missing)}\n")
+
+
+if __name__ == "__main__":
+    witnesses_command()

@@ -9,7 +9,7 @@ import click
 
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.dataset.store.stores import is_served, place_of
-from kraftcheck.ci.terminal.urls import DatasetPath, check_matched, local_path
+from kraftcheck.ci.terminal.files import DatasetPath, check_matched, local_path
 
 
 class DatasetPlace(DatasetPath):

@@ -1,13 +1,26 @@
-"""An engine of SQL over a dataset: what `kraftcheck query` asks, and what it gets."""
+"""Questions about a dataset by engines of SQL: what is asked and answered.
+
+The views, and the transitions that the compiled rules compute.
+"""
 
 from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from attrs import frozen
+import numpy as np
+import pyarrow as pa
+from attrs import evolve, frozen
+
+from kraftcheck.ci.dataset.documents import DecodingTable, FieldColumn, column_name
+from kraftcheck.ci.dataset.store.dataset import Dataset
+from kraftcheck.ci.terminal.machine import cache_folder
+from kraftcheck.solvers.blocks.kernel import block_spec
+from kraftcheck.solvers.blocks.tasks import CLAIMS_PER_WORD, BlockSpec, load_block_kernel
+from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 
 
 @frozen
@@ -61,3 +74,181 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(name): _plain(item) for name, item in value.items()}
     return value
+
+
+SUCCESSORS = "kraftcheck_successors"
+"""The SQL function of a state's words: the list of its transitions, each the instance and the words after it."""
+
+LEVELS = (
+    "depth int, states bigint, engine string, seconds double, candidates bigint, shuffled_bytes bigint, "
+    "spilled_bytes bigint, visited_bytes bigint, memory_bytes bigint, file_bytes bigint"
+)
+
+
+def quoted(text: str, mark: str) -> str:
+    """A text in SQL between two marks, which are doubled in it.
+
+    All else in it means nothing: the names of a decoding table have no backslash, dollar or control character
+    (`kraftcheck.ci.dataset.documents.NAME`).
+    """
+    return mark + text.replace(mark, 2 * mark) + mark
+
+
+@frozen
+class Dialect:
+    """Where the SQL of engines differs.
+
+    Attributes:
+        mark: around a name.
+        shift: a word shifted to the right.
+        pick: one of a list of texts, by its place from 1 on.
+    """
+
+    mark: str
+    shift: Callable[[str, int], str]
+    pick: Callable[[Sequence[str], str], str]
+
+    def name(self, name: str) -> str:
+        """A column's name."""
+        return quoted(name, self.mark)
+
+
+def texts_sql(texts: Iterable[str]) -> str:
+    """Texts one after the other."""
+    return ", ".join(quoted(text, "'") for text in texts)
+
+
+DUCKDB = Dialect('"', lambda word, by: f"({word} >> {by})", lambda texts, place: f"([{texts_sql(texts)}])[{place}]")
+SPARK = Dialect(
+    "`", lambda word, by: f"shiftright({word}, {by})",
+    lambda texts, place: f"element_at(array({texts_sql(texts)}), CAST({place} AS INT))",
+)  # fmt: skip
+
+
+def field_sql(field: FieldColumn, to: Dialect, words: str = "w") -> str:
+    """A field's value as SQL over the packed words, computed only for rows and columns that a question asks for.
+
+    A shift that keeps the sign is right: the mask drops the copies of the sign bit.
+    """
+    if field.names:
+        return to.pick(field.names, field_sql(evolve(field, names=(), lo=1), to, words))
+    if not field.bits:
+        return f"({field.lo} = 1)" if field.truth else f"({field.lo})"
+    raw = f"({to.shift(f'{words}{field.word}', field.shift)} & {(1 << field.bits) - 1})"
+    if field.truth:
+        return f"({raw} = 1)"
+    return f"({raw} + {field.lo})" if field.lo else raw
+
+
+def fields_sql(table: DecodingTable, to: Dialect, prefix: str = "", words: str = "w") -> list[str]:
+    """Named columns of a packed state, `after_` and the like before their names."""
+    return [f"{field_sql(one, to, words)} AS {to.name(prefix + column_name(one.name))}" for one in table.fields]
+
+
+def action_sql(table: DecodingTable, to: Dialect, number: str) -> list[str]:
+    """Name and arguments of an action instance; null for initial states."""
+    names = [action.name for action in table.actions]
+    arguments = [" ".join(f"{k}={v}" for k, v in action.arguments.items()) for action in table.actions]
+    return [
+        f"CASE WHEN {number} >= 0 THEN {to.pick(texts, f'{number} + 1')} END AS {name}"
+        for name, texts in (("action", names), ("arguments", arguments))
+    ]
+
+
+def claims_sql(table: DecodingTable, to: Dialect) -> list[str]:
+    """For each claim about states whether this state breaks (or shows) it."""
+    columns = []
+    for number, claim in enumerate(table.claims):
+        verb = "breaks" if claim.kind == "always" else "shows"
+        name = claim.id.replace("-", "_").replace(".", "_")
+        column = name if name.startswith("shows_") and verb == "shows" else f"{verb}_{name}"
+        word, bit = divmod(number, CLAIMS_PER_WORD)
+        columns.append(f"({to.shift(f'claims{word}', bit)} & 1) = 1 AS {to.name(column)}")
+    return columns
+
+
+def states_sql(table: DecodingTable, to: Dialect) -> str:
+    """The query behind `states`."""
+    columns = ["depth", "id", "parent", "action AS instance", *action_sql(table, to, "action")]
+    return f"SELECT {', '.join([*columns, *fields_sql(table, to), *claims_sql(table, to)])} FROM packed"
+
+
+def transitions_sql(table: DecodingTable, to: Dialect, unnest: str) -> str:
+    """The query behind `transitions`: fields of the state before are columns of what is unnested.
+
+    So an engine can ask them of the states, before it computes a transition.
+
+    Args:
+        table: the decoding table.
+        to: the engine's SQL.
+        unnest: the engine's function that makes rows of a list.
+    """
+    words = range(table.words)
+    before = [to.name(column_name(one.name)) for one in table.fields]
+    arguments = ", ".join(f"w{i}" for i in words)
+    columns = ["depth", "id", *fields_sql(table, to), f"{unnest}({SUCCESSORS}({arguments})) AS _step"]
+    inner = f"SELECT {', '.join(columns)} FROM packed"
+    taken = [f"_step.v{i} AS _v{i}" for i in words]
+    middle = f"SELECT depth, id, _step.instance AS instance, {', '.join([*before, *taken])} FROM ({inner})"
+    after = fields_sql(table, to, "after_", "_v")
+    outer = ["depth", "id", "instance", *action_sql(table, to, "instance"), *before, *after]
+    return f"SELECT {', '.join(outer)} FROM ({middle})"
+
+
+def level_rows(data: Dataset) -> list[tuple[Any, ...]]:
+    """The rows of the view `levels`."""
+    return [
+        (
+            level.depth, level.rows, level.engine, float(level.cost.get("seconds", 0)),
+            *(int(level.cost.get(name, 0)) for name in ("candidates", "shuffled", "spilled", "visited", "peak")),
+            level.bytes,
+        )
+        for level in data.levels
+    ]  # fmt: skip
+
+
+ROWS_AT_ONCE = 4096
+"""States whose transitions are computed together; it bounds the memory for them."""
+
+
+def spec_of(data: Dataset) -> BlockSpec:
+    """The kernel of the system that was explored, for any process.
+
+    Raises:
+        Refusal: when the system is not the same any more.
+    """
+    cache = ObjectCache(cache_folder())
+    spec = block_spec(data.traced()[1], data.bucket_bits, cache)
+    sys.stderr.writelines(f"warning: {warning}\n" for warning in cache.warnings)
+    return spec
+
+
+def successors(shipped: Callable[[], BlockSpec]) -> Callable[[Sequence[Any]], Any]:
+    """The function from columns of words to the column of lists of transitions.
+
+    Args:
+        shipped: gives the kernel in the process that computes.
+    """
+
+    def compute(words: Sequence[Any]) -> Any:
+        kernel = load_block_kernel(shipped())
+        parts = [part.combine_chunks() if isinstance(part, pa.ChunkedArray) else part for part in words]
+        states = np.column_stack([part.to_numpy(zero_copy_only=False) for part in parts]).view(np.uint64)
+        pieces, counts = [], []
+        for at in range(0, len(states), ROWS_AT_ONCE):
+            after, count = kernel.transitions(np.ascontiguousarray(states[at : at + ROWS_AT_ONCE]))
+            pieces.append(after)
+            counts.append(count)
+        return _lists(kernel.spec.words, pieces, counts)
+
+    return compute
+
+
+def _lists(words: int, pieces: Sequence[Any], counts: Sequence[Any]) -> Any:
+    """Lists of transitions: of each state as many of the records as its count says."""
+    after = np.concatenate(pieces) if pieces else np.empty((0, words + 1), dtype=np.uint64)
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(counts)) if counts else []]).astype(np.int32)
+    columns = [pa.array(after[:, words].astype(np.int32))]
+    columns += [pa.array(np.ascontiguousarray(after[:, i]).view(np.int64)) for i in range(words)]
+    steps = pa.StructArray.from_arrays(columns, names=["instance", *(f"v{i}" for i in range(words))])
+    return pa.ListArray.from_arrays(pa.array(offsets), steps)

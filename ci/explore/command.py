@@ -21,7 +21,7 @@ from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable
-from kraftcheck.ci.terminal.time_limit import time_limit
+from kraftcheck.ci.terminal.interrupts import time_limit
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import Holds
 from kraftcheck.solvers.traces.render import lines

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kraftcheck.ci.dataset.dataset_place import DatasetPlace
-from kraftcheck.ci.dataset.prompt import PROMPT, questions
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.query_engine import spark_engine
 from kraftcheck.ci.spark.session import check_pyarrow, is_submitted
@@ -29,6 +28,23 @@ from kraftcheck.solvers.traces.render import lines
 if TYPE_CHECKING:
     from kraftcheck.ci.dataset.engine import Answer, Engine
     from kraftcheck.ci.dataset.store.dataset import Dataset
+
+
+PROMPT = "query> "
+
+
+def questions(lines: Iterable[str]) -> Iterator[str]:
+    """The questions in lines: each ends with a `;` at the end of a line, an empty line, or the last line."""
+    parts: list[str] = []
+    for line in lines:
+        text = line.rstrip()
+        if text.strip() and not (text.lstrip().startswith("--") and not parts):
+            parts.append(text)
+        if parts and (not text.strip() or text.endswith(";")):
+            yield "\n".join(parts).rstrip("; \n")
+            parts = []
+    if parts:
+        yield "\n".join(parts)
 
 
 ENGINES = ("duckdb", "spark")
@@ -72,9 +88,9 @@ def witness(data: Dataset, columns: Sequence[str], rows: Sequence[Sequence[Any]]
         Refusal: when there is no row, it does not say which state it is, or the levels do not lead to it.
         EngineDisagreement: when ints do not confirm the trace.
     """
-    from kraftcheck.ci.dataset.search.origins import CommittedOrigins
+    from kraftcheck.ci.dataset.search.levels import CommittedOrigins
     from kraftcheck.ci.dataset.store.commits import REPAIR
-    from kraftcheck.ci.dataset.store.digests import damage_refused
+    from kraftcheck.ci.dataset.store.dataset import damage_refused
     from kraftcheck.ci.dataset.store.manifests import StatePlace
 
     if not {"depth", "id"} <= set(columns):

@@ -24,12 +24,11 @@ from kraftcheck.ci.systems.subject import (
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.files import check_writable, read_json
+from kraftcheck.ci.terminal.files import check_results, check_writable, read_json, results
+from kraftcheck.ci.terminal.interrupts import time_limit
 from kraftcheck.ci.terminal.machine import cache_of
 from kraftcheck.ci.terminal.plots import check_plot, plot_walks
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.result_folders import check_results, results
-from kraftcheck.ci.terminal.time_limit import time_limit
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, run

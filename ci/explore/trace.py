@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,13 @@ import click
 from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.junit import junit, write_junit
-from kraftcheck.ci.explore.page_file import check_drawable, page
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.report import steps_text
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.files import check_apart, check_named, check_writable, read_json, write
+from kraftcheck.ci.terminal.files import check_apart, check_named, check_results, check_writable, read_json, write
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.result_folders import check_results
 from kraftcheck.model.language.system import LIVENESS, Property
 from kraftcheck.solvers.drawings.drawing import Drawing, dot, drawing, mermaid, with_other_rules
 from kraftcheck.solvers.drawings.foreign import foreign_drawing
@@ -35,6 +33,60 @@ from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.failures import already_false, every_property
 from kraftcheck.solvers.traces.itf import TraceError
 from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replay_trace
+
+FILES = Path(__file__).parent / "page"
+"""Where styles and scripts of pages are."""
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+"""What the browser is told to load: nothing that is not in the page."""
+
+
+def check_drawable(option: str, path: Path | None) -> None:
+    """Refuse a place that no drawing can be written to, before work is spent on one; None passes.
+
+    Raises:
+        Refusal: for standard output, which holds the report, and for a file that cannot be written.
+    """
+    if path is None:
+        return
+    if str(path) == "-":
+        raise Refusal(f"{option} takes the name of a file, since standard output has the report; give one")
+    check_writable(str(path))
+
+
+def page(title: str, body: str, data: str, styles: Sequence[str], scripts: Sequence[str], more_style: str = "") -> str:
+    """The text of a page.
+
+    Args:
+        title: of the window.
+        body: HTML.
+        data: JSON, in the element `drawing`; no text in it ends the element.
+        styles, scripts: names of files, in their order.
+        more_style: style that is no file.
+    """
+    style = "".join((FILES / name).read_text(encoding="utf-8") for name in styles) + more_style
+    script = "".join((FILES / name).read_text(encoding="utf-8") for name in scripts)
+    closed = data.replace("<", "\\u003c")
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width">
+<title>{escape(title)}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<main>
+{body}</main>
+<script type="application/json" id="drawing">{closed}</script>
+<script>
+{script}</script>
+</body>
+</html>
+"""
+
 
 BODY = """<h1>{claim}</h1>
 <p>{sentence}</p>

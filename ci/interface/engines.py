@@ -31,10 +31,10 @@ from kraftcheck.ci.run.walks import walks_of
 from kraftcheck.ci.systems.subject import program, refuse_liveness, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import machine
+from kraftcheck.ci.terminal.interrupts import limited, within
 from kraftcheck.ci.terminal.machine import cache_of, default_memory
 from kraftcheck.ci.terminal.progress import interruptible
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.time_limit import limited, within
 from kraftcheck.model.language.system import ANY, System, spelled
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling

@@ -18,9 +18,9 @@ from kraftcheck.ci.logs.format.read import find
 from kraftcheck.ci.logs.report import document, exit_code, report_of
 from kraftcheck.ci.logs.whatif import distances_of
 from kraftcheck.ci.terminal.console import plain_screen
+from kraftcheck.ci.terminal.interrupts import limited
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.time_limit import limited
 from kraftcheck.ci.verdicts.command import check_built_in, named_table
 from kraftcheck.ci.verdicts.runs import CheckOptions, check_table
 from kraftcheck.model.language.system import ScopeError

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from kraftcheck.ci.explore.page_file import check_drawable, page
+from kraftcheck.ci.explore.trace import check_drawable, page
 from kraftcheck.ci.logs.format.read import LogFiles, find
 from kraftcheck.ci.logs.report import (
     LogReport,
@@ -32,9 +32,8 @@ from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options as shared
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
+from kraftcheck.ci.terminal.files import DatasetPath, check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.urls import DatasetPath
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.visible import visible

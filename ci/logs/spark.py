@@ -20,16 +20,16 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-
 from kraftcheck.ci.dataset.store.lease import NAME, lease_on
+
 from kraftcheck.ci.logs.format.read import LogFiles
 from kraftcheck.ci.logs.report import LogReport, ReplayOptions, Summary, lines
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.explore import ship_sources
 from kraftcheck.ci.spark.session import parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.terminal.files import folder
+from kraftcheck.ci.terminal.machine import sync
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.sync import sync
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, ids
 from kraftcheck.solvers.logs.explain.explain import Explanation
 from kraftcheck.solvers.logs.explain.replay import ReplayedBatch

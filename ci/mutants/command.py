@@ -10,9 +10,8 @@ from pathlib import Path
 import click
 from attrs import evolve
 
-from kraftcheck.ci.mutants.html import html
 from kraftcheck.ci.mutants.operators import ExploreContext, OperatorRequest, explain_operators
-from kraftcheck.ci.mutants.page import page
+from kraftcheck.ci.mutants.page import html, page
 from kraftcheck.ci.mutants.table import (
     MutantRow,
     TablePart,

@@ -50,11 +50,10 @@ from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, check_idle
 from kraftcheck.ci.terminal.console import console
-from kraftcheck.ci.terminal.files import check_writable, write
+from kraftcheck.ci.terminal.files import check_results, check_writable, results, write
+from kraftcheck.ci.terminal.interrupts import overdue, time_limit, within
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.result_folders import check_results, results
-from kraftcheck.ci.terminal.time_limit import overdue, time_limit, within
 from kraftcheck.model.language.system import spelled
 from kraftcheck.solvers.certificates.certificate import certificate, definition
 from kraftcheck.solvers.certificates.quantifiers import NotDefined

@@ -21,9 +21,9 @@ from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.subject import Subject, faults_refused, program, traced, with_added
 from kraftcheck.ci.terminal.console import Column, Screen, Table
+from kraftcheck.ci.terminal.interrupts import overdue, passed, within
 from kraftcheck.ci.terminal.progress import interruptible, progress_tally, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.time_limit import overdue, passed, within
 from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.system import LIVENESS, Property
 from kraftcheck.model.nearest import nearest

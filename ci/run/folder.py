@@ -7,9 +7,8 @@ from pathlib import Path
 from kraftcheck.ci.dataset.dataset_place import check_readable
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
 from kraftcheck.ci.run.result import REPORT, TRACE, Result, write_traces
-from kraftcheck.ci.terminal.files import check_folder, folder, write_json
+from kraftcheck.ci.terminal.files import check_folder, check_results, folder, results, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.result_folders import check_results, results
 
 
 def check_out(out: AnyPath | None, engine: str, *others: str | Path | None) -> None:

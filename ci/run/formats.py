@@ -20,7 +20,7 @@ from attrs import evolve, frozen
 from kraftcheck import model
 from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.systems.rule_index import entries
+from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language import system as language
 from kraftcheck.model.language.system import Property

@@ -15,8 +15,7 @@ import click
 from attrs import evolve, field, frozen
 
 from kraftcheck.ci.dataset.options import ClusterOptions, default_handover
-from kraftcheck.ci.dataset.part import DatasetPart
-from kraftcheck.ci.dataset.search.bounds import Bounds
+from kraftcheck.ci.dataset.search.run import Bounds, DatasetPart
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.run.judged import judged, judged_by_walks
 from kraftcheck.ci.run.result import Result
@@ -342,7 +341,7 @@ class SearchQuestion:
         # The modules below import packages that are there only with an extra.
         try:
             if self.engine == "disk":
-                from kraftcheck.ci.dataset.disk.explore import explore_on_disk as explore
+                from kraftcheck.ci.dataset.disk import explore_on_disk as explore
             else:
                 from kraftcheck.ci.spark.explore import explore_with_spark as explore
             return explore(self.chosen, traced, bounds, self.cluster, place, budget.cache_dir, quiet, budget.sampling)

@@ -15,17 +15,14 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets
-from kraftcheck.ci.dataset.part import DatasetPart
-from kraftcheck.ci.dataset.search.bounds import Bounds
 from kraftcheck.ci.dataset.search.committed import Place, explore_committed
-from kraftcheck.ci.dataset.search.compaction import Compaction
-from kraftcheck.ci.dataset.search.levels import JobFailedError
-from kraftcheck.ci.dataset.search.run import DatasetRun
+from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError
+from kraftcheck.ci.dataset.search.run import Bounds, DatasetPart, DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.digests import entries, refuse_damage
+from kraftcheck.ci.dataset.store.dataset import entries, refuse_damage
+from kraftcheck.ci.dataset.store.job import Sight
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
-from kraftcheck.ci.dataset.store.sight import Sight
 from kraftcheck.ci.spark.backward.search import SparkBackward
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.jobs import SparkCluster

@@ -17,15 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import asdict, evolve, field, frozen
 
-from kraftcheck.ci.dataset.search.compaction import MOST_BLOCKS, MergeJob, merge_tasks
-from kraftcheck.ci.dataset.search.levels import JobFailedError, JobResult, least
-from kraftcheck.ci.dataset.store.folders import GONE, remove_folder
-from kraftcheck.ci.dataset.store.groups import PLACE, BucketRange, Groups, Table, pack, unpack
-from kraftcheck.ci.dataset.store.job import LevelJob
-from kraftcheck.ci.dataset.store.levelfiles import LevelFile
-from kraftcheck.ci.dataset.store.objects import AnyPath
-from kraftcheck.ci.dataset.store.runs import BLOCK, RunWriter, StoredRun
-from kraftcheck.ci.dataset.store.sight import check_sight
+from kraftcheck.ci.dataset.search.levels import MOST_BLOCKS, JobFailedError, JobResult, MergeJob, least, merge_tasks
+from kraftcheck.ci.dataset.store.job import BLOCK, LevelJob, RunWriter, StoredRun, check_sight
+from kraftcheck.ci.dataset.store.levelfiles import PLACE, BucketRange, Groups, LevelFile, Table, pack, unpack
+from kraftcheck.ci.dataset.store.objects import GONE, AnyPath, remove_folder
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.exchange import CANDIDATE_SCHEMA, Batches, candidate_row

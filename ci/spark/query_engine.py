@@ -53,7 +53,7 @@ def open_session(
         Refusal: when Spark does not start, or a file is damaged.
     """
     from kraftcheck.ci.dataset.search.levels import JobFailedError
-    from kraftcheck.ci.dataset.store.digests import check_locally
+    from kraftcheck.ci.dataset.store.dataset import check_locally
     from kraftcheck.ci.spark.explore import check_on
 
     check_packages()
@@ -153,7 +153,7 @@ def register(session: Any, data: Dataset, *, computes: bool) -> None:
         data: the dataset.
         computes: whether there is a view of transitions, for which the rules are compiled.
     """
-    from kraftcheck.ci.dataset.views import LEVELS, SPARK, level_rows, states_sql, transitions_sql
+    from kraftcheck.ci.dataset.engine import LEVELS, SPARK, level_rows, states_sql, transitions_sql
 
     for function in FUNCTIONS:
         session.sql(function)
@@ -203,8 +203,7 @@ def _register_successors(session: Any, data: Dataset) -> None:
     import pyarrow as pa
     from pyspark.sql.pandas.functions import arrow_udf
 
-    from kraftcheck.ci.dataset.successors import spec_of, successors
-    from kraftcheck.ci.dataset.views import SUCCESSORS
+    from kraftcheck.ci.dataset.engine import SUCCESSORS, spec_of, successors
 
     handle = session.sparkContext.broadcast(spec_of(data))
     compute = successors(lambda: handle.value)

@@ -17,10 +17,8 @@ import numpy as np
 import pyarrow as pa
 from attrs import define, field
 
-from kraftcheck.ci.dataset.store.groups import BucketRange
-from kraftcheck.ci.dataset.store.job import LevelJob, Part
-from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
-from kraftcheck.ci.dataset.store.runs import StoredRun
+from kraftcheck.ci.dataset.store.job import LevelJob, Part, StoredRun
+from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.exchange import CANDIDATE_COLUMNS
 from kraftcheck.ci.spark.tasks import Stages

@@ -20,10 +20,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import asdict, frozen
 
-from kraftcheck.ci.dataset.store.groups import BucketRange, RowGroup
-from kraftcheck.ci.dataset.store.job import LevelJob
-from kraftcheck.ci.dataset.store.levelfiles import LevelFile, LevelWriter, read_states, verify
-from kraftcheck.ci.dataset.store.sight import Sight, check_sight
+from kraftcheck.ci.dataset.store.job import LevelJob, Sight, check_sight
+from kraftcheck.ci.dataset.store.levelfiles import BucketRange, LevelFile, LevelWriter, RowGroup, read_states, verify
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.exchange import (
     FRAME,

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
+import inspect
 import os
+import pkgutil
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
+import attrs
+import click
+from attrs import frozen
+
+from kraftcheck import model
+from kraftcheck.ci.terminal.console import Column, Screen, Table, console
+from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.symbolic import place_of
-from kraftcheck.model.language.system import Property, ScopeError, Setting, System
+from kraftcheck.model.language.system import LIVENESS, Property, ScopeError, Setting, System
+from kraftcheck.model.language.words import Rule, rules_of
 from kraftcheck.model.nearest import nearest
-from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
-from kraftcheck.properties import catalogue
-from kraftcheck.solvers.program.program import KINDS
+from kraftcheck.model.rules import ruleset as rules
+from kraftcheck.model.rules.ruleset import parse, variants
+from kraftcheck.model.rules.vocabulary import BASE, Vocabulary, vocabulary
+from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
+from kraftcheck.properties.catalogue import find as find_in_catalogue
+from kraftcheck.properties.register.citations import Reference, references
+from kraftcheck.properties.register.defects import BUGS, Bug
+from kraftcheck.properties.register.rules import UNCOVERED
+from kraftcheck.solvers.program.program import KINDS, recovery_actions
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
 
@@ -29,7 +47,7 @@ def find_system(name: str) -> System:
     """
     if ":" not in name:
         try:
-            return catalogue.find(name)
+            return find_in_catalogue(name)
         except ScopeError as error:
             raise Refusal(f"{error} (a system of your own is module:attribute, or file.py:attribute)") from error
     module_name, _, attribute = name.partition(":")
@@ -121,3 +139,232 @@ def _check_refuting(name: str, system: System, claims: Sequence[Property]) -> No
             if variant not in words.choices:
                 near = nearest(variant, words.choices)
                 raise Refusal(f"{name}: property {claim.id}: refuted_by names the unknown variant {variant!r}; {near}")
+
+
+BASE_NOTE = "each choice of the system off"
+
+
+def every_property(name: str, system: System) -> dict[str, Property]:
+    """Properties of the default scope and, for what only they have, of the other scopes and rule sets."""
+    words = words_of(system)
+    presets: Mapping[str, Any] = {"": None} if words is None else words.presets
+    by_id: dict[str, Property] = {}
+    for scope in system.scopes:
+        for preset in presets.values():
+            for claim in properties_of(name, system, system.setting(scope, rules=preset)):
+                by_id.setdefault(claim.id, claim)
+    return by_id
+
+
+def describe(system: System) -> dict[str, object]:
+    """A system as plain values."""
+    return {
+        "name": system.name,
+        "summary": system.summary,
+        "scopes": {name: dict(bounds) for name, bounds in system.scopes.items()},
+        "bounds": [{"name": b.name, "lo": b.lo, "hi": b.hi, "help": b.help} for b in system.bounds],
+        "properties": [
+            {"id": c.id, "kind": c.kind, "sentence": c.sentence, "source": c.source, "refuted_by": list(c.refuted_by),
+             "rules": list(c.rules), "by": {action: dict(arguments) for action, arguments in c.by.items()}}
+            for c in every_property(system.name, system).values()
+        ],
+    }
+
+
+def catalogue(systems: Sequence[System]) -> dict[str, object]:
+    """Everything that can be named on the command line."""
+    own = next((words for words in map(words_of, systems) if words is not None and not words.declared), None)
+    return {
+        "version": 1,
+        "command": "list",
+        "systems": [describe(system) for system in systems],
+        "rules": dict(rules.PRESET_NOTES if own is None else {BASE: BASE_NOTE}),
+        "variants": [
+            {"name": name, **{key: choice.metadata.get(key, "") for key in ("group", "source", "text")}}
+            for name, choice in (rules.variants() if own is None else own.choices).items()
+        ],
+    }
+
+
+@click.command("list")
+@click.argument("system", required=False)
+@click.option("--json", "target", metavar="FILE|-", help="Write the catalogue (of SYSTEM) as a JSON document.")
+def list_command(system: str | None, target: str | None) -> None:
+    """Show what there is: all systems, rule sets and variants, or the properties of one SYSTEM.
+
+    \b
+    Examples:
+      kraftcheck list
+      kraftcheck list elections
+      kraftcheck list --json -
+    """
+    chosen = None if system is None else find_system(system)
+    if target is not None:
+        write_json(target, catalogue((*SYSTEMS.values(), *FAIR_SYSTEMS.values()) if chosen is None else (chosen,)))
+        return
+    screen = console()
+    if chosen is not None:
+        _print_system(screen, chosen)
+        return
+    screen.heading("systems", "(kraftcheck list SYSTEM shows properties)")
+    for listed in SYSTEMS.values():
+        screen.plain(f"  {listed.name}: {listed.summary}")
+    screen.plain("")
+    screen.heading("systems with fairness", "(what must finally happen; explore and check judge them)")
+    for listed in FAIR_SYSTEMS.values():
+        screen.plain(f"  {listed.name}: {listed.summary}")
+    screen.plain("")
+    screen.heading("rule sets")
+    for name, note in rules.PRESET_NOTES.items():
+        screen.plain(f"  {name}: {note}")
+    _print_variants(screen, rules.variants())
+
+
+def _print_variants(screen: Screen, choices: Mapping[str, attrs.Attribute[bool]]) -> None:
+    screen.plain("")
+    screen.heading("variants", "(PRESET+NAME switches one on, PRESET-NAME off)")
+    table = Table((Column(), Column(), Column(is_prose=True), Column(is_prose=True)))
+    for name, choice in choices.items():
+        told = (choice.metadata.get(key, "") for key in ("group", "text", "source"))
+        table.add("  " + name, *told)
+    screen.table(table)
+
+
+def _print_system(screen: Screen, system: System) -> None:
+    screen.plain(f"{system.name}: {system.summary}\n")
+    screen.heading("scopes", "(the first is the default)")
+    for name, bounds in system.scopes.items():
+        screen.plain(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in bounds.items()))
+    screen.plain("")
+    screen.heading("bounds")
+    for bound in system.bounds:
+        screen.plain(f"  --{bound.name} {bound.lo}..{bound.hi}: {bound.help}")
+    words = words_of(system)
+    if words is not None and words.declared:
+        screen.plain(f"\nreads choices of: {', '.join(words.declared)} (kraftcheck list shows them)")
+    elif words is not None:
+        screen.plain("")
+        screen.heading("rule sets")
+        screen.plain(f"  {BASE}: {BASE_NOTE}")
+        _print_variants(screen, words.choices)
+    screen.plain("")
+    screen.heading("properties")
+    prose = [Column(name, is_prose=True) for name in ("says", "source", "refuted by")]
+    table = Table((Column("id"), Column("kind"), *prose))
+    for claim in every_property(system.name, system).values():
+        sentence = claim.sentence + (f" (by {recovery_actions(claim)})" if claim.by else "") + _fairness(system, claim)
+        table.add(claim.id, claim.kind, sentence, claim.source, ", ".join(claim.refuted_by))
+    screen.table(table)
+
+
+def _fairness(system: System, claim: Property) -> str:
+    """What is fair in a liveness property, at the first scope and rule set; empty for other properties."""
+    if claim.kind not in LIVENESS:
+        return ""
+    words = words_of(system)
+    preset = None if words is None else next(iter(words.presets.values()))
+    fair = (*system.fairness(system.setting(rules=preset)), *claim.fairness)
+    return f" (under {', '.join(one.text for one in fair)})" if fair else " (without fairness)"
+
+
+@frozen
+class Check:
+    """A property that names a rule.
+
+    Attributes:
+        system: the property's system.
+        claim: the property.
+        refuted_by: of its refuting variants those that switch the rule.
+    """
+
+    system: str
+    claim: Property
+    refuted_by: tuple[str, ...]
+
+
+@frozen
+class Entry:
+    """A rule with all that names it.
+
+    Attributes:
+        rule: id, sentence, source, switches.
+        function: the function that states it, by its name within the module.
+        file: the function's file.
+        line: the line of the file where the rule is noted.
+        references: what its citations lead to.
+        checks: the properties that name it.
+        defects: rows of the matrix whose variant switches it.
+        uncovered: why no property names it; empty where one does.
+    """
+
+    rule: Rule
+    function: str
+    file: Path
+    line: int
+    references: tuple[Reference, ...]
+    checks: tuple[Check, ...]
+    defects: tuple[Bug, ...]
+    uncovered: str
+
+    def shown_file(self, root: Path) -> str:
+        """The file as it is called from a folder: below it relative, else absolute."""
+        return str(self.file.relative_to(root)) if self.file.is_relative_to(root) else str(self.file)
+
+
+@functools.cache
+def entries() -> tuple[Entry, ...]:
+    """Every rule of the model, by id.
+
+    Raises:
+        UnknownCitation: for a source that leads nowhere.
+    """
+    claims = list(_claims())
+    found = [_entry(rule, function, claims) for function in functions() for rule in rules_of(function)]
+    return tuple(sorted(found, key=lambda entry: entry.rule.id))
+
+
+def _claims() -> Iterator[tuple[str, Property]]:
+    """The properties of every system: those of its scopes, and those that only the bounds of a defect have."""
+    for name, system in SYSTEMS.items():
+        claims = every_property(name, system)
+        for bug in BUGS:
+            if bug.system == name:
+                setting = system.setting(bug.scope, bug.bounds, parse(bug.rules))
+                claims = {**{claim.id: claim for claim in system.properties(setting)}, **claims}
+        yield from ((name, claim) for claim in claims.values())
+
+
+def names_in(variant: str) -> set[str]:
+    """The choices that a variant switches: `-a` switches `a` off, `a+b` switches two on."""
+    return set(variant.removeprefix("-").split("+"))
+
+
+def choice_text(name: str) -> str:
+    """What is so when a choice is on."""
+    return str(variants()[name].metadata["text"])
+
+
+def functions() -> Iterator[FunctionType]:
+    """The functions and methods that the modules of the model define, each once."""
+    for found in pkgutil.walk_packages(model.__path__, f"{model.__name__}."):
+        module = importlib.import_module(found.name)
+        here = [member for member in vars(module).values() if getattr(member, "__module__", "") == module.__name__]
+        for owner in (module, *(member for member in here if inspect.isclass(member))):
+            yield from (f for f in vars(owner).values() if inspect.isfunction(f) and f.__module__ == module.__name__)
+
+
+def _entry(rule: Rule, function: FunctionType, claims: list[tuple[str, Property]]) -> Entry:
+    lines, first = inspect.getsourcelines(function)
+    offset = next(number for number, line in enumerate(lines) if f'"{rule.id}"' in line)
+    switches = set(rule.switches)
+    checks = tuple(
+        Check(system, claim, tuple(v for v in claim.refuted_by if names_in(v) & switches))
+        for system, claim in claims
+        if rule.id in claim.rules
+    )
+    defects = tuple(bug for bug in BUGS if names_in(bug.variant) & switches)
+    place = Path(inspect.getfile(function)).resolve()
+    return Entry(
+        rule, function.__qualname__, place, first + offset, references(rule.source), checks, defects,
+        UNCOVERED.get(rule.id, ""),
+    )  # fmt: skip

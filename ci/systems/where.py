@@ -3,22 +3,146 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
 import click
+from attrs import frozen
 
-from kraftcheck.ci.systems.rule_index import Check, Entry, choice_text, entries
-from kraftcheck.ci.systems.shown import as_rows
-from kraftcheck.ci.systems.stated import print_statement, statements_at
+from kraftcheck.ci.systems.lookup import Check, Entry, choice_text, entries, every_property, names_in
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.system import Property
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.register.coverage import Statement
-from kraftcheck.properties.register.defects import Bug
+from kraftcheck.model.rules.ruleset import CHOICES, PRESETS, parse
+from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
+from kraftcheck.properties.catalogue import find as find_system_of
+from kraftcheck.properties.register.coverage import CHECKED, DOCUMENTS, LEFT_OUT, MODELLED, Statement
+from kraftcheck.properties.register.defects import SEEN, Bug
+
+
+@frozen
+class Shown:
+    """A property that a variant refutes, because of rules that the property checks and the variant switches.
+
+    Attributes:
+        claim: the property with its system, as in `directories fenced-until-settled`.
+        rules: ids of these rules.
+        seen: the variant, where it is seen, and what it refutes there.
+    """
+
+    claim: str
+    rules: tuple[str, ...]
+    seen: Bug
+
+    @property
+    def length(self) -> int:
+        """Steps of the shortest trace."""
+        return self.seen.refutes[self.claim.partition(" ")[2]]
+
+    def place(self) -> str:
+        """The scope and its bounds, and the rules that keep the property there, where these are not `fixed`."""
+        bounds = "".join(f" --{name} {value}" for name, value in sorted(self.seen.bounds.items()))
+        base = "" if self.seen.base == "fixed" else f" --rules {self.seen.base}"
+        return f"{self.seen.system} {self.seen.scope}{bounds}{base}"
+
+
+def shown(one: Statement) -> tuple[Shown, ...]:
+    """What shows a row: pairs that share a rule (one of the row, if it names any), in the scope that the row names."""
+    return tuple(_shown(one))
+
+
+def _shown(one: Statement) -> Iterator[Shown]:
+    for claim in one.properties:
+        system, _, name = claim.partition(" ")
+        for variant in one.variants:
+            rules = rules_between(claim, variant)
+            if one.rules:
+                rules = tuple(rule for rule in rules if rule in one.rules)
+            for seen in SEEN.get((system, name, variant), ()):
+                if rules and one.within in ("", seen.scope):
+                    yield Shown(claim, rules, seen)
+
+
+def as_rows(one: Statement) -> list[dict[str, object]]:
+    """What shows a row, for programs."""
+    return [
+        {"property": pair.claim, "variant": pair.seen.variant, "scope": pair.seen.scope,
+         "bounds": dict(pair.seen.bounds), "base": pair.seen.base, "length": pair.length, "rules": list(pair.rules)}
+        for pair in shown(one)
+    ]  # fmt: skip
+
+
+def rules_between(claim: str, variant: str) -> tuple[str, ...]:
+    """The rules that a property checks and a variant switches."""
+    switched = {rule for name in names_in(variant) for rule in _switched().get(name, ())}
+    named = claims()[claim].rules if claim in claims() else ()
+    return tuple(rule for rule in named if rule in switched)
+
+
+def of_the_document(variant: str) -> bool:
+    """Whether a variant is what the documents say: then the property is what their words break."""
+    names = {name.replace("-", "_") for name in names_in(variant)}
+    feature = all(CHOICES[name].metadata["group"] == "feature" for name in names)
+    return not feature and not variant.startswith("-") and all(PRESETS["kip"].value(name) for name in names)
+
+
+@functools.cache
+def _switched() -> Mapping[str, tuple[str, ...]]:
+    """The rules that each variant switches."""
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in entries():
+        for name in entry.rule.switches:
+            found[name] = (*found.get(name, ()), entry.rule.id)
+    return found
+
+
+@functools.cache
+def claims() -> Mapping[str, Property]:
+    """The properties of all systems, those of the bounds of a sighting among them, as `system property`."""
+    found: dict[str, Property] = {}
+    for name in (*SYSTEMS, *FAIR_SYSTEMS):
+        found |= {f"{name} {one.id}": one for one in every_property(name, find_system_of(name)).values()}
+    for seen in (row for rows in SEEN.values() for row in rows):
+        system = find_system_of(seen.system)
+        setting = system.setting(seen.scope, seen.bounds, parse(seen.rules))
+        found = {f"{seen.system} {one.id}": one for one in system.properties(setting)} | found
+    return found
+
+
+KINDS = {MODELLED: "modelled", CHECKED: "modelled and checked", LEFT_OUT: "left out"}
+
+
+def statements_at(words: str) -> tuple[Statement, ...]:
+    """The statements that a document's name and a line or number name; none for other words."""
+    return tuple(_named(" ".join(words.lower().split())))
+
+
+def _named(asked: str) -> Iterator[Statement]:
+    for document in DOCUMENTS:
+        name, _, rest = asked.rpartition(" ")
+        for one in document.statements:
+            at_line = name == document.name.lower() and rest.isdigit() and one.stands_at(int(rest))
+            if at_line or asked in (one.id.lower(), one.id.lower().removeprefix(f"{document.name} ")):
+                yield one
+
+
+def print_statement(screen: Screen, one: Statement) -> None:
+    """A row as lines."""
+    screen.plain(f"{one.id}: {KINDS[one.kind]}\n  {one.says}")
+    seen = tuple(f"{pair.seen.variant}: {pair.claim} in {pair.length} steps, {pair.place()}" for pair in shown(one))
+    listed = (("rule", one.rules), ("property", one.properties), ("variant", seen), ("place", one.places))
+    for word, names in listed:
+        for name in names:
+            screen.plain(f"  {word:<9} {name}")
+    if one.reason:
+        screen.plain(f"  {'reason':<9} {one.reason}")
+    screen.plain("")
+
 
 IN_FULL = 8
 """Rules that are shown in full; the ids of the others follow."""

@@ -91,12 +91,12 @@ DISAGREEMENT = "a rule of words that depends on more than their values, or a fau
 
 
 COMMANDS = {
-    "list": ("ci.systems.listing:list_command", "Systems, properties, rule sets, variants, scopes."),
+    "list": ("ci.systems.lookup:list_command", "Systems, properties, rule sets, variants, scopes."),
     "where": ("ci.systems.where:where_command", "Which rule says so: its place, source, properties and defects."),
     "check": ("ci.verdicts.command:check_command", "Every property against its expected verdict: the CI command."),
     "bugs": ("ci.verdicts.defects:bugs_command", "Each known defect against the properties that must refute it."),
     "explore": ("ci.explore.command:explore_command", "Exhaustive search of one system."),
-    "step": ("ci.explore.step.command:step_command", "Walk through a system step by step."),
+    "step": ("ci.explore.step:step_command", "Walk through a system step by step."),
     "simulate": ("ci.explore.simulate:simulate_command", "Random walks of one system."),
     "explain": ("ci.mutants.command:explain_command", "Which check carries which property."),
     "prove": ("ci.prove.command:prove_command", "Properties for any number of steps, in Z3."),

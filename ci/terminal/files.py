@@ -1,7 +1,8 @@
-"""Files: written atomically, read with a limit, refused in one line."""
+"""Files that commands read and write: URLs of them, one written at once or not at all, folders of results."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -9,15 +10,83 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
+from urllib.parse import unquote
+
+import click
 
 from kraftcheck.ci.terminal.console import OutputClosed
+from kraftcheck.ci.terminal.machine import sync
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.sync import sync
-from kraftcheck.ci.terminal.urls import check_local
 from kraftcheck.solvers.machine_code.regular import NO_FILE, open_regular
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)/+|(file|hdfs|viewfs|s3|s3a|s3n|gs|abfss?|wasbs?|dbfs|https?|ftp):")
+
+
+def check_local(place: str | Path) -> None:
+    """Refuse a URL; a `Path` of one has lost a slash.
+
+    Raises:
+        Refusal: in one line.
+    """
+    match = _URL.match(str(place))
+    if match:
+        slashes = "///" if match[1] == "file:" else "//"
+        has_lost = bool(match[1]) and isinstance(place, Path)
+        url = f"{match[1]}{slashes}{str(place)[match.end() :]}" if has_lost else str(place)
+        raise Refusal(f"{url} is a URL, and only local files and folders are served; name a path, such as a mount's")
+
+
+_FILE = re.compile(r"file:(?://(?:localhost)?)?(/[^/].*)", re.IGNORECASE | re.DOTALL)
+
+
+def local_path(place: str) -> str:
+    """A path as it is, and the path of a `file:` URL, `file:///run` or `file:/run`, its escapes decoded.
+
+    Raises:
+        Refusal: in one line, for any other URL, and for one that names no path of this machine.
+    """
+    match = _FILE.fullmatch(place)
+    if match is None:
+        check_local(place)
+        return place
+    path = unquote(match[1])
+    if "\0" in path or re.search("[?#]", match[1]):
+        raise Refusal(f"{place} is no URL of a path: write ? and # in it as %3F and %23, or name the path")
+    return path
+
+
+_MATCHED = re.compile(r"[*?\[\]{}\\]")
+
+
+def check_matched(path: Path) -> None:
+    """Refuse a folder whose name the readers of datasets take for several: they match patterns, and see partitions.
+
+    Raises:
+        Refusal: in one line.
+    """
+    whole = path.absolute()
+    match = _MATCHED.search(str(whole))
+    if match:
+        raise Refusal(f"{path}: readers of Parquet take {match[0]} in it for a pattern; name a folder without it")
+    named = next((part for part in whole.parts if part.lower().startswith("depth=")), None)
+    if named is not None:
+        raise Refusal(f"{path}: readers of Parquet take {named} in it for a partition; name a folder elsewhere")
+
+
+class DatasetPath(click.Path):
+    """The folder of a dataset as typed on the command line: a path, or a `file:` URL of one."""
+
+    def __init__(self) -> None:
+        """Converted to a `Path`."""
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See `click.ParamType`."""
+        return super().convert(local_path(value) if isinstance(value, str) else value, param, ctx)
+
 
 MAX_JSON_BYTES = 256 << 20
 """The largest JSON document that is read: in memory it takes some ten times that."""
@@ -295,3 +364,125 @@ def check_folder(path: Path) -> None:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise Refusal(f"cannot write into the folder {path}: {reason}; choose another place") from error
+
+
+MARK = ".kraftcheck"
+"""The file that lists what a run wrote, one path a line."""
+
+MOST_MARK_BYTES = 1 << 24
+
+_FIRST = "kraftcheck wrote these files, and replaces this folder:"
+
+
+@contextlib.contextmanager
+def results(option: str, place: Path) -> Iterator[Path]:
+    """A new folder to write into, which takes the place once the block ends; after an error all is as before.
+
+    Args:
+        option: which option named the place, for refusals.
+        place: where the results shall be.
+
+    Raises:
+        Refusal: for a place that cannot be replaced; see `check_results`.
+    """
+    check_results(option, place)
+    target = place.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        new_folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    except OSError as error:
+        raise _refusal(option, place, error.strerror or str(error)) from error
+    try:
+        os.chmod(new_folder, 0o777 & ~umask())
+        yield new_folder
+        names = sorted(str(path.relative_to(new_folder)) for path in _files(new_folder))
+        write(new_folder / MARK, "\n".join([_FIRST, *names]) + "\n")
+        check_results(option, place)
+        _replace(new_folder, target)
+    except OSError as error:
+        raise _refusal(option, place, error.strerror or str(error)) from error
+    finally:
+        shutil.rmtree(new_folder, ignore_errors=True)
+
+
+def check_results(option: str, place: Path | None, *others: str | Path | None) -> None:
+    """Refuse a folder that this run could not replace, before work is spent.
+
+    Args:
+        option: which option named the place.
+        place: the folder; None passes.
+        others: files that the run writes besides, which may not lie in it; None and `-` pass.
+
+    Raises:
+        Refusal: for a URL, a file, a folder that no run made or that holds other files, one that cannot be replaced.
+    """
+    for name in (place, *others):
+        if name is not None:
+            check_local(name)
+    if place is None:
+        return
+    target = place.resolve()
+    for path in others:
+        if path is not None and str(path) != "-" and Path(path).resolve().is_relative_to(target):
+            raise Refusal(f"{path} lies in the folder of {option}, which this run replaces; choose another place")
+    if not target.exists():
+        parent = next(ancestor for ancestor in target.parents if ancestor.exists())
+        if not parent.is_dir():
+            raise Refusal(f"cannot make the folder {place}: {parent} is no folder; choose another {option}")
+        _probe(option, place, target)
+        return
+    if not target.is_dir():
+        raise Refusal(f"cannot make the folder {place}: it is a file; choose another {option}")
+    if Path.cwd().is_relative_to(target) or target.is_mount():
+        folder_kind = "a file system of its own" if target.is_mount() else "the current folder or above it"
+        raise _refusal(option, place, f"it is {folder_kind}, and a run replaces the whole folder")
+    _probe(option, place, target)
+    _probe(option, place, target / MARK)
+    _check_ours(option, place, target)
+
+
+def _probe(option: str, place: Path, target: Path) -> None:
+    """Refuse a folder where nothing can be made, by trying."""
+    try:
+        probe(target)
+    except OSError as error:
+        raise _refusal(option, place, error.strerror or str(error)) from error
+
+
+def _check_ours(option: str, place: Path, target: Path) -> None:
+    """Refuse a folder with files that no run wrote; an empty one is anybody's."""
+    try:
+        present = {str(path.relative_to(target)) for path in _files(target)}
+        lines = _mark(target / MARK).splitlines() if MARK in present else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise _refusal(option, place, f"it cannot be read ({error})") from error
+    own = {MARK, *lines[1:]} if lines[:1] == [_FIRST] else set()
+    if foreign := sorted(present - own):
+        raise _refusal(option, place, f"it holds {foreign[0]}, which no run of kraftcheck wrote there")
+
+
+def _mark(path: Path) -> str:
+    return read_bytes(path, MOST_MARK_BYTES, follow=False).decode("utf-8")
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+
+
+def _replace(new_folder: Path, target: Path) -> None:
+    """Rename; an old folder stays beside until the new one is in its place."""
+    if not target.exists() or not any(target.iterdir()):
+        os.replace(new_folder, target)
+        return
+    old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
+    os.replace(target, old)
+    try:
+        os.replace(new_folder, target)
+    except BaseException:
+        os.replace(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _refusal(option: str, place: Path, reason: str) -> Refusal:
+    return Refusal(f"cannot write into the folder {place}: {reason}; choose another {option}")

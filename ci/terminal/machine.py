@@ -1,4 +1,4 @@
-"""How much memory and how many processors this process may use, and where compiled code is kept between runs."""
+"""What this machine gives: memory, processors, a folder for compiled code. Writes that survive its crash."""
 
 from __future__ import annotations
 
@@ -95,3 +95,12 @@ def cache_folder() -> Path:
 def cache_of(cache: bool) -> Path | None:
     """The folder of compiled code, if it is to be kept."""
     return cache_folder() if cache else None
+
+
+def sync(path: Path) -> None:
+    """Write a file or a folder through to the disk; of a folder the names in it survive then."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from kraftcheck.ci.terminal.files import check_writable
+from kraftcheck.ci.terminal.files import check_local, check_writable
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.urls import check_local
 from kraftcheck.solvers.walks.walks import Walks
 
 if TYPE_CHECKING:  # matplotlib comes with an extra

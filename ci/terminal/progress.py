@@ -16,7 +16,7 @@ from typing import TextIO, TypeVar
 
 from attrs import define, field, frozen
 
-from kraftcheck.ci.terminal import time_limit
+from kraftcheck.ci.terminal import interrupts
 from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, register_stop, stop_requested
 from kraftcheck.solvers.exploration.explore import SearchProgress
 from kraftcheck.solvers.program.stop import STOPPED
@@ -171,8 +171,8 @@ def stop_flag(awaits_report: bool = False, signals: bool = True) -> Iterator[Sto
     Raises:
         Interrupted: where a signal has set an earlier flag, whose work was complete all the same, or time is over.
     """
-    deadline = time_limit.current()
-    if deadline is not None and time_limit.passed():
+    deadline = interrupts.current()
+    if deadline is not None and interrupts.passed():
         raise Interrupted(f"{deadline.reason} between two parts of the work")
     signals = signals and threading.current_thread() is threading.main_thread()
     if signals and stop_requested():

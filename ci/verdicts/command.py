@@ -28,14 +28,13 @@ from kraftcheck.ci.run.reports import report_options
 from kraftcheck.ci.systems import assurance, report
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import subject
-from kraftcheck.ci.terminal import options, time_limit
+from kraftcheck.ci.terminal import interrupts, options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
-from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.files import check_results, check_writable, results, write_json
 from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, abandon, announce, descendants, stop_requested
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.ci.verdicts.proofs import ProofRow, UnexpectedVerdict
 from kraftcheck.ci.verdicts.row import CheckedRows, ExploredRow, RowOptions, RowPart, row_parts
 from kraftcheck.ci.verdicts.run_table import RunTable, find_table
@@ -213,7 +212,7 @@ def check_rows(rows: Sequence[Row], planned: Collection[Row], options: RowOption
     count = min(workers, len(rows)) if small else 1
     if count == 1:
         _one_by_one(rows, planned, options, show)
-    elif not stop_requested() and not time_limit.passed():
+    elif not stop_requested() and not interrupts.passed():
         budget = evolve(options.budget, threads=workers // count)
         _Rows(rows, planned, evolve(options, budget=budget), show).check(count)
 
@@ -221,7 +220,7 @@ def check_rows(rows: Sequence[Row], planned: Collection[Row], options: RowOption
 def _one_by_one(rows: Sequence[Row], planned: Collection[Row], options: RowOptions, show: Show) -> None:
     """Check rows in this process; a large one takes all its threads, and memory."""
     for row in rows:
-        if stop_requested() or time_limit.passed():  # when the search of the row before was complete
+        if stop_requested() or interrupts.passed():  # when the search of the row before was complete
             return
         try:
             for part in row_parts(row, row in planned, options):
@@ -229,7 +228,7 @@ def _one_by_one(rows: Sequence[Row], planned: Collection[Row], options: RowOptio
                 if part.stopped:
                     return
         except Interrupted:
-            if not time_limit.passed():
+            if not interrupts.passed():
                 raise
             return
 
@@ -378,7 +377,7 @@ def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) ->
 @options.verbose
 @options.document
 @report_options
-@time_limit.time_limit
+@interrupts.time_limit
 @options.quiet
 def check_command(systems: tuple[str, ...], **flags: Any) -> None:
     """Explore every SYSTEM (default: all) at its scopes and rule sets and compare with the expected verdicts.
@@ -463,7 +462,7 @@ def named_table(config: Path | None, built_in: bool) -> RunTable | None:
 
 def leave(code: int) -> NoReturn:
     """End with an exit code; once the time is over a compiler may still be at work, which nothing but the end stops."""
-    if time_limit.passed():
+    if interrupts.passed():
         sys.stdout.flush()
         abandon(code)
     sys.exit(code)

@@ -23,14 +23,12 @@ from kraftcheck.ci.run.walks import WALKED, walk
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
-from kraftcheck.ci.terminal import time_limit
+from kraftcheck.ci.terminal import interrupts
 from kraftcheck.ci.terminal.console import Screen
-from kraftcheck.ci.terminal.files import folder, write
-from kraftcheck.ci.terminal.interrupts import Interrupted, stop_requested
+from kraftcheck.ci.terminal.files import folder, results, write
+from kraftcheck.ci.terminal.interrupts import Interrupted, stop_requested, within
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.result_folders import results
-from kraftcheck.ci.terminal.time_limit import within
 from kraftcheck.ci.verdicts.run_table import ConfiguredRun, RunTable
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.drawings.drawing import drawing
@@ -281,12 +279,12 @@ def _execute_all(
     """Execute run by run, up to the one in which the work is stopped or the time is over."""
     executed: list[ExecutedRun] = []
     for one in prepared:
-        if stop_requested() or time_limit.passed():
+        if stop_requested() or interrupts.passed():
             break
         try:
             done = execute(one, wanted.workers, wanted.memory, wanted.quiet)
         except Interrupted:
-            if not time_limit.passed():
+            if not interrupts.passed():
                 raise
             break
         executed.append(done)

@@ -42,8 +42,7 @@ from kraftcheck.solvers.mutants.mutate import (
     compared,
     numbered,
 )
-from kraftcheck.solvers.mutants.source.join import Joined
-from kraftcheck.solvers.mutants.source.names import ROOT, SourceMutant, applied
+from kraftcheck.solvers.mutants.source import ROOT, Joined, SourceMutant, applied
 from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.program import Program

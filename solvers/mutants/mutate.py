@@ -27,7 +27,7 @@ from kraftcheck.model.language.layout import Described, ints, leaves
 from kraftcheck.model.language.system import Action, Conjuncts, Fairness, Outcome, Property, Setting, Step, System
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import BRANCH, CONJUNCT, any_of, negate
-from kraftcheck.solvers.mutants.source.names import SourceMutant, applied
+from kraftcheck.solvers.mutants.source import SourceMutant, applied
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 

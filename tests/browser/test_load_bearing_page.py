@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from kraftcheck.ci.mutants.html import html, verdict
+from kraftcheck.ci.mutants.page import html, verdict
 from kraftcheck.ci.mutants.table import place, read_parts
 from tests.browser.accessibility import assert_accessible
 from tests.browser.watching import Watch

@@ -6,7 +6,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from kraftcheck.ci.systems.shown import of_the_document, shown
+from kraftcheck.ci.systems.where import of_the_document, shown
 from kraftcheck.properties.register.coverage import CHECKED, DOCUMENTS, LEFT_OUT, MODELLED, Document, Statement
 from tests.shared.places import TESTS
 

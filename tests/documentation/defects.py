@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from kraftcheck.ci.systems.listing import catalogue
+from kraftcheck.ci.systems.lookup import catalogue
 from kraftcheck.properties.register.defects import BUGS, Bug
 
 HEAD = """# Defects

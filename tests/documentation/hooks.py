@@ -61,7 +61,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """
     from mkdocs.structure.files import File
 
-    from kraftcheck.ci.mutants.html import html
+    from kraftcheck.ci.mutants.page import html
     from kraftcheck.ci.mutants.table import read_parts
 
     table = Path(config.docs_dir) / TABLE

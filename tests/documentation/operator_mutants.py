@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kraftcheck.ci.mutants.score import Alive, SystemScore, judgement
+from kraftcheck.ci.mutants.operators import Alive, SystemScore, judgement
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS
 from kraftcheck.properties.register.mutants import FURTHER
-from kraftcheck.solvers.mutants.source.operators import OF_CONDITIONS, OPERATORS
+from kraftcheck.solvers.mutants.operators import OF_CONDITIONS, OPERATORS
 
 HEAD = """# Operator mutants
 

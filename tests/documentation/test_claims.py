@@ -10,7 +10,7 @@ import pytest
 from kraftcheck.ci.bench.cases import BENCHMARKS, NATIVE
 from kraftcheck.ci.conformance.kafka.fuzz.run import LENGTH
 from kraftcheck.ci.dataset.options import CLUSTER_BUCKETS
-from kraftcheck.ci.dataset.store.sealed import MOST_BYTES as MOST_SEALED
+from kraftcheck.ci.dataset.store.manifests import MOST_BYTES as MOST_SEALED
 from kraftcheck.ci.logs.format.read import MAX_LOG_BYTES
 from kraftcheck.ci.logs.format.segments import MAX_EXPANDED
 from kraftcheck.ci.logs.report import NEWEST_LEVELS, NON_CONFORMANT, line_of

@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError
-from kraftcheck.ci.dataset.store import s3
+from kraftcheck.ci.dataset.store import stores
 from kraftcheck.ci.dataset.store.hdfs import HdfsPath
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.dataset.store.objects import ObjectPath
@@ -76,8 +76,8 @@ def _endpoint() -> str:
 def _store(_: Path) -> ObjectPath:
     """A folder of its own in that server's store."""
     os.environ.update(settings(_endpoint()))
-    s3.bucket.cache_clear()
-    return s3.S3Path("s3://runs", uuid.uuid4().hex)
+    stores.bucket.cache_clear()
+    return stores.S3Path("s3://runs", uuid.uuid4().hex)
 
 
 @functools.cache
@@ -147,7 +147,7 @@ MUTANTS = (
            "ci.dataset.store.commits:CommitLog._read_levels", 'if previous != seal:', "if False:",
            edited(1, "counters")),
     Mutant("lease-of-another", "A lease that another driver took over counts as one's own.",
-           "ci.dataset.store.sight:names", "== token", "is not None", TAKEN_OVER),
+           "ci.dataset.store.job:names", "== token", "is not None", TAKEN_OVER),
     Mutant("commit-after-standstill", "Whether a driver has its lease is not asked again before it renames a manifest.",
            "ci.dataset.store.commits:CommitLog.commit", "document, self.check_lease)", "document)",
            Killer(STOOD_STILL, (0,)), (DamagedLevelError,)),
@@ -155,7 +155,7 @@ MUTANTS = (
            "solvers.blocks.visited:_emit_place", "b.and_(first, compact.most_lines)", "b.and_(first, word(31))",
            ONE_PLACE, (RuntimeError,)),
     Mutant("disk-parent-of-slice", "Parents are numbered anew in each job.",
-           "ci.dataset.disk.runner:_LevelWork._slices", "group.bucket << ROW_BITS | at", "group.bucket << ROW_BITS",
+           "ci.dataset.disk:_LevelWork._slices", "group.bucket << ROW_BITS | at", "group.bucket << ROW_BITS",
            SMALL_JOBS),
     Mutant("arcs-dealt-late", "In memory the first arc of each state is that of the one before.",
            "solvers.blocks.closure:_emit_deal", "at = b.add(load(b, targets, k), word(1))", "at = load(b, targets, k)",
@@ -175,21 +175,21 @@ MUTANTS = (
            "ci.spark.small:DriverVisited.catch_up", "if self._levels > level.depth:", "if False:",
            ONLY_COMMITTED, (JobFailedError,)),
     Mutant("run-of-another-exploration", "A merged run is taken up whatever manifest it names.",
-           "ci.dataset.search.compaction:Compaction._read", 'document["of"] != self.log.seal(run.last - 1)', "False",
+           "ci.dataset.search.levels:Compaction._read", 'document["of"] != self.log.seal(run.last - 1)', "False",
            Killer(test_spark_runs.test_a_run_of_something_else_is_dropped, (0,)), slow=True),
     Mutant("split-places-meet", "The backward search names another state than the one that it means.",
            "ci.spark.backward.arcs:Numbering.places", "own, at - before[own]", "own, at - before[own] + 1",
            RECOVERY, (DamagedLevelError,), slow=True),
     Mutant("object-replaced-anyway", "An object is replaced though it has changed since it was read.",
-           "ci.dataset.store.s3:S3Path.put_instead", '{"e_tag": version}', '"overwrite"', ONCE),
+           "ci.dataset.store.stores:S3Path.put_instead", '{"e_tag": version}', '"overwrite"', ONCE),
     Mutant("lease-of-unseen-processes", "Processes that are not seen from here count as dead.",
-           "ci.dataset.store.lease:_is_dead", 'and _processes() and owner.get("processes") == _processes()', "",
+           "ci.dataset.store.commits:_is_dead", 'and _processes() and owner.get("processes") == _processes()', "",
            OTHER_PROCESSES),
     Mutant("hdfs-file-of-elsewhere", "A file is removed where it is now, though it was moved there.",
            "ci.dataset.store.hdfs:HdfsPath.put_instead", '["fileId"] == version', "is not None", MOVED, slow=True),
     Mutant("datanode-asked-once", "A datanode that is dead ends the work, though another has the data.",
-           "ci.dataset.store.webhdfs:transfer", "attempt == ATTEMPTS - 1", "True", OTHER_DATANODE, dies=(OSError,)),
-    Mutant("truth-as-number", "A truth in a document is a number.", "ci.dataset.documents.values:number",
+           "ci.dataset.store.hdfs:transfer", "attempt == ATTEMPTS - 1", "True", OTHER_DATANODE, dies=(OSError,)),
+    Mutant("truth-as-number", "A truth in a document is a number.", "ci.dataset.documents:number",
            "type(value) not in (int, float) or", "", NUMBER),
     Mutant("hard-link-written", "A file is written that is another one too.",
            "solvers.machine_code.regular:open_regular", "status.st_nlink > 1", "False", HARD_LINK),

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.systems.listing import every_property
-from kraftcheck.ci.systems.rule_index import entries
+from kraftcheck.ci.systems.lookup import entries, every_property
 from kraftcheck.model.rules.ruleset import variants
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.citations import (

@@ -8,8 +8,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from kraftcheck.ci.systems.listing import every_property
-from kraftcheck.ci.systems.rule_index import Entry, entries, names_in
+from kraftcheck.ci.systems.lookup import Entry, entries, every_property, names_in
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import variants
 from kraftcheck.properties.catalogue import SYSTEMS

@@ -10,7 +10,7 @@ import os
 import pytest
 
 from kraftcheck.model.rules.ruleset import PRESETS
-from kraftcheck.solvers.mutants.source.names import applied, source_mutant
+from kraftcheck.solvers.mutants.source import applied, source_mutant
 
 VARIABLE = "KRAFTCHECK_BROKEN"
 

@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.mutants.operators import ExploreContext, OperatorRequest
-from kraftcheck.ci.mutants.score import Alive, SystemScore, judgement, score
+from kraftcheck.ci.mutants.operators import Alive, ExploreContext, OperatorRequest, SystemScore, judgement, score
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.properties.register.mutants import CAMPAIGNS, OPERATOR_JUDGEMENTS
 from kraftcheck.solvers.mutants.campaign import Memory, reached
 from kraftcheck.solvers.mutants.explore import MutantBudget
-from kraftcheck.solvers.mutants.source.names import SourceMutant
+from kraftcheck.solvers.mutants.source import SourceMutant
 from tests.ci.mutants.scores import read_scores
 from tests.shared.places import DOCS
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.systems.rule_index import functions
+from kraftcheck.ci.systems.lookup import functions
 from kraftcheck.model.language.system import Fairness, Property, Setting, System
 from kraftcheck.model.language.words import rules_of
 from kraftcheck.model.rules.ruleset import parse

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kraftcheck.ci.dataset.disk.runner import DiskRunner
+from kraftcheck.ci.dataset.disk import DiskRunner
 from kraftcheck.ci.spark.sweeping import compare
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache

@@ -30,14 +30,13 @@ from kraftcheck.ci.conformance.kafka.cases import broker_answers
 from kraftcheck.ci.conformance.kafka.jars import PASSES, DriverError, known_versions, run_tests
 from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name, description, test_source
 from kraftcheck.ci.run.questions import search_budget
-from kraftcheck.ci.systems.rule_index import entries
+from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
-from kraftcheck.ci.terminal.files import check_writable, folder, write, write_json
+from kraftcheck.ci.terminal.files import check_results, check_writable, folder, results, write, write_json
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.result_folders import check_results, results
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.citations import references
 from kraftcheck.properties.register.findings import FINDINGS, SEARCHED, Finding

@@ -11,9 +11,8 @@ from attrs import fields, frozen
 
 from kraftcheck.ci.conformance.kafka.jars import FOLDER, PACKAGE
 from kraftcheck.ci.conformance.kafka.tour.requests import ARGUMENTS
-from kraftcheck.ci.terminal.files import write
+from kraftcheck.ci.terminal.files import results, write
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.result_folders import results
 from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control

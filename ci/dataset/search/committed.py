@@ -1,37 +1,38 @@
-"""An exploration whose levels are committed to a folder, whatever engine expands them."""
+"""An exploration whose levels are committed: begun, resumed, repaired, and audited."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from attrs import frozen
+import numpy as np
+from attrs import evolve, frozen
 
-from kraftcheck.ci.dataset.decoding import decoding
-from kraftcheck.ci.dataset.part import DatasetPart
-from kraftcheck.ci.dataset.search.auditing import audit_run
-from kraftcheck.ci.dataset.search.bounds import BUCKETS, Bounds
-from kraftcheck.ci.dataset.search.levels import LevelRunner
-from kraftcheck.ci.dataset.search.repair import repair
-from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.dataset.store.commits import CommitLog, identity
-from kraftcheck.ci.dataset.store.digests import damage_refused
-from kraftcheck.ci.dataset.store.lease import lease_on
+from kraftcheck.ci.dataset.documents import decoding
+from kraftcheck.ci.dataset.search.levels import JobFailedError, LevelRunner, plan
+from kraftcheck.ci.dataset.search.run import BUCKETS, Bounds, DatasetPart, DatasetRun, Export, NativeStart
+from kraftcheck.ci.dataset.store.commits import CommitLog, identity, lease_on
+from kraftcheck.ci.dataset.store.dataset import damage_refused
+from kraftcheck.ci.dataset.store.levelfiles import Groups, LevelFile, footer, read_states, verify
 from kraftcheck.ci.dataset.store.manifests import Commit
-from kraftcheck.ci.dataset.store.objects import AnyPath
+from kraftcheck.ci.dataset.store.objects import AnyPath, by_name
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.progress import Meter, progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.solvers.audit.sampling import Sampling
+from kraftcheck.solvers.audit.audit import Audit, audit_space
+from kraftcheck.solvers.audit.comparison import BlockEngine, NativeEngine, StateEngine
+from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, one_by_one
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
 from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress, conclude
@@ -39,6 +40,181 @@ from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.search.levels import Limits
+
+OpenRunner = Callable[[], AbstractContextManager[LevelRunner]]
+
+
+@frozen
+class Repaired:
+    """What was mended.
+
+    Attributes:
+        files: by depth how many files were derived again.
+        given_up: the first level whose manifest was damaged, which is explored again with all later ones.
+    """
+
+    files: Mapping[int, int]
+    given_up: int | None
+
+    def lines(self) -> list[str]:
+        """For people."""
+        lines = [f"repaired: {count} file(s) of level {depth}" for depth, count in self.files.items()]
+        if self.given_up is not None:
+            lines.append(f"repaired: level {self.given_up} and later ones are explored again, its manifest was damaged")
+        return lines or ["repaired: nothing was damaged"]
+
+
+def repair(run: DatasetRun, open_runner: OpenRunner) -> Repaired:
+    """Mend the dataset of a run before it is resumed.
+
+    Args:
+        run: the run, whose identity is that of the dataset.
+        open_runner: starts what runs the jobs of levels; it is started only if a level that an engine made is damaged.
+
+    Raises:
+        Refusal: when what is derived again is not what was committed, or a job fails.
+    """
+    commits, given_up = run.log.undamaged_manifests()
+    if given_up is not None:
+        run.log.forget(given_up)
+    damaged = _damaged(run, commits)
+    run.log.sweep(commits)
+    scratch = run.log.scratch()
+    footer.cache_clear()
+    try:
+        native = {depth: files for depth, files in damaged.items() if commits[depth].engine == "native"}
+        if native:
+            _replace(run, native, _natively(run, max(native), scratch))
+        later = {depth: files for depth, files in damaged.items() if depth not in native}
+        if later:
+            with open_runner() as runner:
+                for depth, files in later.items():
+                    _replace(run, {depth: files}, {depth: _by_job(run, runner, commits[: depth + 1], scratch)})
+    finally:
+        run.log.drop(scratch)
+    return Repaired({depth: len(files) for depth, files in damaged.items()}, given_up)
+
+
+def _damaged(run: DatasetRun, commits: Sequence[Commit]) -> dict[int, list[LevelFile]]:
+    """By depth the files that are not what was committed."""
+    entries = [(level.depth, file) for level in commits for file in level.files]
+    with ThreadPoolExecutor() as pool:
+        found = pool.map(lambda entry: verify(run.log.folder(entry[0]), entry[1]), entries)
+    damaged: dict[int, list[LevelFile]] = {}
+    for (depth, file), damage in zip(entries, found, strict=True):
+        if damage is not None:
+            damaged.setdefault(depth, []).append(file)
+    return damaged
+
+
+def _natively(run: DatasetRun, last: int, scratch: AnyPath) -> dict[int, list[AnyPath]]:
+    """The files of the native levels up to one, derived again."""
+    native = NativeStart(sys.maxsize, run.bounds.memory)
+    native.run(run.kernel, run.bounds.threads, Limits(run.bounds.memory, last), run.stop, lambda _: None)
+    export = Export.of(run.blocks, native)
+    made = {}
+    for depth, records, ids in native.levels():
+        export.write(scratch / str(depth), depth, records, ids)
+        made[depth] = by_name((scratch / str(depth)).glob("*.parquet"))
+    return made
+
+
+def _by_job(run: DatasetRun, runner: LevelRunner, commits: Sequence[Commit], scratch: AnyPath) -> list[AnyPath]:
+    """The files of the last of these levels, derived again by its job, planned as it was then."""
+    engine, cores = commits[-1].engine, commits[-1].cost.get("cores")
+    if engine != run.engine:
+        raise Refusal(f"level {commits[-1].depth} was made by --engine {engine}, which alone derives its files again")
+    level = plan(runner, run.log, commits[:-1], None if cores is None else int(cores))
+    place = scratch / str(level.depth)
+    targets = int(commits[-1].cost.get("sift_tasks", level.targets))
+    bits = commits[-1].groups.bits
+    if not 1 <= targets <= 1 << bits:
+        raise Refusal(f"{run.log.manifest(level.depth)}: no job of {1 << bits} buckets had {targets} tasks")
+    if runner.run(evolve(level, folder=str(place), targets=targets, bits=bits), run.stop) is None:
+        raise JobFailedError(f"the repair of level {level.depth} was stopped; --resume --repair begins it anew")
+    return by_name(place.glob("*.parquet"))
+
+
+def _replace(
+    run: DatasetRun, damaged: Mapping[int, Sequence[LevelFile]], made: Mapping[int, Sequence[AnyPath]]
+) -> None:
+    """Put the files that were derived again in the places of the damaged ones, by their digests.
+
+    Raises:
+        Refusal: when there is none with the digest that the manifest names.
+    """
+    for depth, file in _each(damaged):
+        same = [path for path in made.get(depth, ()) if verify(path.parent, evolve(file, name=path.name)) is None]
+        if not same:
+            raise Refusal(
+                f"{run.log.folder(depth) / file.name}: derived again it has other bytes than were committed "
+                "(another version of pyarrow?); restore it, or explore again into another --out"
+            )
+        run.log.put_back(depth, file.name, same[0])
+
+
+def _each(damaged: Mapping[int, Sequence[LevelFile]]) -> Iterator[tuple[int, LevelFile]]:
+    for depth, files in damaged.items():
+        for file in files:
+            yield depth, file
+
+
+GROUPS = 4
+"""Most row groups of a level that candidates are read from."""
+
+
+@frozen
+class CommittedSpace:
+    """The committed levels, as `kraftcheck.solvers.audit.sampling.Space`.
+
+    Attributes:
+        log, commits: where they are.
+        words: words of a packed state.
+    """
+
+    log: CommitLog
+    commits: Sequence[Commit]
+    words: int
+
+    @property
+    def sizes(self) -> list[int]:
+        """See `Space`."""
+        return [level.rows for level in self.commits if not level.last]
+
+    def _read(self, depth: int, groups: Groups) -> Iterator[Rows]:
+        """The states of buckets, one row group at a time."""
+        for _, together in itertools.groupby(groups, lambda group: (group.file, group.group)):
+            for _, states in read_states(self.log.folder(depth), together, self.words):
+                yield states
+
+    def some(self, depth: int, count: int) -> Rows:
+        """See `Space`; of a level of many row groups a few are read."""
+        groups = self.commits[depth].groups
+        rows = np.concatenate(list(self._read(depth, groups[:: -(-len(groups) // GROUPS)])))
+        return rows[:: max(1, len(rows) // count)]
+
+    def states(self) -> Iterator[Packed]:
+        """See `Space`."""
+        for depth in range(len(self.sizes)):
+            for rows in self._read(depth, self.commits[depth].groups):
+                yield from one_by_one(rows)
+
+
+def audit_run(run: DatasetRun, sampling: Sampling) -> Audit:
+    """Compare a sample of the committed levels, by the code of the native start and by that of the jobs.
+
+    Whether the successors were visited is not looked up: that would read the dataset again.
+
+    Raises:
+        EngineDisagreement: naming what differs, and in which state.
+    """
+    start, program = time.monotonic(), run.kernel.program
+    engines: list[StateEngine] = [NativeEngine(run.kernel), BlockEngine(program, run.blocks)]
+    space = CommittedSpace(run.log, run.commits, program.layout.words)
+    audit = audit_space(program, engines, space, sampling, run.generated)
+    return evolve(audit, seconds=time.monotonic() - start)
+
 
 R = TypeVar("R", bound=LevelRunner)
 

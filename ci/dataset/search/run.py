@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
-from kraftcheck.ci.dataset.search.bounds import Bounds
-from kraftcheck.ci.dataset.search.compaction import Compaction
 from kraftcheck.ci.dataset.search.levels import (
+    CommittedOrigins,
+    Compaction,
     JobFailedError,
     JobResult,
     LevelRunner,
@@ -24,21 +25,213 @@ from kraftcheck.ci.dataset.search.levels import (
     UnfinishedLevelError,
     plan,
 )
-from kraftcheck.ci.dataset.search.origins import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.dataset import check_fit
-from kraftcheck.ci.dataset.store.digests import check_locally
-from kraftcheck.ci.dataset.store.groups import Groups
-from kraftcheck.ci.dataset.store.handover import Export, NativeStart
+from kraftcheck.ci.dataset.store.dataset import check_fit, check_locally
+from kraftcheck.ci.dataset.store.levelfiles import Groups, LevelFile, LevelWriter, RowGroup
 from kraftcheck.ci.dataset.store.manifests import Commit, PlacedOccurrence, StatePlace
-from kraftcheck.solvers.blocks.tasks import BlockKernel
+from kraftcheck.ci.dataset.store.objects import AnyPath
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, Words, first_claims
 from kraftcheck.solvers.exploration.explore import SearchProgress
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, search_liveness
 from kraftcheck.solvers.machine_code.compile import Kernel
+from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.transition import NO_ACTION
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
 from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, search_backward
-from kraftcheck.solvers.search.levels import FIRST_VIOLATION, Limits, Search
+from kraftcheck.solvers.search.levels import FIRST_VIOLATION, HANDED_OVER, Limits, Search
+from kraftcheck.solvers.search.visited import NO_PARENT
+
+
+@frozen
+class DatasetPart:
+    """The part of a report that only a run with a dataset has.
+
+    Attributes:
+        handed_over: the first depth that the engine expanded; None: the native start found everything.
+        out: the dataset; None: it was not kept.
+        resumed: the level after which an earlier run was taken up; None: it was not.
+        costs: by depth what its job cost.
+        engine: `spark` or `disk`.
+    """
+
+    handed_over: int | None
+    out: str | None
+    resumed: int | None
+    costs: Mapping[int, Mapping[str, float]] = field(factory=dict)
+    engine: str = "spark"
+
+    def lines(self) -> list[str]:
+        """For people."""
+        lines = []
+        if self.resumed is not None:
+            lines.append(f"resumed after level {self.resumed}")
+        if self.handed_over is None:
+            lines.append(f"explored natively: no level was large enough for the engine {self.engine} (--handover)")
+        elif self.engine == "spark":
+            shuffled, spilled = (
+                sum(cost.get(name, 0) for cost in self.costs.values()) for name in ("shuffled", "spilled")
+            )
+            lines.append(
+                f"handed over to Spark at level {self.handed_over}; {shuffled / 1e6:,.1f} MB shuffled, "
+                f"{spilled / 1e6:,.1f} MB spilled"
+            )
+        else:
+            visited, peak = (max(cost.get(name, 0) for cost in self.costs.values()) for name in ("visited", "peak"))
+            lines.append(
+                f"levels in files from level {self.handed_over} on; in memory {visited / 1e6:,.1f} MB of visited "
+                f"states, {peak / 1e6:,.1f} MB with candidates at most"
+            )
+        if self.out is not None:
+            lines.append(f'dataset in {self.out} (kraftcheck query {self.out} "SELECT ...")')
+        return lines
+
+    def document(self) -> dict[str, Any]:
+        """For machines."""
+        costs = {str(depth): dict(cost) for depth, cost in self.costs.items()}
+        return {"handed_over": self.handed_over, "out": self.out, "resumed": self.resumed, "levels": costs}
+
+
+HANDOVER = 200_000
+"""States of the first level that the native start leaves to the engine, unless `--handover` says otherwise."""
+
+BUCKETS = 64
+"""Parts of the visited set on one machine, unless `--buckets` says otherwise."""
+
+
+@frozen
+class Bounds:
+    """Where a run may be cut; between levels only.
+
+    Attributes:
+        handover: states of the first level that is left to the engine.
+        memory: bytes that the native start may use.
+        threads: of the native start.
+        max_depth, max_states, stop_at_first, strict: as `explore` takes them.
+    """
+
+    handover: int
+    memory: int
+    threads: int
+    max_depth: int | None = None
+    max_states: int | None = None
+    stop_at_first: bool = False
+    strict: bool = False
+
+
+INITIAL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+"""The mark of an initial state."""
+
+
+@define
+class NativeStart:
+    """A native search that stops before the first large level.
+
+    Attributes:
+        search: the search.
+        handover: states of a level that is left to the engine; 0: even the initial states.
+        memory: bytes in use beyond which the next level is left to the engine.
+        ends: for each level, how many states each shard had when it was whole.
+        counters: for each level the frame before it was expanded.
+        claims: for each level the claims recorded before it was expanded.
+    """
+
+    handover: int
+    memory: int
+    search: Search = field(init=False)
+    ends: list[list[int]] = field(factory=list)
+    counters: list[npt.NDArray[np.int64]] = field(factory=list)
+    claims: list[dict[int, int]] = field(factory=list)
+
+    def run(self, kernel: Kernel, threads: int, limits: Limits, stop: object, report: Callable[[Search], None]) -> bool:
+        """Search; true when nothing is left to be expanded."""
+        self.search = Search(kernel, limits, threads, stop, report, self._on_level)  # type: ignore[arg-type]
+        self.search.run()
+        return self.search.cut is None
+
+    def _on_level(self, search: Search, ends: list[int]) -> bool:
+        self.ends.append(ends)
+        self.counters.append(search.counters())
+        self.claims.append(dict(search.claims))
+        return search.levels[-1] >= self.handover or search.bytes_in_use() > self.memory
+
+    @property
+    def handed_over(self) -> bool:
+        """Whether it stopped for a large level."""
+        return self.search.cut == HANDED_OVER
+
+    def levels(self) -> Iterator[tuple[int, Words, npt.NDArray[np.int64]]]:
+        """Each whole level's records with native ids as marks' parents: (depth, records, native ids)."""
+        begins = [0] * SHARDS
+        for depth, ends in enumerate(self.ends):
+            rows, ids = [], []
+            for number, shard in enumerate(self.search.store.shards):
+                part = slice(begins[number], ends[number])
+                marks = shard.parents[part].astype(np.uint64) << np.uint64(16) | shard.actions[part].astype(np.uint64)
+                marks[shard.parents[part] == NO_PARENT] = INITIAL
+                rows.append(np.column_stack([shard.states[part], marks]))
+                ids.append(np.arange(begins[number], ends[number], dtype=np.int64) * SHARDS + number)
+            yield depth, np.ascontiguousarray(np.concatenate(rows)), np.concatenate(ids)
+            begins = ends
+
+
+@define
+class Export:
+    """Writes the levels of a native start and translates their ids.
+
+    Attributes:
+        kernel: functions on blocks.
+        new_ids: the id of a state within its depth, by native id.
+        depths: its depth, by native id.
+    """
+
+    kernel: BlockKernel
+    new_ids: npt.NDArray[np.int64]
+    depths: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, kernel: BlockKernel, start: NativeStart) -> Export:
+        """Room for the ids of a native start."""
+        size = (max(start.search.store.counts()) + 1) * SHARDS
+        return cls(kernel, np.full(size, -1, dtype=np.int64), np.full(size, -1, dtype=np.int32))
+
+    def write(
+        self, folder: AnyPath, depth: int, records: Words, ids: npt.NDArray[np.int64]
+    ) -> tuple[LevelFile | None, list[RowGroup], dict[int, int]]:
+        """Write one level: its file, its groups, and the first state of each claim about states."""
+        spec = self.kernel.spec
+        old = records[:, spec.words].copy()
+        records[:, spec.words] = ids.view(np.uint64)
+        ordered, counts = self.kernel.by_bucket(records)
+        order = ordered[:, spec.words].view(np.int64).copy()
+        first = np.repeat(np.cumsum(counts) - counts, counts)
+        rows = np.arange(len(order)) - first
+        buckets = np.repeat(np.arange(spec.buckets), counts)
+        self.new_ids[order], self.depths[order] = buckets << ROW_BITS | rows, depth
+        by_id = np.argsort(ids, kind="stable")
+        marks = old[by_id[np.searchsorted(ids, order, sorter=by_id)]]
+        later = marks != INITIAL
+        parents = self.new_ids[(marks[later] >> np.uint64(16)).astype(np.int64)].astype(np.uint64)
+        marks[later] = parents << np.uint64(16) | marks[later] & np.uint64(0xFFFF)
+        ordered[:, spec.words] = marks
+        bits = self.kernel.claims(ordered)
+        claims: dict[int, int] = {}
+        writer = LevelWriter(folder, depth, spec.words, spec.claim_words, 0)
+        with writer:
+            ends = np.cumsum(counts)
+            for bucket in np.flatnonzero(counts).tolist():
+                part = slice(int(ends[bucket] - counts[bucket]), int(ends[bucket]))
+                writer.write(bucket, ordered[part], bits[part])
+                for claim, row in first_claims(bits[part]).items():
+                    claims.setdefault(claim, bucket << ROW_BITS | row)
+        return writer.result(), writer.groups, claims
+
+    def occurrence(self, mark: int) -> PlacedOccurrence:
+        """Where the state of a native mark was written, and its action instance."""
+        native = mark >> 16
+        at = StatePlace(int(self.depths[native]), int(self.new_ids[native]))
+        if min(at.depth, at.id) < 0:
+            raise RuntimeError(f"native state {native} is in no level that was written")
+        return PlacedOccurrence(at, mark & NO_ACTION)
 
 
 @define

@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from kraftcheck.ci.dataset.store.groups import BucketRange
 from kraftcheck.ci.dataset.store.job import StoredLevel
-from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, read_states
+from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError, read_states
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.backward.files import PartWriter, written_file

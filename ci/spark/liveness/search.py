@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import define, evolve, field, frozen
 
-from kraftcheck.ci.dataset.search.origins import CommittedOrigins
+from kraftcheck.ci.dataset.search.levels import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit, StatePlace
 from kraftcheck.ci.dataset.store.objects import on_disk

@@ -14,7 +14,7 @@ from kraftcheck.ci.conformance.findings.search import Evidence, record, recorded
 from kraftcheck.ci.conformance.kafka.cases import CASES
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.run.questions import search_budget
-from kraftcheck.ci.systems.rule_index import entries
+from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.register.findings import FINDINGS, SEARCHED
 from tests.shared.commands import kraftcheck

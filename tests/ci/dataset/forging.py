@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.dataset.store.sealed import SEAL, digest
+from kraftcheck.ci.dataset.store.manifests import SEAL, digest
 from tests.ci.fuzz.mutations import VALUES, Alter
 from tests.shared.commands import Ran, kraftcheck
 

@@ -17,9 +17,9 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.dataset import duckdb_engine as engine
-from kraftcheck.ci.dataset.decoding import decoding
+from kraftcheck.ci.dataset.documents import decoding
+from kraftcheck.ci.dataset.engine import DUCKDB, SPARK, quoted
 from kraftcheck.ci.dataset.store.dataset import Dataset
-from kraftcheck.ci.dataset.views import DUCKDB, SPARK, quoted
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.dataset.forging import COUNTS, EXPLORE, bomb, forged, manifests, opened

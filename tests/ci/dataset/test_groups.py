@@ -9,7 +9,7 @@ import zlib
 import numpy as np
 import pytest
 
-from kraftcheck.ci.dataset.store.groups import PLACE, BucketRange, Groups, RowGroup
+from kraftcheck.ci.dataset.store.levelfiles import PLACE, BucketRange, Groups, RowGroup
 
 BITS = 16
 WRITTEN = [

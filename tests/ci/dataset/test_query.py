@@ -14,11 +14,9 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.dataset.decoding import column_name
-from kraftcheck.ci.dataset.documents.run import FieldColumn
+from kraftcheck.ci.dataset.documents import FieldColumn, column_name
+from kraftcheck.ci.dataset.engine import DUCKDB, field_sql, successors
 from kraftcheck.ci.dataset.store.dataset import Dataset
-from kraftcheck.ci.dataset.successors import successors
-from kraftcheck.ci.dataset.views import DUCKDB, field_sql
 from kraftcheck.ci.spark.query_engine import check_question
 from kraftcheck.ci.spark.sweeping import compare
 from kraftcheck.ci.systems.subject import program, subject

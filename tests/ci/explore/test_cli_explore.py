@@ -12,7 +12,7 @@ import pytest
 
 from kraftcheck.ci.run.result import REPORT
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.terminal.result_folders import MARK
+from kraftcheck.ci.terminal.files import MARK
 from tests.shared.commands import kraftcheck
 
 BAD_WORDS = ("refuted", "incomplete", "unknown", "vacuous")

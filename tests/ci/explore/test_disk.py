@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.dataset.disk import runner as disk
-from kraftcheck.ci.dataset.disk.runner import DiskRunner, RoundProgress
+from kraftcheck.ci.dataset import disk as disk
+from kraftcheck.ci.dataset.disk import DiskRunner, RoundProgress
 from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.dataset.store import digests
+from kraftcheck.ci.dataset.store import dataset
 from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
+from kraftcheck.ci.dataset.store.manifests import read_sealed, write_sealed
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.program.program import Program
 from tests import toys
@@ -153,7 +153,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     words = ("explore", "tests.toys:HASTY", "--scope", 5, "--engine", "disk", "--handover", 300, "--quiet")
     out = tmp_path / "out"
     assert kraftcheck(*words, "--out", out, "--max-depth", 7).code == 20
-    monkeypatch.setattr(digests, "LOCAL_BYTES", 0)
+    monkeypatch.setattr(dataset, "LOCAL_BYTES", 0)
     [file, *_] = sorted(CommitLog(out).folder(6).glob("*.parquet"))
     data = file.read_bytes()
     file.write_bytes(data[:40] + bytes([data[40] ^ 1]) + data[41:])

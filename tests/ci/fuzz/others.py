@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from kraftcheck.ci.mutants.memory import Outcomes
+from kraftcheck.ci.mutants.table import Outcomes
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal

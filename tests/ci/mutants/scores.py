@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kraftcheck.ci.mutants.score import Alive, SystemScore
+from kraftcheck.ci.mutants.operators import Alive, SystemScore
 from kraftcheck.ci.terminal.files import read_json
 
 

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.mutants.html import html, verdict
-from kraftcheck.ci.mutants.page import page, summary, tally
+from kraftcheck.ci.mutants.page import html, page, summary, tally, verdict
 from kraftcheck.ci.mutants.table import TablePart, place, read_parts
 from kraftcheck.properties.register.rules import UNCOVERED
 from kraftcheck.solvers.mutants.explore import Survived

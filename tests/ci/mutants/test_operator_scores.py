@@ -11,10 +11,9 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.mutants import operators
-from kraftcheck.ci.mutants.memory import Outcomes
-from kraftcheck.ci.mutants.operators import OperatorRequest
-from kraftcheck.ci.mutants.score import (
+from kraftcheck.ci.mutants.operators import (
     Alive,
+    OperatorRequest,
     SystemScore,
     alive,
     judgement,
@@ -22,6 +21,7 @@ from kraftcheck.ci.mutants.score import (
     text,
     with_others,
 )
+from kraftcheck.ci.mutants.table import Outcomes
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.properties.register.mutants import JUDGEMENTS, LEFT, REDUNDANT, Judgement
@@ -38,7 +38,7 @@ from kraftcheck.solvers.mutants.explore import (
     Undecided,
 )
 from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, mutate
-from kraftcheck.solvers.mutants.source.names import source_mutants
+from kraftcheck.solvers.mutants.source import source_mutants
 from kraftcheck.solvers.program.fingerprint import Meaning
 from tests.ci.fuzz.bounds import bounded
 from tests.ci.mutants.scores import read_scores

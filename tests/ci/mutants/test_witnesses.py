@@ -11,7 +11,7 @@ from kraftcheck.model.language.words import Rule
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import with_variant
-from kraftcheck.solvers.mutants.source.names import StaleMutantError, source_mutant
+from kraftcheck.solvers.mutants.source import StaleMutantError, source_mutant
 from tests.ci.mutants.witnesses import Link, Witness, document, links, read_witnesses, steps_again
 from tests.shared.places import DOCS
 from tests.shared.samples import one_in

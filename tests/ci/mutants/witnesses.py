@@ -13,7 +13,7 @@ from typing import Any
 import click
 from attrs import asdict, evolve, frozen
 
-from kraftcheck.ci.systems.rule_index import entries, names_in
+from kraftcheck.ci.systems.lookup import entries, names_in
 from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.layout import LayoutError
@@ -26,7 +26,7 @@ from kraftcheck.properties.register.defects import BESIDE, BUGS, Bug, with_varia
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.machine_code.lower import LoweringError
-from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mutant
+from kraftcheck.solvers.mutants.source import applied, of_rule, source_mutant
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
@@ -50,7 +50,7 @@ class Witness:
     Attributes:
         rule, system, claim: the link, from a rule to a property of a system.
         variant: a choice that the rule names as its switch, with a hyphen where it is switched off; or an operator
-            mutant of the function that states the rule, as `kraftcheck.solvers.mutants.source.names` has it.
+            mutant of the function that states the rule, as `kraftcheck.solvers.mutants.source` has it.
         scope, bounds: where; bounds override the scope.
         base: the rule set under which the property holds there; with the variant it is refuted.
         steps: the length of the shortest trace; 0 for a property that is refuted by an initial state, or by a

@@ -12,17 +12,14 @@ from typing import Any
 import pyarrow as pa
 from attrs import define, evolve, field
 
-from kraftcheck.ci.dataset.decoding import decoding
-from kraftcheck.ci.dataset.search.auditing import audit_run
-from kraftcheck.ci.dataset.search.bounds import Bounds
+from kraftcheck.ci.dataset.documents import decoding
+from kraftcheck.ci.dataset.search.committed import audit_run
 from kraftcheck.ci.dataset.search.levels import JobResult
-from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.dataset.store.commits import CommitLog, identity
-from kraftcheck.ci.dataset.store.folders import GONE
+from kraftcheck.ci.dataset.search.run import Bounds, DatasetRun
+from kraftcheck.ci.dataset.store.commits import CommitLog, Lease, identity, lease_on
 from kraftcheck.ci.dataset.store.job import LevelJob
-from kraftcheck.ci.dataset.store.lease import Lease, lease_on
 from kraftcheck.ci.dataset.store.manifests import Commit
-from kraftcheck.ci.dataset.store.objects import AnyPath
+from kraftcheck.ci.dataset.store.objects import GONE, AnyPath
 from kraftcheck.ci.spark.jobs import job_result
 from kraftcheck.ci.spark.tasks import expand_task, sift_task
 from kraftcheck.ci.systems.subject import Subject

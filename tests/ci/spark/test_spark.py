@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from pyspark import cloudpickle
 
-from kraftcheck.ci.dataset.search.compaction import Compaction
-from kraftcheck.ci.dataset.search.levels import plan
+from kraftcheck.ci.dataset.search.levels import Compaction, plan
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.tasks import level_stages
@@ -143,7 +142,7 @@ def test_a_job_goes_to_each_worker_once(session: Any, tmp_path: Path) -> None:
 
 def test_levels_are_merged_by_jobs(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where merges of old levels are Spark's, counts and verdicts are the native ones, and few parts are read."""
-    monkeypatch.setattr("kraftcheck.ci.dataset.search.compaction.HERE_ROWS", 0)
+    monkeypatch.setattr("kraftcheck.ci.dataset.search.levels.HERE_ROWS", 0)
     program = program_of(toys.HASTY, "3")
     run, runner = begun(program, tmp_path)
     cluster = SparkCluster.of(session, runner.spec, tmp_path / "log")

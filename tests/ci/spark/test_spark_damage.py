@@ -13,11 +13,10 @@ import pytest
 from attrs import evolve, frozen
 
 from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.commits import CommitLog, lease_on
 from kraftcheck.ci.dataset.store.dataset import Dataset
-from kraftcheck.ci.dataset.store.groups import Groups
-from kraftcheck.ci.dataset.store.lease import lease_on
-from kraftcheck.ci.dataset.store.sealed import SEAL, digest
+from kraftcheck.ci.dataset.store.levelfiles import Groups
+from kraftcheck.ci.dataset.store.manifests import SEAL, digest
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.spark.levels import InProcess, begun, facts, finished, program_of

@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.lease import NAME, lease_on
+from kraftcheck.ci.dataset.store.commits import NAME, CommitLog, lease_on
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
@@ -26,7 +25,7 @@ from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 
 HOLD = (
-    "import sys, time; from pathlib import Path; from kraftcheck.ci.dataset.store.lease import lease_on\n"
+    "import sys, time; from pathlib import Path; from kraftcheck.ci.dataset.store.commits import lease_on\n"
     "with lease_on(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
 )
 

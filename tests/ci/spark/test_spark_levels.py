@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.dataset.store import levelfiles
-from kraftcheck.ci.dataset.store.lease import lease_on
+from kraftcheck.ci.dataset.store.commits import lease_on
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, verify
 from kraftcheck.ci.dataset.store.manifests import StatePlace
 from kraftcheck.ci.spark import exchange, tasks

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.dataset.store.sealed import read_sealed, write_sealed
+from kraftcheck.ci.dataset.store.manifests import read_sealed, write_sealed
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.rounds import DOCUMENT
 from kraftcheck.ci.spark.liveness.search import FOLDER, SparkLiveness

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.dataset.search.repair import Repaired, repair
+from kraftcheck.ci.dataset.search.committed import Repaired, repair
 from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.dataset.store.commits import CommitLog, lease_on
 from kraftcheck.ci.dataset.store.dataset import Dataset
-from kraftcheck.ci.dataset.store.lease import lease_on
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.spark.levels import HELD, InProcess, begun, facts, finished, native_facts, program_of

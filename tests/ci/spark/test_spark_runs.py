@@ -13,15 +13,13 @@ import numpy as np
 import pytest
 from attrs import define
 
-from kraftcheck.ci.dataset.search import compaction as parts
-from kraftcheck.ci.dataset.search.compaction import Compaction, first_merged
-from kraftcheck.ci.dataset.search.levels import JobFailedError, LostRunError
-from kraftcheck.ci.dataset.store import runs
+from kraftcheck.ci.dataset.search import levels as parts
+from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError, LostRunError, first_merged
+from kraftcheck.ci.dataset.store import job
 from kraftcheck.ci.dataset.store.dataset import Dataset
-from kraftcheck.ci.dataset.store.groups import BucketRange
-from kraftcheck.ci.dataset.store.job import LevelJob
-from kraftcheck.ci.dataset.store.runs import DamagedRunError, RunWriter, StoredRun
-from kraftcheck.ci.dataset.store.sealed import SEAL, digest
+from kraftcheck.ci.dataset.store.job import DamagedRunError, LevelJob, RunWriter, StoredRun
+from kraftcheck.ci.dataset.store.levelfiles import BucketRange
+from kraftcheck.ci.dataset.store.manifests import SEAL, digest
 from kraftcheck.ci.spark import jobs as spark_jobs
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.solvers.blocks.tasks import BlockSpec
@@ -84,7 +82,7 @@ def compacted(out: Path, *, resume: bool = False, **limits: Any) -> tuple[Any, C
 @pytest.mark.parametrize("rows", [1 << 20, 1, 5], ids=["large", "of one state", "of five"])
 def test_runs_change_nothing(rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With levels merged files, counts and verdicts are the same, whatever is read at once; at the end the runs go."""
-    for module, name in ((runs, "BLOCK_ROWS"), (runs, "READ_ROWS"), (spark_jobs, "WINDOW_ROWS")):
+    for module, name in ((job, "BLOCK_ROWS"), (job, "READ_ROWS"), (spark_jobs, "WINDOW_ROWS")):
         monkeypatch.setattr(module, name, rows)
     plain, runner = begun(PROGRAM, tmp_path / "plain")
     plain.expand(runner)

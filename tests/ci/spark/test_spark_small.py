@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.dataset.search.compaction import Compaction
-from kraftcheck.ci.dataset.search.levels import JobFailedError, plan
+from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError, plan
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, footer
 from kraftcheck.ci.spark import exchange, tasks

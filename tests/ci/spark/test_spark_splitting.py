@@ -11,14 +11,11 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.ci.dataset.disk.runner import DiskRunner
+from kraftcheck.ci.dataset.disk import DiskRunner
 from kraftcheck.ci.dataset.search import levels
-from kraftcheck.ci.dataset.search.compaction import Compaction
-from kraftcheck.ci.dataset.search.levels import JobFailedError, bucket_bits
-from kraftcheck.ci.dataset.store.groups import BucketRange
-from kraftcheck.ci.dataset.store.job import LevelJob
-from kraftcheck.ci.dataset.store.levelfiles import read_states
-from kraftcheck.ci.dataset.store.runs import StoredRun
+from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError, bucket_bits
+from kraftcheck.ci.dataset.store.job import LevelJob, StoredRun
+from kraftcheck.ci.dataset.store.levelfiles import BucketRange, read_states
 from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.backward import search
 from kraftcheck.ci.spark.small import rows_here

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kraftcheck.ci.dataset.store import s3
+from kraftcheck.ci.dataset.store import stores
 from kraftcheck.ci.dataset.store.hdfs import HdfsPath
 from kraftcheck.ci.dataset.store.objects import ObjectPath
 from tests.ci.stores.minicluster import MiniCluster, cluster
@@ -33,9 +33,9 @@ def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectPat
     """A folder of its own in a bucket of the S3 server, for this process and those that it starts."""
     for name, value in settings(endpoint).items():
         monkeypatch.setenv(name, value)
-    s3.bucket.cache_clear()
-    yield s3.S3Path("s3://runs", f"a folder/{uuid.uuid4().hex}")
-    s3.bucket.cache_clear()
+    stores.bucket.cache_clear()
+    yield stores.S3Path("s3://runs", f"a folder/{uuid.uuid4().hex}")
+    stores.bucket.cache_clear()
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.dataset.store import webhdfs
+from kraftcheck.ci.dataset.store import hdfs
+from kraftcheck.ci.dataset.store.commits import lease_on
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.hdfs import HdfsPath
-from kraftcheck.ci.dataset.store.lease import lease_on
 from kraftcheck.ci.dataset.store.objects import ObjectPath, PresentError
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
@@ -46,7 +46,7 @@ def test_what_cannot_be_served_is_refused(hadoop: MiniCluster, hdfs: HdfsPath) -
 
 def test_a_name_that_is_seen_is_a_whole_file(hdfs: HdfsPath, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that a datanode has only half of gets no name, and nothing of it stays."""
-    send = webhdfs.transfer
+    send = hdfs.transfer
 
     def half(store: str, path: str, method: str, operation: str, body: bytes | None = None, **words: str) -> bytes:
         return send(store, path, method, operation, None if body is None else body[:2], **words)
@@ -117,7 +117,7 @@ def test_a_namenode_that_takes_no_writes_is_said(hadoop: MiniCluster, hdfs: Obje
 def test_a_datanode_that_dies_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """While the namenode still names a datanode that is dead, a run goes on with the replicas of another."""
     monkeypatch.setenv("HADOOP_USER_NAME", "alice")
-    monkeypatch.setattr(webhdfs, "ATTEMPTS", 40)  # either datanode is named by chance
+    monkeypatch.setattr(hdfs, "ATTEMPTS", 40)  # either datanode is named by chance
     with cluster(datanodes=2) as two:
         out = HdfsPath(two.url, "runs/x")
         begin, runner = begun(program_of(toys.HASTY, "3"), out, handover=40, max_depth=4)

@@ -13,14 +13,14 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-from kraftcheck.ci.dataset.store.lease import NAME, Lease, lease_on
+from kraftcheck.ci.dataset.store.commits import NAME, Lease, lease_on
+from kraftcheck.ci.dataset.store.job import SightError, check_sight
 from kraftcheck.ci.dataset.store.objects import ObjectPath, PresentError
-from kraftcheck.ci.dataset.store.sight import SightError, check_sight
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.shared.places import ROOT
 
 HOLD = (
-    "import sys, time; from kraftcheck.ci.dataset.store.lease import lease_on\n"
+    "import sys, time; from kraftcheck.ci.dataset.store.commits import lease_on\n"
     "from kraftcheck.ci.dataset.store.stores import place_of\n"
     "with lease_on(place_of(sys.argv[1])): print('held', flush=True); time.sleep(600)"
 )

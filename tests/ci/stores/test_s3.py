@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kraftcheck.ci.dataset.store.lease import lease_on
+from kraftcheck.ci.dataset.store.commits import lease_on
 from kraftcheck.ci.dataset.store.objects import ObjectPath
-from kraftcheck.ci.dataset.store.s3 import S3Path
-from kraftcheck.ci.dataset.store.stores import place_of
+from kraftcheck.ci.dataset.store.stores import S3Path, place_of
 from kraftcheck.ci.terminal.refusal import Refusal
 
 

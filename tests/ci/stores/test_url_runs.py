@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.dataset.store.commits import NAME
 from kraftcheck.ci.dataset.store.dataset import Dataset
-from kraftcheck.ci.dataset.store.lease import NAME
+from kraftcheck.ci.dataset.store.job import SightError
 from kraftcheck.ci.dataset.store.objects import ObjectPath
-from kraftcheck.ci.dataset.store.sight import SightError
 from kraftcheck.ci.spark.backward.search import FOLDER, document_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from kraftcheck.ci.dataset.store import webhdfs
+from kraftcheck.ci.dataset.store import hdfs
 from kraftcheck.ci.dataset.store.hdfs import HdfsPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -136,7 +136,7 @@ def test_what_is_no_namenode_is_refused(kind: str) -> None:
 
 def test_a_namenode_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that takes a request and does not answer it is refused when the time is over."""
-    monkeypatch.setattr(webhdfs, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(hdfs, "ANSWER_SECONDS", 0.2)
     with answering(lambda handler: time.sleep(3)) as place:
         assert "timed out" in kraftcheck(*WORDS, place).refusal()
 

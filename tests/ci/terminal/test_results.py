@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.ci.run.result import REPORT
-from kraftcheck.ci.terminal import result_folders as under_test
+from kraftcheck.ci.terminal import files as under_test
+from kraftcheck.ci.terminal.files import MARK, check_results, results
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.result_folders import MARK, check_results, results
 from tests.shared.commands import kraftcheck
 
 TOY = ("explore", "tests.toys:DIGRAPH", "--quiet", "--traces", 0)

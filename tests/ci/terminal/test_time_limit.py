@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 import pytest
 
-from kraftcheck.ci.terminal import time_limit
-from kraftcheck.ci.terminal.interrupts import Interrupted
+from kraftcheck.ci.terminal import interrupts
+from kraftcheck.ci.terminal.interrupts import Deadline, Interrupted
 from kraftcheck.ci.terminal.progress import stop_flag
-from kraftcheck.ci.terminal.time_limit import Deadline
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Unknown
 from tests.ci.verdicts.reports.reading import cases, read_junit
 from tests.shared.commands import kraftcheck, start
@@ -22,7 +21,7 @@ from tests.shared.commands import kraftcheck, start
 )
 def test_durations(text: str, seconds: float) -> None:
     """Hours, minutes and seconds, in this order."""
-    assert time_limit.duration(text) == seconds
+    assert interrupts.duration(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["0s", "10", "m", "-5s", "5s3m", "1d", "1e3s", "\N{ARABIC-INDIC DIGIT THREE}s", "nan"])
@@ -103,10 +102,10 @@ def test_no_part_of_the_work_begins_late(late: click.Context) -> None:
 def test_no_answer_in_time_is_incomplete(late: click.Context) -> None:
     """What a solver could not say is incomplete once the time is over; what it said stays."""
     with late:
-        assert time_limit.overdue(Unknown("no answer")) == Incomplete("time limit of 3s; no answer")
-        assert time_limit.overdue(Holds("all")) == Holds("all")
-        assert time_limit.within(600) == 0.001
-    assert time_limit.overdue(Unknown("no answer")) == Unknown("no answer")
+        assert interrupts.overdue(Unknown("no answer")) == Incomplete("time limit of 3s; no answer")
+        assert interrupts.overdue(Holds("all")) == Holds("all")
+        assert interrupts.within(600) == 0.001
+    assert interrupts.overdue(Unknown("no answer")) == Unknown("no answer")
 
 
 def test_a_proof_ends_incomplete(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.terminal.files import check_local, local_path
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.terminal.urls import check_local, local_path
 from tests.shared.captures import ELR
 from tests.shared.commands import kraftcheck
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.terminal.result_folders import MARK
+from kraftcheck.ci.terminal.files import MARK
 from kraftcheck.ci.verdicts.command import last_line
 from kraftcheck.properties.register.proofs import NOT_PROVEN
 from kraftcheck.properties.register.verdicts import EXPECTED

@@ -10,8 +10,8 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.solvers.mutants.source.operators import described
-from kraftcheck.solvers.mutants.source.trees import codes_of, expressions, owners, replaced
+from kraftcheck.solvers.mutants.operators import described
+from kraftcheck.solvers.mutants.source import codes_of, expressions, owners, replaced
 from tests.engine_mutants.drawn.operators import changes
 from tests.shared.places import ROOT
 

@@ -1,6 +1,6 @@
 """Operators: what a mutant makes of one node of an engine's syntax tree.
 
-Those of rules (`kraftcheck.solvers.mutants.source.operators`) are among them, since provers are written with the same
+Those of rules (`kraftcheck.solvers.mutants.operators`) are among them, since provers are written with the same
 words; the others change Python: tests, branches, loops, calls, numbers.
 """
 
@@ -10,8 +10,8 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from kraftcheck.solvers.mutants.source.operators import OPERATORS as OF_RULES
-from kraftcheck.solvers.mutants.source.operators import Around
+from kraftcheck.solvers.mutants.operators import OPERATORS as OF_RULES
+from kraftcheck.solvers.mutants.operators import Around
 
 Replacements: TypeAlias = Iterator[ast.AST]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from kraftcheck import model
-from kraftcheck.ci.systems.rule_index import Entry, entries, names_in
+from kraftcheck.ci.systems.lookup import Entry, entries, names_in
 from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.defects import BUGS
 from tests.ci.mutants.witnesses import read_witnesses

@@ -7,8 +7,8 @@ import functools
 
 import pytest
 
-from kraftcheck.ci.systems.rule_index import entries, names_in
-from kraftcheck.ci.systems.shown import claims, shown
+from kraftcheck.ci.systems.lookup import entries, names_in
+from kraftcheck.ci.systems.where import claims, shown
 from kraftcheck.model.rules.ruleset import variants
 from kraftcheck.properties.register.coverage import CHECKED, DOCUMENTS, LEFT_OUT, UNJUDGED, Statement
 from tests.documentation.coverage import TESTED

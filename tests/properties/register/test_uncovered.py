@@ -14,11 +14,11 @@ import pytest
 
 from kraftcheck.ci.conformance.vectors import run_vector
 from kraftcheck.ci.conformance.vectors.core import FAILED, PASSED, Vector, read
-from kraftcheck.ci.systems.rule_index import entries
+from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.register.defects import with_variant
 from kraftcheck.properties.register.rules import UNCOVERED
-from kraftcheck.solvers.mutants.source.names import applied, of_rule, source_mutant
+from kraftcheck.solvers.mutants.source import applied, of_rule, source_mutant
 from tests.properties.broken_rules import VARIABLE
 from tests.properties.register.rules_page import NOTICED
 from tests.shared.places import ROOT, TESTS

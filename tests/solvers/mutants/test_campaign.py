@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.mutants.memory import Outcomes
+from kraftcheck.ci.mutants.table import Outcomes
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import Fairness, Property, System
@@ -33,7 +33,7 @@ from kraftcheck.solvers.mutants.explore import (
     baseline,
     outcome,
 )
-from kraftcheck.solvers.mutants.source.names import SourceMutant, applied, of_rule, source_mutants
+from kraftcheck.solvers.mutants.source import SourceMutant, applied, of_rule, source_mutants
 from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.trace import trace
 from tests.gates import GATE, LOCK, MOST, Gate

@@ -11,7 +11,8 @@ import pytest
 
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.triggers.table import effective_min_isr
-from kraftcheck.solvers.mutants.source.names import (
+from kraftcheck.solvers.mutants.operators import OPERATORS
+from kraftcheck.solvers.mutants.source import (
     SourceMutant,
     StaleMutantError,
     applied,
@@ -19,7 +20,6 @@ from kraftcheck.solvers.mutants.source.names import (
     source_mutant,
     source_mutants,
 )
-from kraftcheck.solvers.mutants.source.operators import OPERATORS
 from kraftcheck.solvers.program.trace import trace
 from tests.solvers.mutants import operands
 

@@ -12,7 +12,7 @@ import pytest
 from itf_py import trace_from_json
 
 from kraftcheck.ci.run.result import REPORT
-from kraftcheck.ci.terminal.result_folders import MARK
+from kraftcheck.ci.terminal.files import MARK
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace as traced
 from kraftcheck.solvers.reference.confirm import EngineDisagreement

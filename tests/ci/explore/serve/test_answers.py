@@ -91,7 +91,7 @@ def test_memory_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [[0, 0], [2], [2], [1]]
     with serving(of_system(NAME)) as server:
         expected = server.ask("path", steps=steps)
-    monkeypatch.setattr("kraftcheck.ci.explore.serve.paths.MOST_STEPS_KEPT", 1)
+    monkeypatch.setattr("kraftcheck.ci.explore.serve.documents.MOST_STEPS_KEPT", 1)
     with serving(of_system(NAME)) as server:
         assert [server.ask("path", steps=steps) for _ in range(2)] == [expected, expected]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.explore.serve.paths import Paths
+from kraftcheck.ci.explore.serve.documents import Paths
 from kraftcheck.ci.explore.serve.server import MOST_BYTES
 from tests.ci.explore.serve.asking import Server, of_system, serving
 from tests.ci.explore.serve.toys import NAME

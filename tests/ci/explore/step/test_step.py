@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 
-from kraftcheck.ci.explore.step.commands import COMMANDS
+from kraftcheck.ci.explore.step import COMMANDS
 from tests.shared.commands import Ran, kraftcheck
 from tests.shared.places import ROOT
 

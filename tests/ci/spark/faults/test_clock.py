@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.dataset.store.lease import lease_on
+from kraftcheck.ci.dataset.store.commits import lease_on
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.ci.spark.faults.driver import Driver, driven
 from tests.ci.spark.faults.space import MEDIUM, assert_whole, said

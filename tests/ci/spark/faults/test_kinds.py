@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import define
 
-from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.lease import NAME
+from kraftcheck.ci.dataset.store.commits import NAME, CommitLog
 from kraftcheck.ci.spark.backward.search import FOLDER
 from kraftcheck.ci.spark.exchange import LostCandidatesError
 from kraftcheck.ci.spark.liveness.rounds import RoundLog

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.dataset.store.commits import NAME
 from kraftcheck.ci.dataset.store.dataset import Dataset
-from kraftcheck.ci.dataset.store.lease import NAME
 from tests import toys
 from tests.ci.spark.faults.cluster import Standalone
 from tests.ci.spark.faults.driver import LONG, QUICK, Driver, awaited, below, driven, send

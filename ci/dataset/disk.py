@@ -1,31 +1,55 @@
-"""The runner of levels on one machine: threads expand the last level, a compact set keeps what is new.
+"""The search of one machine whose levels are files: `explore --engine disk`.
 
-A level is cut into jobs in the order of its rows. A round expands some jobs into blocks of
-candidates, then admits the candidates bucket by bucket, in the order of the jobs: so what is
-written does not depend on the number of threads.
+Memory holds a compact set of what was visited, and the level that is being made; either engine goes on with the
+other's levels.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
+from kraftcheck.ci.dataset.options import ClusterOptions
+from kraftcheck.ci.dataset.search.committed import Place, explore_committed
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
-from kraftcheck.ci.dataset.store.groups import BucketRange, Groups, RowGroup
+from kraftcheck.ci.dataset.search.run import Bounds, DatasetPart, DatasetRun
+from kraftcheck.ci.dataset.store.dataset import check_files
 from kraftcheck.ci.dataset.store.job import LevelJob, Part
-from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, LevelWriter, read_states
+from kraftcheck.ci.dataset.store.levelfiles import (
+    BucketRange,
+    DamagedLevelError,
+    Groups,
+    LevelFile,
+    LevelWriter,
+    RowGroup,
+    read_states,
+)
 from kraftcheck.ci.dataset.store.stores import place_of
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.expansion import Expansion
-from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, BlockSpec, Words, blocks_of, first_claims
+from kraftcheck.solvers.blocks.tasks import (
+    ROW_BITS,
+    BlockKernel,
+    BlockSpec,
+    Words,
+    blocks_of,
+    first_claims,
+    load_block_kernel,
+)
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
+from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress
 from kraftcheck.solvers.machine_code.threads import ThreadPool
+from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY
 
 JOB_ROWS = 1 << 15
@@ -271,3 +295,52 @@ class _LevelWork:
             {"seconds": seconds, "cores": self.level.cores, "candidates": self.candidates,
              "visited": self.runner.bytes_in_use, "peak": self.runner.peak},
         )  # fmt: skip
+
+
+def explore_on_disk(
+    chosen: Subject, traced: Program, bounds: Bounds, options: ClusterOptions, out: str | None,
+    cache: Path | None, quiet: bool, sampling: Sampling,
+) -> tuple[Exploration, DatasetPart]:  # fmt: skip
+    """Explore; levels are committed below `out`. `recovers` and liveness properties stay unknown.
+
+    Raises:
+        Refusal: for a folder that cannot be used, a run that cannot be resumed, or a damaged level.
+        EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
+    """
+    place = Place(out, options.resume, options.repair, options.buckets)
+    return explore_committed(
+        chosen, traced, bounds, place, cache, quiet, sampling, DiskEngine(bounds.threads, bounds.memory)
+    )  # fmt: skip
+
+
+@frozen
+class DiskEngine:
+    """Levels in files, as `ci.dataset.search.committed.LevelEngine`.
+
+    Attributes:
+        threads, memory: what a runner may take.
+    """
+
+    name = "disk"
+    threads: int
+    memory: int
+
+    @contextlib.contextmanager
+    def opened(self, run: DatasetRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[DiskRunner]:
+        """A runner that reports to the run."""
+        start = time.monotonic()
+
+        def report(progress: RoundProgress) -> None:
+            if not run.commits:  # a level is being repaired
+                return
+            left, generated = run.commits[-1].rows - progress.expanded, run.generated + run.transitions(progress.frame)
+            distinct, seconds = run.distinct + progress.new, time.monotonic() - start
+            run.report(SearchProgress(progress.depth - 1, generated, distinct, left, seconds), None)
+
+        yield DiskRunner(load_block_kernel(spec), self.threads, self.memory, report)
+
+    def go_on(self, run: DatasetRun, runner: DiskRunner, checked: bool) -> None:
+        """Expand what is left."""
+        if not checked:
+            check_files(run.log, run.commits)
+        run.expand(runner)

@@ -1,1 +1,0 @@
-"""`kraftcheck step`: walking through a system in the terminal, or by a script."""

@@ -139,10 +139,7 @@ def print_answer(screen: Screen, answer: Answer) -> None:
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="spark: a setting of Spark's; repeatable.")
 @options.workers
 @options.document
-def query_command(
-    out: AnyPath, sql: str | None, system: str | None, traced: bool, picture: Path | None, limit: int,
-    engine: str | None, verify: str, master: str | None, conf: tuple[str, ...], workers: int, target: str | None,
-) -> None:  # fmt: skip
+def query_command(out: AnyPath, sql: str | None, picture: Path | None, target: str | None, **flags: Any) -> None:
     """Ask the space that --engine disk or spark left in OUT. Without SQL: one question after the other.
 
     Views: states (a row a state, a column a field), transitions (before and
@@ -163,19 +160,20 @@ def query_command(
         check_idle("is of the rows of SQL, and none is given", "traced", "target")
         if picture is not None:
             check_idle("is of the rows of SQL, and none is given", "limit", "engine", "verify", "master", "conf")
-    kind = choose_engine(engine, master, conf)
+    limit, verify, where = flags["limit"], flags["verify"], (flags["master"], flags["conf"])
+    kind = choose_engine(flags["engine"], *where)
     check_pyarrow()
     check_writable(target)
     if picture is not None:
         check_plot(picture)
     screen = console(to_stderr=target == "-")
-    data = open_dataset(out, system, verify, screen)
+    data = open_dataset(out, flags["system"], verify, screen)
     code = 0 if data.complete else EXIT_INCOMPLETE
     if picture is not None:
         draw(data, picture, screen)
         if sql is None:
             sys.exit(code)
-    with open_engine(data, kind, verify, workers, master, conf) as running:
+    with open_engine(data, kind, verify, flags["workers"], *where) as running:
         if sql is None:
             converse(running, screen, limit)
             sys.exit(code)
@@ -186,7 +184,7 @@ def query_command(
         rows = [list(row) for row in answer.rows]
         write_json(target, {**about, "verified": verify, "columns": list(answer.columns), "rows": rows,
                             "more": answer.more})  # fmt: skip
-    if traced:
+    if flags["traced"]:
         screen.plain("\n".join(lines(witness(data, answer.columns, answer.rows))))
     sys.exit(code)
 

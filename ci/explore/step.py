@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import click
 from attrs import evolve, frozen
@@ -27,7 +28,6 @@ from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.exploration.explore import SearchBudget
-from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.program.verdict import RUN, Incomplete, Refuted, Trace, TraceStep
 from kraftcheck.solvers.stepping.session import Choice, PropertyStatus, Session, StepRefused
 from kraftcheck.solvers.traces import itf
@@ -379,11 +379,7 @@ MOST_STATES = 1_000_000
 )
 @options.workers
 @options.memory
-@click.pass_context
-def step_command(
-    context: click.Context, words: tuple[str, ...], scope: str | None, rules: str | None, only: tuple[str, ...],
-    expressions: Expressions, file: Path | None, max_states: int, workers: int, memory: int,
-) -> None:  # fmt: skip
+def step_command(words: tuple[str, ...], file: Path | None, **flags: Any) -> None:
     """Walk through SYSTEM step by step: what can happen, why the rest cannot, what each step does to the properties.
 
     Each bound of the system is a flag too, such as --brokers 2. `help` lists the commands. They are read from standard
@@ -400,13 +396,14 @@ def step_command(
     """
     name, bounds = system_and_bounds(words)
     if file is None:
-        chosen = subject(name, scope, bounds, rules, only, expressions=expressions)
+        chosen = subject(name, flags["scope"], bounds, flags["rules"], flags["only"], expressions=flags["expressions"])
     else:
         check_idle("comes from the file of --from", "scope", "rules", "only", "invariants", "when")
         if bounds:
             raise Refusal(f"--{next(iter(bounds))} comes from the file of --from; leave it out")
         chosen, _ = load(file, name)
-    stepper = Stepper(chosen, search_budget(workers, memory, max_states=max_states, stop_at_first=True))
+    budget = search_budget(flags["workers"], flags["memory"], max_states=flags["max_states"], stop_at_first=True)
+    stepper = Stepper(chosen, budget)
     session = Session.begin(program(chosen))
     session = session if file is None else loaded(stepper, session, file)
     screen = console()

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from attrs import evolve
@@ -117,11 +118,7 @@ def with_judgements(parts: Sequence[TablePart]) -> list[TablePart]:
 @click.option("--seed", type=int, default=0, show_default=True, help="With --sample: draws others.")
 @click.option("--results", metavar="FILE", help="With --operators: keep outcomes there, and go on with those it has.")
 @options.quiet
-def explain_command(
-    words: tuple[str, ...], scope: str | None, rules: str | None, action: str | None, limit: int, workers: int,
-    memory: int, target: str | None, markdown: str | None, table: str | None, source: str | None, operators: bool,
-    sample: int | None, seed: int, results: str | None, quiet: bool,
-) -> None:  # fmt: skip
+def explain_command(words: tuple[str, ...], target: str | None, source: str | None, **flags: Any) -> None:
     """Drop every condition of SYSTEM's rules, one at a time, and tell which property breaks.
 
     A condition is a conjunct of a guard, a branch of a rule (taken always, or
@@ -146,24 +143,25 @@ def explain_command(
       kraftcheck explain elections --scope tiny --operators --sample 50
       kraftcheck explain --operators --results outcomes.jsonl --json scores.json
     """
-    pages = {"markdown": markdown, "html": table}
+    pages, quiet = {"markdown": flags["markdown"], "html": flags["table"]}, flags["quiet"]
+    budget, asked = MutantBudget(flags["workers"], flags["memory"], flags["limit"]), (flags["scope"], flags["rules"])
     for output in (target, *pages.values()):
         check_writable(output)
     check_apart(json=target, **pages)
-    if operators:
+    if flags["operators"]:
         check_idle("is of conditions, and --operators changes expressions", "action", "markdown", "table", "source")
-        request = OperatorRequest(sample, seed, None if results is None else Path(results))
-        chosen = _subject(words, scope, rules, None)
-        sys.exit(explain_operators(chosen, request, MutantBudget(workers, memory, limit), target, quiet))
+        results = flags["results"]
+        request = OperatorRequest(flags["sample"], flags["seed"], None if results is None else Path(results))
+        sys.exit(explain_operators(_subject(words, *asked, None), request, budget, target, quiet))
     check_idle("is of operator mutants; give --operators too", "sample", "seed", "results")
     if source is not None:
         _check_source(words, source, target, **pages)
         parts = read_parts(Path(source))
     else:
-        chosen = _subject(words, scope, rules, action)
+        chosen = _subject(words, *asked, flags["action"])
         if chosen is not None:
             refuse_liveness(chosen, "explain asks its mutants for", mend="; so does --operators")
-        parts = _explored(chosen, action, MutantBudget(workers, memory, limit), quiet)
+        parts = _explored(chosen, flags["action"], budget, quiet)
     code = _print(console(to_stderr=target == "-"), parts, listed=source is None)
     _write(parts, code, target, **pages)
     sys.exit(code)

@@ -218,8 +218,8 @@ class SyntheticLog:
         registration = self._ledger.base.controller.registration(broker)
         dirs = ((1 << 100) + broker,)  # one: where a replica is, is known at once, so that its broker may be unfenced
         request = RegistrationRequest(
-            None, broker, self._incarnation, (Listener("PLAINTEXT", f"host-{broker}", 9092),),
-            (Feature(METADATA_VERSION, 1, 27), Feature(ELR_FEATURE, 0, 1)), None, dirs, False, None,
+            None, broker, self._incarnation, listeners=(Listener("PLAINTEXT", f"host-{broker}", 9092),),
+            features=(Feature(METADATA_VERSION, 1, 27), Feature(ELR_FEATURE, 0, 1)), dirs=dirs,
         )  # fmt: skip
 
         def write(c: Controller) -> tuple[LogRecord, ...]:

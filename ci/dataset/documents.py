@@ -336,8 +336,8 @@ def decoding(traced: Program) -> DecodingTable:
     """
     try:
         fields = tuple(
-            FieldColumn(slot.path or "state", slot.word, slot.shift, slot.domain.bits, slot.domain.lo,
-                        isinstance(slot.domain, Flag), tuple(names_of(slot.domain)))
+            FieldColumn(slot.path or "state", slot.word, slot.shift, bits=slot.domain.bits, lo=slot.domain.lo,
+                        truth=isinstance(slot.domain, Flag), names=tuple(names_of(slot.domain)))
             for slot in traced.layout.slots
         )  # fmt: skip
         actions = tuple(

@@ -85,8 +85,8 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
     check_writable(target)
     reports.check(json=target)
     check_out(out, flags["engine"], target, *reports.paths)
-    question = SearchQuestion(chosen, budget_of(flags), flags["engine"], flags["symmetry"], flags["reduce"], find,
-                              flags["cluster"], out)  # fmt: skip
+    ways = {name: flags[name] for name in ("engine", "symmetry", "reduce", "cluster")}
+    question = SearchQuestion(chosen, budget_of(flags), find=find, out=out, **ways)
     traced = question.traced()
     check_switches(chosen)
     quiet = flags["quiet"]

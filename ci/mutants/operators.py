@@ -125,8 +125,9 @@ def score(name: str, title: str, found: Campaign, sample: int = 0, seed: int = 0
         for one, result in found.outcomes if _kind(result) == "alive"
     )  # fmt: skip
     return SystemScore(
-        name, title, found.distinct, kinds["refused"], kinds["left"], kinds["same"], kinds["none"],
-        dict(sorted(killed.items())), dict(sorted(lost.items())), alive, sample, seed,
+        name, title, found.distinct, refused=kinds["refused"], left=kinds["left"], same=kinds["same"],
+        without_effect=kinds["none"], killed=dict(sorted(killed.items())), lost=dict(sorted(lost.items())), alive=alive,
+        sample=sample, seed=seed,
     )  # fmt: skip
 
 

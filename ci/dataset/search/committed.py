@@ -281,7 +281,8 @@ def explore_committed(
         spec = block_spec(traced, bits, ObjectCache(cache), place.target)
         compiled = time.monotonic()
         with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
-            run = DatasetRun(kernel, load_block_kernel(spec), log, bounds, stop, _reporter(meter), engine.name)
+            run = DatasetRun(kernel, load_block_kernel(spec), log, bounds, stop, report=_reporter(meter),
+                             engine=engine.name)  # fmt: skip
             begin_event = threading.Event()
             begin_event.set()
             resumed = run_interruptibly(lambda: _search(run, spec, place, engine, begin_event), stop, begin_event)

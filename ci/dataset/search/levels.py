@@ -133,10 +133,10 @@ def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: 
     split_rows, targets = task_sizes(last.rows, visited, cores)
     bits = bucket_bits(last.groups.bits, targets, runner.most_bits)
     return LevelJob(
-        last.depth + 1, str(log.folder(last.depth + 1)), str(log.folder(last.depth)), splits(last.groups, split_rows),
-        tuple(log.stored(level) for level in commits), min(1 << bits, targets), bits, cores,
-        None if log.lease is None else log.lease.sight(),
-        Descent(log.seal(last.depth), log.seal(last.depth - 1) if last.depth else ""),
+        last.depth + 1, folder=str(log.folder(last.depth + 1)), frontier=str(log.folder(last.depth)),
+        splits=splits(last.groups, split_rows), visited=tuple(log.stored(level) for level in commits),
+        targets=min(1 << bits, targets), bits=bits, cores=cores, sight=None if log.lease is None else log.lease.sight(),
+        descent=Descent(log.seal(last.depth), log.seal(last.depth - 1) if last.depth else ""),
     )  # fmt: skip
 
 

@@ -339,11 +339,12 @@ class DatasetRun:
             files = (file,) if file is not None else ()
             frame, before = tuple(native.counters[depth].tolist()), self.commits[-1].rows if self.commits else 0
             places = Groups.of(groups, bits)
-            self._commit(Commit(depth, files, places, frame, {**states, **steps}, "native", {}, before))
+            self._commit(Commit(depth, files, places, counters=frame, claims={**states, **steps}, expanded=before))
         if finished:
             frame = tuple(native.search.counters().tolist())
             steps, before = self._steps(export, native.search.claims), self.commits[-1].rows
-            self._commit(Commit(len(self.commits), (), Groups.empty(bits), frame, steps, "native", {}, before))
+            empty = Groups.empty(bits)
+            self._commit(Commit(len(self.commits), (), empty, counters=frame, claims=steps, expanded=before))
 
             def report(search: Search, sweep: int, queue: int) -> None:
                 self._native_progress(search)
@@ -449,8 +450,10 @@ class DatasetRun:
             for number, identity in result.claims.items()
         }
         claims = {**states, **steps}
-        counters = tuple(total.tolist())
-        return Commit(depth, result.files, result.groups, counters, claims, self.engine, result.cost, result.expanded)
+        return Commit(
+            depth, result.files, result.groups, counters=tuple(total.tolist()), claims=claims, engine=self.engine,
+            cost=result.cost, expanded=result.expanded,
+        )  # fmt: skip
 
     def _within_limits(self) -> bool:
         """Whether no limit is reached; else the cut says which."""

@@ -180,9 +180,9 @@ class Commit:
         files, groups: its Parquet files, and for each bucket that has rows where they are.
         counters: the frame of all expansions up to the level before, added up.
         claims: by number the first occurrence.
+        expanded: states of the level before that were expanded to make it, as counted while they were.
         engine: `native`, `disk` or `spark`.
         cost: seconds, tasks, candidates, bytes shuffled and spilled of the job that made it.
-        expanded: states of the level before that were expanded to make it, as counted while they were.
     """
 
     depth: int
@@ -190,9 +190,9 @@ class Commit:
     groups: Groups
     counters: tuple[int, ...] = field(repr=False)
     claims: Mapping[int, PlacedOccurrence]
-    engine: str
-    cost: Mapping[str, float]
     expanded: int
+    engine: str = "native"
+    cost: Mapping[str, float] = field(factory=dict)
 
     @property
     def rows(self) -> int:
@@ -240,9 +240,8 @@ def parse(document: Any) -> tuple[Commit, str]:
         if level > depth:
             raise ValueError(f"claims: {claim}: it occurred in level {level}")
         claims[int(claim)] = PlacedOccurrence(StatePlace(level, identity), action)
-    return Commit(
-        depth, files, groups, values["counters"], claims, values["engine"], values["cost"], values["expanded"]
-    ), values["previous"]
+    plain = {name: values[name] for name in ("depth", "files", "counters", "engine", "cost", "expanded")}
+    return Commit(groups=groups, claims=claims, **plain), values["previous"]
 
 
 def _occurrence(value: Any) -> tuple[int, int, int]:

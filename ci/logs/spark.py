@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from kraftcheck.ci.dataset.store.lease import NAME, lease_on
 
+from kraftcheck.ci.dataset.store.commits import NAME, lease_on
 from kraftcheck.ci.logs.format.read import LogFiles
 from kraftcheck.ci.logs.report import LogReport, ReplayOptions, Summary, lines
 from kraftcheck.ci.spark.errors import job_error

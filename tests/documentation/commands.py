@@ -25,7 +25,7 @@ Programs beside them, for people who work on kraftcheck:
 | `./ci/check` | every expected verdict, and the vectors of Kafka's own tests; arguments go to `kraftcheck check` |
 | `./ci/nightly` | every slow test, the property-based tests at length, the fuzz of whole controllers; in shards |
 | `python -m kraftcheck.ci.bench` | measures rates and memory, `--beside` other checkers; nothing else measures time |
-| `python -m tests.documentation.scopes_page` | explores every scope and writes [scopes](scopes.md) |
+| `python -m tests.ci.explore.scopes_page` | explores every scope and writes [scopes](scopes.md) |
 | `python -m kraftcheck.ci.conformance.findings.live` | runs a [finding](live-findings.md) on a live cluster |
 | `python -m kraftcheck.ci.conformance.cluster.capture` | runs a real cluster and keeps its metadata log |
 | `spark-submit ci/spark/submit.py` | `kraftcheck explore --engine spark` on a cluster |

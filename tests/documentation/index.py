@@ -15,10 +15,10 @@ from kraftcheck.model.rules.ruleset import PRESETS, RELEASES
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
 from kraftcheck.properties.register.verdicts import EXPECTED
+from tests.ci.mutants.operator_page import counted, percent
 from tests.ci.mutants.scores import read_scores
 from tests.documentation import coverage
 from tests.documentation.commands import commands
-from tests.documentation.operator_mutants import counted, percent
 from tests.documentation.releases import columns
 from tests.shared.places import DOCS
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from kraftcheck.ci.mutants.page import page as load_bearing
 from kraftcheck.ci.mutants.table import read_parts
 from kraftcheck.ci.prove import lemmas, table
+from tests.ci.mutants import operator_page
 from tests.ci.mutants.scores import read_scores
 from tests.ci.night import record
-from tests.documentation import commands, coverage, defects, findings, index, live, operator_mutants, releases
+from tests.documentation import commands, coverage, defects, findings, index, live, releases
 from tests.documentation.mistakes import page as mistakes
 from tests.model.language.words import page as words
 from tests.properties.register.rules_page import page as rules_page
@@ -28,7 +29,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "releases.md": releases.page,
     DOCS / "reference" / "findings.md": findings.page,
     DOCS / "reference" / "load-bearing.md": lambda: load_bearing(read_parts(DOCS / "reference" / "load-bearing.json")),
-    DOCS / "reference" / "operator-mutants.md": lambda: operator_mutants.page(
+    DOCS / "reference" / "operator-mutants.md": lambda: operator_page.page(
         read_scores(DOCS / "reference" / "operator-mutants.json")
     ),
     DOCS / "reference" / "proofs.md": lambda: table.page(PROOFS),

@@ -1,4 +1,4 @@
-"""Regenerate docs/reference/scopes.md: `python -m tests.documentation.scopes_page [--system NAME] [--scope NAME]
+"""Regenerate docs/reference/scopes.md: `python -m tests.ci.explore.scopes_page [--system NAME] [--scope NAME]
 [--limit STATES] [FILE]`.
 
 Each scope of each system is explored under the mended rules; a scope with
@@ -35,7 +35,7 @@ Each preset of bounds of each system, and how many states it has under the rule 
 The searches had {workers} threads. Times are of one run on a 2-core virtual machine that was not always idle, and of
 the forward search alone: `recovers` properties, which need a backward search, are left out.
 [Engines](../explanation/engines.md) has rates.
-`python -m tests.documentation.scopes_page` writes this page; a test compares its counts for the small scopes.
+`python -m tests.ci.explore.scopes_page` writes this page; a test compares its counts for the small scopes.
 
 | system | scope | bounds | distinct states | generated | depth | search |
 |---|---|---|---|---|---|---|

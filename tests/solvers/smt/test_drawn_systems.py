@@ -212,6 +212,7 @@ def test_induction_proves_just_what_is_inductive(seed: int) -> None:
     assert {claim.id for claim in of.claims if proof.inductive(claim.id)} == inductive
     assert {*proof.bounded()} == {name for step in steps for name in outside(step.after)}
     assert {*proof.faults()} == looked.undeclared(steps)
+    assert {claim.id for claim in of.claims if proof.proven(claim.id)} == (set() if proof.faults() else inductive)
 
 
 @pytest.mark.parametrize("seed", range(24, 40))

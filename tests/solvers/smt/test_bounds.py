@@ -175,8 +175,8 @@ LEAK = System(
     layout=lambda setting: Pair(Range(0, 3, cap="it is looked at up to three"), Range(0, 1), Range(0, 1)),
     initial=lambda setting: [Pair(0, 0, 0)],
     actions=lambda setting: [
-        Action("rise", lambda s: Pair(s.capped + 1, s.other * 2, choose(s.other * 2 > 1, 1, s.left))),
         Action("fill", lambda s: Pair(s.capped, 1, s.left)),
+        Action("rise", lambda s: Pair(s.capped + 1, s.other * 2, choose(s.other * 2 > 1, 1, s.left))),
     ],
     properties=lambda setting: [
         Property("empty", "always", "The other level is 0: until it is filled.", lambda s: s.other == 0),

@@ -32,11 +32,11 @@ class Cell:
     """Two words and a truth."""
 
     low: Word
-    signed: Word
     on: Truth
+    signed: Word
 
 
-DOMAINS = {"low": range(3), "signed": range(-2, 2), "on": (False, True)}
+DOMAINS: dict[str, Any] = {"low": range(3), "on": (False, True), "signed": range(-2, 3)}
 STATES = [Cell(*values) for values in itertools.product(*DOMAINS.values())]
 
 Of = Callable[[Cell, Word], Any]
@@ -84,12 +84,12 @@ class Drawing:
         kept = [self.random.random() < 0.8 for _ in range(2)]
 
         def effect(s: Cell, n: Word) -> Cell:
-            words = [(low(s, n), 0, 2, s.low), (signed(s, n), -2, 1, s.signed)]
+            words = [(low(s, n), 0, 2, s.low), (signed(s, n), -2, 2, s.signed)]
             within = [
                 choose(all_of(lo <= word, word <= hi), word, old) if keeps else word
                 for (word, lo, hi, old), keeps in zip(words, kept, strict=True)
             ]
-            return Cell(within[0], within[1], on(s, n))
+            return Cell(within[0], on(s, n), within[1])
 
         return Action(name, effect, guard, {"n": [0, 1, 2][: self.random.randint(1, 3)]})
 
@@ -121,7 +121,7 @@ def drawn(seed: int) -> System:
     claims, caps = by.claims(initial), [by.random.choice(["", CAP]) for _ in range(2)]
     return System(
         name="drawn", summary="Drawn at random.", initial=lambda _: initial, actions=lambda _: actions,
-        layout=lambda _: Cell(Range(0, 2, cap=caps[0]), Range(-2, 1, cap=caps[1]), Flag()),
+        layout=lambda _: Cell(Range(0, 2, cap=caps[0]), Flag(), Range(-2, 2, cap=caps[1])),
         properties=lambda _: claims,
     )  # fmt: skip
 
@@ -225,8 +225,9 @@ def test_runs_of_a_solver_break_just_what_runs_break(seed: int) -> None:
     found = check_bounded(of, names, most, EFFORT, stop)
     assert {name: len(v.trace.steps) for name, v in found.items() if isinstance(v, Refuted)} == soon
     inductive, steps = looked.inductive()
-    proven = [{name for name, v in check_inductive(of, names, k, EFFORT, stop).items() if isinstance(v, Holds)}
-              for k in (1, 2)]  # fmt: skip
+    by_length = [check_inductive(of, names, k, EFFORT, stop) for k in (1, 2)]
+    assert [[*one] for one in (found, *by_length)] == [names] * 3
+    proven = [{name for name, verdict in one.items() if isinstance(verdict, Holds)} for one in by_length]
     assert proven[0] == (set() if looked.undeclared(steps) else inductive)
     assert proven[0] <= proven[1]
     assert proven[1].isdisjoint(set(names) if leaves else broken)

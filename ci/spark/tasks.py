@@ -165,7 +165,7 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
         kernel = load_block_kernel(shipped().with_bits(level.bits))
         spec = kernel.spec
         task = task_number()
-        writer = LevelWriter(place_of(level.folder), level.depth, spec.words, spec.claim_words, task)
+        writer = LevelWriter(place_of(level.folder), task, level.depth, spec.words, spec.claim_words)
         claims: dict[int, int] = {}
         candidates = 0
         with writer:

@@ -215,7 +215,7 @@ class Export:
         ordered[:, spec.words] = marks
         bits = self.kernel.claims(ordered)
         claims: dict[int, int] = {}
-        writer = LevelWriter(folder, depth, spec.words, spec.claim_words, 0)
+        writer = LevelWriter(folder, 0, depth, spec.words, spec.claim_words)
         with writer:
             ends = np.cumsum(counts)
             for bucket in np.flatnonzero(counts).tolist():

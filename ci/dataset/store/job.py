@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import json
 import socket
-import uuid
 import zlib
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import cmp_using, define, field, frozen
 
 from kraftcheck.ci.dataset.store.levelfiles import BucketRange, Groups, Table, read_states
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, durable, new_file, opened
+from kraftcheck.ci.dataset.store.objects import AnyPath, TaskFile, new_file, opened
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.expansion import Descent
 from kraftcheck.solvers.blocks.tasks import Words
@@ -157,40 +155,12 @@ def _read(path: AnyPath, stream: Any, blocks: Table, words: int) -> Iterator[tup
 
 
 @define
-class RunWriter:
-    """Writes one file of a run; as a context it removes the file when something fails.
+class RunWriter(TaskFile):
+    """Writes one file of a run."""
 
-    Attributes:
-        folder: where.
-        task: number of the task, for the name.
-    """
-
-    folder: AnyPath
-    task: int
+    ending = "states"
     _blocks: list[tuple[int, int, int, int, int]] = field(factory=list)
     _rows: int = 0
-    _file: Any = field(init=False, default=None)
-    _name: str = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Attempts of the same task have different names."""
-        self._name = f"part-{self.task:05}-{uuid.uuid4().hex[:12]}.states"
-
-    def __enter__(self) -> RunWriter:
-        """Nothing is created before the first state."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        """Finish the file, or remove it."""
-        if self._file is None:
-            return
-        if kind is None:
-            self._file.close()
-            durable(self.folder)
-            return
-        self._file.abandon()
-        if not isinstance(self.folder, ObjectPath):
-            (self.folder / self._name).unlink(missing_ok=True)
 
     def write(self, bucket: int, states: Words) -> None:
         """Add the states of a bucket."""

@@ -15,11 +15,8 @@ import hashlib
 import itertools
 import os
 import re
-import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from types import TracebackType
 from typing import Any, overload
 
 import numpy as np
@@ -29,7 +26,7 @@ import pyarrow.parquet as pq
 from attrs import cmp_using, define, field, frozen
 
 from kraftcheck.ci.dataset.documents import FILE_NAME, SHA256, attribute, matching, whole
-from kraftcheck.ci.dataset.store.objects import AnyPath, DigestingFile, ObjectPath, durable, new_file, opened
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, TaskFile, new_file, opened
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, Words
 from kraftcheck.solvers.machine_code.regular import open_regular
@@ -235,56 +232,29 @@ COLUMN = re.compile(r"depth|id|parent|action|w[0-9]{1,2}|claims[0-9]{1,3}", re.A
 
 
 @define
-class LevelWriter:
-    """Writes one file of a level; as a context it removes the file when something fails.
+class LevelWriter(TaskFile):
+    """Writes one file of a level.
 
     Attributes:
-        folder: the level's folder.
         depth: the level.
         words, claim_words: sizes of a state and of its claim bits.
-        task: number of the task, for the name.
         groups: what was written.
     """
 
-    folder: AnyPath
+    ending = "parquet"
     depth: int
     words: int
     claim_words: int
-    task: int
     groups: list[RowGroup] = field(factory=list)
     _pending: list[Any] = field(factory=list)
     _pending_rows: int = 0
     _row_groups: int = 0
-    _name: str = field(init=False)
-    _file: DigestingFile | None = field(init=False, default=None)
     _writer: Any = field(init=False, default=None)
 
-    def __attrs_post_init__(self) -> None:
-        """Attempts of the same task have different names."""
-        self._name = f"part-{self.task:05}-{uuid.uuid4().hex[:12]}.parquet"
-
-    def __enter__(self) -> LevelWriter:
-        """Nothing is created before the first row."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        """Finish the file, or remove it."""
-        if self._file is None:
-            return
-        try:
-            if kind is None:
-                self._finish_group()
-                self._writer.close()
-                self._file.close()
-                durable(self.folder)
-        except BaseException:
-            kind = OSError
-            raise
-        finally:
-            if kind is not None:
-                self._file.abandon()
-                if isinstance(self.folder, Path):
-                    (self.folder / self._name).unlink(missing_ok=True)
+    def finish(self) -> None:
+        """See `TaskFile`."""
+        self._finish_group()
+        self._writer.close()
 
     def write(self, bucket: int, records: Words, claims: Words) -> None:
         """Add the rows of a bucket: records, and the claim bits of their states."""

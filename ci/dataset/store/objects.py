@@ -17,9 +17,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Self, TypeAlias
+from types import TracebackType
+from typing import IO, Any, BinaryIO, ClassVar, Self, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from kraftcheck.ci.terminal.machine import sync
 from kraftcheck.solvers.machine_code.regular import open_folder, open_regular
@@ -272,6 +273,51 @@ class _DigestingObject(DigestingFile):
 def new_file(place: AnyPath) -> DigestingFile:
     """A file that is not there yet, and hashes what is written to it."""
     return _DigestingObject(place) if isinstance(place, ObjectPath) else DigestingFile(place)
+
+
+@define
+class TaskFile:
+    """A file that a task writes: there once it has something in it, and gone again where something fails.
+
+    Attributes:
+        folder: where.
+        task: number of the task, for the name; attempts of the same task have different names.
+    """
+
+    ending: ClassVar[str]
+    folder: AnyPath
+    task: int
+    _file: DigestingFile | None = field(init=False, default=None)
+    _name: str = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Draw the name."""
+        self._name = f"part-{self.task:05}-{uuid.uuid4().hex[:12]}.{self.ending}"
+
+    def __enter__(self) -> Self:
+        """Nothing is created yet."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        """Finish the file, or remove it."""
+        if self._file is None:
+            return
+        try:
+            if kind is None:
+                self.finish()
+                self._file.close()
+                durable(self.folder)
+        except BaseException:
+            kind = OSError
+            raise
+        finally:
+            if kind is not None:
+                self._file.abandon()
+                if isinstance(self.folder, Path):
+                    (self.folder / self._name).unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """Write what is still held."""
 
 
 def opened(place: AnyPath) -> IO[bytes] | ObjectReader:

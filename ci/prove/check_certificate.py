@@ -19,7 +19,7 @@ import tempfile
 import typing
 from collections.abc import Callable, Iterable, Iterator
 
-TOKEN = re.compile(r';[^\n]*|\s+|(\|[^|\\]*\||"[^"]*"|[()]|[^\s()|";]+)')
+TOKEN = re.compile(r';[^\n]*|\s+|(\|[^|\\]*\||[()]|[^\s()|\\";]+)')
 SIMPLE = re.compile(r"[\w~!@$%^&*+=<>.?/:#-]+")
 SIZE, BELOW = "size of ", "is below "
 AXIOMS = {
@@ -44,8 +44,8 @@ AXIOMS = {
 }  # fmt: skip
 """What is true of the sizes of finite sets; each is shown by induction, and rests on those before it."""
 
-FEW, LIMIT, NOT_DECIDED = range(-1, 3), 60_000, 22
-"""Places of states with few, cvc5's milliseconds for a question, and the exit code where something is not decided."""
+FEW, LIMIT, NOT_DECIDED, DEEPEST = range(-1, 3), 60_000, 22, 100
+"""Places of states with few, cvc5's milliseconds for a question, the exit code of what is open, the depth of brackets."""
 
 PARTS = ("argument", "guard", "bound", "next")
 Tree = str | list["Tree"]
@@ -57,11 +57,12 @@ class NoCertificate(ValueError):
 
 def parsed(text: str) -> list[Tree]:
     """The commands of a text."""
-    stack: list[list[Tree]] = [[]]
-    place = 0
+    stack, place = list[list[Tree]]([[]]), 0
     while place < len(text):
         if (token := TOKEN.match(text, place)) is None:
-            raise NoCertificate(f"system.vmt: {text[place : place + 20]!r} is not closed")
+            raise NoCertificate(f"system.vmt: no symbol begins, or it is not closed, at {text[place : place + 20]!r}")
+        if len(stack) > DEEPEST:
+            raise NoCertificate(f"system.vmt: brackets are nested more than {DEEPEST} deep")
         place = token.end()
         if token[1] == "(":
             stack.append([])
@@ -84,10 +85,7 @@ def printed(tree: Tree, names: dict[str, str]) -> str:
 
 def symbols(tree: Tree) -> Iterator[str]:
     """The symbols of a term."""
-    if isinstance(tree, str):
-        yield tree
-    else:
-        yield from itertools.chain.from_iterable(map(symbols, tree))
+    yield from [tree] if isinstance(tree, str) else itertools.chain.from_iterable(map(symbols, tree))
 
 
 def binders(tree: Tree) -> Iterator[tuple[str, str]]:
@@ -150,7 +148,7 @@ class System:
 
     def _read(self, command: Tree) -> None:
         match command:
-            case ["set-logic", str(logic)]:
+            case ["set-logic", str(logic)] if re.fullmatch("[A-Z_]+", logic):
                 self.logic = logic
             case ["declare-fun", str(name), list(places), sort] if self._is_declared_well(name, places, sort):
                 self.declared[name] = (places, sort)
@@ -249,11 +247,13 @@ class System:
         """Twelve hexadecimal digits that two texts share where they define the same by these names."""
 
         def digest(text: str) -> str:
-            return hashlib.sha256(text.encode()).hexdigest()[:12]
+            return hashlib.sha256(f"{self.logic} {text}".encode()).hexdigest()[:12]
 
         if not self._digests:
+            for name, declared in self.declared.items():
+                self._digests[name] = digest(printed([name, *declared, self.next.get(name, "")], {}))
             for name, one in self.defined.items():
-                self._digests[name] = digest(printed([one.places(), one.body], self._digests))
+                self._digests[name] = digest(printed([one.places(), one.sort, one.body], self._digests))
                 self._digests[SIZE + name] = self._digests[name]
         return digest(" ".join(self._digests[name] for name in names))
 

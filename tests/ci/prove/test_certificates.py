@@ -15,6 +15,7 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
+from kraftcheck.ci.prove.check_certificate import System
 from kraftcheck.solvers.smt.printer import symbol
 from tests.shared.commands import kraftcheck
 
@@ -226,6 +227,12 @@ FORGERIES: dict[str, tuple[list[Forgery], int, str, str]] = {
         "no certificate"),
     "a word is unknown": ([define("initially", "(and OLD nobody)")], 2, "nobody", "no certificate"),
     "a bracket is open": ([add("(")], 2, "a bracket is not closed", "no certificate"),
+    "brackets have no end": ([add("(" * 3000 + ")" * 3000)], 2, "nested more than 100 deep", "no certificate"),
+    "a logic holds commands": (
+        [lambda folder: change("(set-logic QF_BV)", "(set-logic |QF_BV) (push 1) (pop 1|)")(folder)], 2,
+        "is no definition of a system", "no certificate"),
+    "a symbol ends in its middle": (
+        [add('(declare-fun "a|) (assert false) (b" () Bool)')], 2, "no symbol begins", "no certificate"),
 }  # fmt: skip
 """Changes of a certificate: what makes them, the exit code of its script, what that says, and what `--against` says."""
 
@@ -259,6 +266,22 @@ def test_a_certificate_is_checked_alone(written: Path) -> None:
     assert "taken: steps that take it out of its domain are left out" in ran.stdout
     assert ran.stdout.endswith("everything is shown\n")
     assert "kraftcheck" not in (written / "check.py").read_text()
+
+
+def test_a_digest_is_of_declarations_too(folder: Path) -> None:
+    """A wider field, another next of a field and another logic are other definitions."""
+
+    def digests() -> list[str]:
+        of = System((folder / "system.vmt").read_text())
+        return [of.digest("initially"), of.digest("action: take"), of.digest("invariant: who-holds-wants")]
+
+    was = digests()
+    change("(set-logic QF_BV)", "(set-logic ALL)")(folder)
+    assert not {*was} & {*digests()}
+    change("(set-logic ALL)", "(set-logic QF_BV)")(folder)
+    assert digests() == was
+    change("(declare-fun $taken () (_ BitVec 2))", "(declare-fun $taken () (_ BitVec 3))")(folder)
+    assert digests()[:2] != was[:2]
 
 
 def test_names_of_fields_are_no_others(tmp_path: Path) -> None:

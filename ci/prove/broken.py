@@ -26,17 +26,9 @@ from kraftcheck.properties.register.proofs import ANY_PLACES, BEYOND, NOT_FOR_AN
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import EXIT_VACUOUS, Refuted, Trace
 from kraftcheck.solvers.smt.induction import Proof
-from kraftcheck.solvers.smt.queries import (
-    INITIATION,
-    PROVEN,
-    UNDECIDED,
-    Effort,
-    Obligation,
-    ObligationAnswer,
-    Questions,
-)
+from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, ObligationAnswer, Questions
 from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN
-from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.theory import INITIATION, Theory
 from kraftcheck.solvers.smt.worker import SolverSession
 
 

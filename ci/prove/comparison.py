@@ -29,8 +29,7 @@ from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.program.verdict import start_parts
 from kraftcheck.solvers.smt.printer import WORD
-from kraftcheck.solvers.smt.queries import INITIATION
-from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.theory import INITIATION, Theory
 from kraftcheck.solvers.smt.verdicts import arguments_of, is_initial
 from kraftcheck.solvers.traces.render import show
 

@@ -217,6 +217,18 @@ class PerBroker:
         words = iter([sequence.at(broker) for _, sequence in leaves(self.item)])
         return rebuild(self.item, lambda: next(words))
 
+    def chosen_by_place(self, condition: Truth, other: PerBroker) -> PerBroker:
+        """This map where the condition holds, else the other.
+
+        Raises:
+            UntraceableRule: for maps of two bounds, which have different numbers of places.
+        """
+        ours, theirs = list(leaves(self.item)), list(leaves(other.item))
+        if self.number is not other.number or [path for path, _ in ours] != [path for path, _ in theirs]:
+            raise self.graph.refusal("choose() between maps of two bounds or shapes; choose between their values")
+        chosen = iter([choose(condition, one, two) for (_, one), (_, two) in zip(ours, theirs, strict=True)])
+        return PerBroker(rebuild(self.item, lambda: next(chosen)))
+
     def put(self, broker: Word, value: Any) -> PerBroker:
         """The same with another record of one broker."""
         new = [leaf for _, leaf in leaves(value)]
@@ -434,7 +446,7 @@ def numbers(least: int = 0, below: str | None = None) -> Family:
 def set_below(count: int) -> Any:
     """The domain of a set of numbers from 0 to below a count, which may be ANY."""
     if count == ANY:
-        domain: Any = Endless(0, 1, truths=True, numbers=(bound_of(count),))
+        domain: Any = Endless(0, 1, truths=True, numbers=(bound_of(count),), is_set=True)
         return AnySet(domain)
     return BrokerSet(subset_of(count))
 

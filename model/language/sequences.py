@@ -84,9 +84,39 @@ class Sequence(Symbolic):
             self.graph.binders -= 1
 
     def chosen_by_place(self, condition: Truth, other: Sequence) -> Sequence:
-        """This sequence where the condition holds, else the other."""
-        number = other.number if self.number is None else self.number
-        return Sequence(self.graph, lambda at: choose(condition, self.at(at), other.at(at)), number)
+        """This sequence where the condition holds, else the other; each is nothing beyond its own number."""
+        if self.number is other.number:
+            return Sequence(self.graph, lambda at: choose(condition, self.at(at), other.at(at)), self.number)
+        return Sequence(self.graph, lambda at: choose(condition, self.within(at), other.within(at)))
+
+    def within(self, place: Word) -> Truth:
+        """The truth at a place, false where it is none of the sequence's.
+
+        Raises:
+            UntraceableRule: for a sequence of words, which are nothing there.
+        """
+        truth = self.at(place)
+        if not isinstance(truth, bool) and not (isinstance(truth, Term) and truth.is_truth):
+            raise self.graph.refusal("choose() between maps of two bounds; choose between their values")
+        return truth if self.number is None else all_of(place < self.number, truth)
+
+    def member_number(self, places: int) -> Term | None:
+        """How many places there are of the last that names a truth."""
+        if places == 1:
+            return self.number
+        place = _place(self.graph)
+        self.graph.binders += 1
+        try:
+            inner: Sequence = self.at(place)
+            return inner.member_number(places - 1)
+        finally:
+            self.graph.binders -= 1
+
+    def of_members(self, places: int) -> Sequence:
+        """The same where the last place that names a truth may be any, and it is false where it is none."""
+        if places == 1:
+            return Sequence(self.graph, self.within)
+        return Sequence(self.graph, lambda at: self.at(at).of_members(places - 1), self.number)
 
 
 def number_of(graph: Graph, bound: str | None) -> Term | None:

@@ -31,6 +31,36 @@ def _refusing(what: str, instead: str) -> Callable[..., Any]:
 _INT_NAMES = frozenset(name for name in dir(int) if not name.startswith("_"))
 
 
+class NumberError(TypeError):
+    """A rule counts with the value of a bound that is any: there is no such number."""
+
+
+class AnyOf(int):
+    """The value ANY of a bound, which remembers whose it is: how many there are is one number of each bound.
+
+    It equals ANY, and is no number otherwise.
+    """
+
+    bound: str
+
+    def __new__(cls, value: int, bound: str) -> AnyOf:
+        """ANY, of a bound."""
+        new = super().__new__(cls, value)
+        new.bound = bound
+        return new
+
+    def refused(self, *_: object) -> NoReturn:
+        """Refuse to be counted with."""
+        raise NumberError(
+            f"the bound {self.bound} is any, and a rule counts with it; count(keys(map), lambda place: True) of a map "
+            "below it is how many there are"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __abs__ = refused
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = refused
+    __lt__ = __le__ = __gt__ = __ge__ = refused
+
+
 class Symbolic:
     """A value that is unknown while a rule is traced.
 

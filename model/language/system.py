@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from attrs import field, frozen
 
 from kraftcheck.model.language.layout import UNBOUNDED
-from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.symbolic import AnyOf, described
 from kraftcheck.model.language.symmetry import Symmetry
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of
@@ -24,21 +24,9 @@ ANY = UNBOUNDED
 """The value of a bound that bounds nothing, which the command line spells `any`; provers take it where it says so."""
 
 
-class AnyOf(int):
-    """The value ANY of a bound, which remembers whose it is: how many there are is one number of each bound."""
-
-    bound: str
-
-    def __new__(cls, bound: str) -> AnyOf:
-        """ANY, of a bound."""
-        value = super().__new__(cls, ANY)
-        value.bound = bound
-        return value
-
-
 def valued(bound: str, value: int) -> int:
     """The value of a bound, which remembers whose it is where it is ANY."""
-    return AnyOf(bound) if value == ANY else value
+    return AnyOf(ANY, bound) if value == ANY else value
 
 
 def bound_of(count: int) -> str:
@@ -520,9 +508,9 @@ class System:
         """
         setting = self.unlimited_setting(scope, overrides, rules)
         for bound in self.bounds:
-            if not bound.accepts(setting[bound.name], proof):
-                value = spelled(setting[bound.name])
-                raise ScopeError(f"{self.name}: {bound.name} = {value} is out of range {bound.range(proof)}")
+            value = int(setting[bound.name])
+            if not bound.accepts(value, proof):
+                raise ScopeError(f"{self.name}: {bound.name} = {spelled(value)} is out of range {bound.range(proof)}")
         return setting
 
     def unlimited_setting(

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, Self, TypeAlias, cast, get_args, over
 from attrs import define, field, frozen
 
 from kraftcheck.model.language.symbolic import (
+    AnyOf,
     Notes,
     Symbolic,
     UntraceableRule,
@@ -447,6 +448,8 @@ class Graph:
 
     def constant(self, value: int) -> Term:
         """The constant, a truth when `value` is a bool."""
+        if isinstance(value, AnyOf):
+            value.refused()
         return self.intern("const", (), int(value), int(value), int(value), isinstance(value, bool))
 
     def decision(self, truth: Term, kind: str, position: int = 0) -> Truth:

@@ -31,8 +31,8 @@ from kraftcheck.solvers.certificates.witnesses import Witnesses
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.printer import Printer, one_line, symbol
-from kraftcheck.solvers.smt.queries import INITIATION, Questions
-from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.queries import Questions
+from kraftcheck.solvers.smt.theory import INITIATION, Theory
 
 
 @frozen

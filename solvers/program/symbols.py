@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kraftcheck.model.language.anynumber import is_one_of
 from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, Layout, below, cap_of, rebuild
 from kraftcheck.model.language.sequences import Sequence, every, number_of, symbol_of
 from kraftcheck.model.language.symbolic import enum_of, variable
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
-from kraftcheck.model.language.words import all_of
+from kraftcheck.model.language.words import all_of, implies
 
 
 def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
@@ -19,7 +20,7 @@ def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
     """
     graph = word.graph
     if isinstance(domain, Endless) and domain.truths:
-        return graph.constant(True)
+        return graph.lift(_members_below(word, domain) if domain.is_set else True)
     open_above, number = domain.hi >= UNBOUNDED or (or_capped and bool(cap_of(domain))), number_of(graph, below(domain))
 
     def within(value: Word) -> Truth:
@@ -29,6 +30,27 @@ def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
     if not isinstance(domain, Endless):
         return graph.lift(within(word))
     return graph.lift(_at_every_place(graph, domain.places, lambda: within(word)))
+
+
+def _members_below(member: Term, domain: Endless) -> Truth:
+    """Whether each member of a set, or of the set at each place of a map, is below the number."""
+    graph = member.graph
+    numbers = [number_of(graph, bound) for bound in domain.numbers]
+
+    def claim(places: tuple[Word, ...]) -> Truth:
+        if len(places) < len(numbers):
+            return every(graph, lambda at: claim((*places, at)))
+        known = [is_one_of(place, number) for place, number in zip(places, numbers, strict=True)]
+        return implies(all_of(member, *known[:-1]), known[-1])
+
+    return claim(())
+
+
+def may_have_stranger(value: Any, domain: Domain) -> bool:
+    """Whether a set after a step may have a member that is not below its number: it is none that was."""
+    if not isinstance(domain, Endless) or not domain.is_set or domain.numbers[-1] is None:
+        return False
+    return value.member_number(domain.places) is not number_of(value.graph, domain.numbers[-1])
 
 
 def _at_every_place(graph: Graph, places: int, claim: Callable[[], Truth]) -> Truth:

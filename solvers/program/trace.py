@@ -57,7 +57,7 @@ from kraftcheck.solvers.program.program import (
     unknown_recovery_action,
 )
 from kraftcheck.solvers.program.starts import described_truths, given_states, initial_leaves
-from kraftcheck.solvers.program.symbols import may_reach_number, state_symbols
+from kraftcheck.solvers.program.symbols import may_have_stranger, may_reach_number, state_symbols
 from kraftcheck.solvers.program.verdict import Truths
 
 
@@ -324,8 +324,9 @@ def _trace_action(
     same_classes(what, layout.shape, [outcome.state])
     step = Step(state, _within_domains(layout, outcome.state), action.name, arguments, outcome.event)
     unchecked = tuple(
-        i for i, (term, slot) in enumerate(zip(after, layout.slots, strict=True))
+        i for i, (term, slot, (_, value)) in enumerate(zip(after, layout.slots, leaves(outcome.state), strict=True))
         if term.lo < slot.domain.lo or term.hi > slot.domain.hi or may_reach_number(term, slot.domain)
+        or may_have_stranger(value, slot.domain)
     )  # fmt: skip
     judged = [truths.content(p, step) for p in steps]
     claims = [truth for truth, _ in judged]
@@ -375,7 +376,8 @@ def _after(what: str, graph: Graph, layout: Layout, state: Any, line: str) -> tu
         if isinstance(slot.domain, Endless):
             if not isinstance(value, sequences.Sequence):
                 raise SystemFault(f"{what} set {path} to {described(value)}, not a sequence")
-            result.append(value.anywhere())
+            strange = may_have_stranger(value, slot.domain)
+            result.append((value.of_members(slot.domain.places) if strange else value).anywhere())
             continue
         truth = isinstance(slot.domain, Flag)
         is_truth = value.is_truth if isinstance(value, Term) else isinstance(value, bool)

@@ -21,9 +21,9 @@ from concurrent.futures.process import BrokenProcessPool
 from attrs import define, field, frozen
 
 from kraftcheck.solvers.program.stop import STOPPED, stop_reason
-from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, PROVEN, Clock, Effort, Obligation, ObligationAnswer
+from kraftcheck.solvers.smt.queries import PROVEN, Clock, Effort, Obligation, ObligationAnswer
 from kraftcheck.solvers.smt.runs.starts import check_described
-from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
 from kraftcheck.solvers.smt.worker import ProofWorker, TheoryBuilder, cites, proof_worker, rests_on
 
 CHUNK = 10

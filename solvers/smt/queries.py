@@ -14,11 +14,8 @@ from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import choose
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.program.symbols import in_domain
-from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
 from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction, disjunction, is_number
-
-INITIATION = "initially"
-"""Stands for the action in obligations about initial states."""
 
 PREMISE, AFTER = "invariant: ", "invariant after the step: "
 """Groups of the premises that are invariants."""
@@ -269,9 +266,6 @@ class Questions:
         unchecked = [(layout.slots[i], after[i]) for i in kind.unchecked]
         return {f"{BOUND}{layout.name(slot.path)}": in_domain(term, slot.domain, or_capped) for slot, term in unchecked}
 
-
-DOMAINS = ("domains",)
-"""Id of the built-in claim that no field leaves its domain."""
 
 Clock = Callable[[], float]
 

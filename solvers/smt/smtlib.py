@@ -15,8 +15,8 @@ from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.facts import NeededFacts
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.printer import WORD, Printer
-from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Clock, Effort, Obligation, Questions
-from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.queries import PROVEN, Clock, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.theory import DOMAINS, Theory
 from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction
 
 

@@ -6,7 +6,7 @@ invariants now it holds, for each action, their truths after the action.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -21,6 +21,12 @@ from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.smt.reading.goals.outcomes import OF_ANY_OUTCOME, AnyOutcome
+
+INITIATION = "initially"
+"""Stands for the action in obligations about initial states."""
+
+DOMAINS = ("domains",)
+"""Id of the built-in claim that no field leaves its domain."""
 
 Groups = Mapping[str, Mapping[str, Term]]
 """Named premises by group: `invariant`, `domain`, `argument`, `guard`, `bound`."""
@@ -110,6 +116,7 @@ def theory(system: System, setting: Setting, use_lemmas: bool = True, use_livene
     steps = tuple(p for p in (*properties, *lemmas) if p.kind == "step")
     live = tuple(p for p in properties if use_liveness and p.kind in LIVENESS)
     check_consequences(invariants)
+    check_names([claim.id for claim in (*properties, *lemmas)], [action.name for action in system.actions(setting)])
     outcome = _outcome(system, setting)
     loose = [] if outcome is None else [outcome.claim(claim) for claim in _resting_on_steps(invariants, steps)]
     claims = (*invariants, *steps, *map(stays, invariants), *loose, *live)
@@ -140,6 +147,16 @@ def _resting_on_steps(invariants: Sequence[Property], steps: Sequence[Property])
 def _of_steps(claim: Property, steps: Collection[str]) -> list[str]:
     """The claims about steps that an invariant rests on, among some."""
     return [*dict.fromkeys(name for group in claim.rests_on for name in group if name in steps)]
+
+
+def check_names(claims: Iterable[str], actions: Iterable[str]) -> None:
+    """Raise a SystemFault for a claim or an action named as provers name what they ask besides."""
+    for claim in claims:
+        if claim in DOMAINS or claim.endswith((STAYS, OF_ANY_OUTCOME)):
+            raise SystemFault(f"property {claim!r}: provers name claims of their own so; rename it")
+    for action in actions:
+        if action == INITIATION:
+            raise SystemFault(f"action {action!r}: provers name initial states so; rename it")
 
 
 def check_consequences(invariants: Sequence[Property]) -> None:

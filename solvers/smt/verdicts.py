@@ -31,9 +31,9 @@ from kraftcheck.solvers.program.verdict import (
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.smt.induction import Proof
-from kraftcheck.solvers.smt.queries import INITIATION, REFUTED, UNDECIDED, ObligationAnswer
+from kraftcheck.solvers.smt.queries import REFUTED, UNDECIDED, ObligationAnswer
 from kraftcheck.solvers.smt.spacer import leaves_text
-from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.theory import INITIATION, Theory
 
 
 @frozen

@@ -29,8 +29,6 @@ from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.smt.queries import (
     AFTER,
     BOUND,
-    DOMAINS,
-    INITIATION,
     PREMISE,
     PROVEN,
     REFUTED,
@@ -48,7 +46,7 @@ from kraftcheck.solvers.smt.queries import (
 from kraftcheck.solvers.smt.reading.goals.proof import STEP
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
 from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN, EndlessEngine, conjuncts_of
-from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
 from kraftcheck.solvers.smt.z3terms import conjunction, value_of
 
 MARK = "premise!"

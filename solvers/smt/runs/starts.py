@@ -6,8 +6,8 @@ import z3
 
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.starts import none_described
-from kraftcheck.solvers.smt.queries import INITIATION, Effort, Questions, new_solver
-from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.queries import Effort, Questions, new_solver
+from kraftcheck.solvers.smt.theory import INITIATION, Theory
 
 SECONDS = 2.0
 """Most seconds for a description of any number of brokers, which Z3 may not decide."""

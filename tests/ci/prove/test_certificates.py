@@ -464,8 +464,8 @@ ANY_FORGERIES: dict[str, tuple[str, Forgery, int, str, str]] = {
         "LEASE", define("invariant: leader-unfenced", "(not ($fenced 0))"), 22, "not invariant: leader-unfenced': ",
         "invariant: leader-unfenced: "),
     "how many there are changes": (
-        "LEASE", define("fence, next: how many brokers", "(= |$how many brokers'| 2)"), 1,
-        "fence; not domain: leader': sat", "fence, next: how many brokers: 2 in system.vmt and 3 on ints"),
+        "LEASE", define("fence, next: how many brokers", "(= |$how many brokers'| 2)"), 22,
+        "fence; not domain: leader': unknown", "fence, next: how many brokers: 2 in system.vmt and 3 on ints"),
     "a set has members without end": (
         "MAJORITY", change("(and (>= |bound 0| 0) (< |bound 0| |$how many voters|)))\n(declare-fun |size of set 2|",
                            "(>= |bound 0| 0))\n(declare-fun |size of set 2|"), 22, "not set 2 ends: ", "win, guard: "),

@@ -16,7 +16,8 @@ from kraftcheck.properties.register.proofs import ANY_NUMBER, NOT_PROVEN
 from kraftcheck.properties.register.verdicts import EVERY, expected
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.induction import Proof
-from kraftcheck.solvers.smt.queries import INITIATION, Effort, Premises, Questions
+from kraftcheck.solvers.smt.queries import Effort, Premises, Questions
+from kraftcheck.solvers.smt.theory import INITIATION
 from tests.ci.verdicts.test_check_proofs import BUDGET, checked
 from tests.shared.any_number import FORGETS, LEASE
 

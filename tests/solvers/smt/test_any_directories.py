@@ -7,8 +7,8 @@ import pytest
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.smt.induction import obligations
-from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Obligation, Questions
-from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.queries import PROVEN, Obligation, Questions
+from kraftcheck.solvers.smt.theory import INITIATION, Theory, theory
 from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in
 from tests.solvers.smt.test_any_number import session

@@ -21,10 +21,10 @@ from kraftcheck.model.language.words import any_of, negate
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, PROVEN, UNDECIDED, Clock, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Clock, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.reading.z3_endless import Value, answer, refine
 from kraftcheck.solvers.smt.smtlib import ActionQueries, second_answer
-from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory, theory
 from kraftcheck.solvers.smt.worker import SolverSession
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.commands import kraftcheck

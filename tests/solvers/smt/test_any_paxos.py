@@ -11,8 +11,8 @@ from attrs import evolve, frozen
 import kraftcheck as kc
 from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.smt.induction import obligations
-from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Obligation, Questions
-from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.queries import PROVEN, Obligation, Questions
+from kraftcheck.solvers.smt.theory import INITIATION, Theory, theory
 from tests.shared.samples import one_in
 from tests.solvers.smt.paxos import COUNTED, DISJOINT, FORGETFUL, HALVES, PAXOS
 from tests.solvers.smt.test_any_number import session

@@ -11,8 +11,8 @@ from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.smt.induction import obligations
-from kraftcheck.solvers.smt.queries import DOMAINS, INITIATION, PROVEN, Effort, ObligationAnswer, Questions
-from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, ObligationAnswer, Questions
+from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory, theory
 from kraftcheck.solvers.smt.worker import SolverSession, proof_worker
 from tests.shared.commands import kraftcheck
 

@@ -28,9 +28,9 @@ from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.instances import Instances, Sorts
-from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading.z3_endless import EndlessEngine
-from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.theory import INITIATION, Theory, theory
 from kraftcheck.solvers.smt.worker import SolverSession
 from kraftcheck.solvers.smt.z3terms import Substitution, Z3Reader
 from tests.shared.replication import BROKERS, ids, start, with_controller

@@ -19,8 +19,8 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.induction import Proof, obligations, prove
-from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, REFUTED, Effort, ObligationAnswer
-from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, Effort, ObligationAnswer
+from kraftcheck.solvers.smt.theory import INITIATION, Theory, theory
 from kraftcheck.solvers.smt.verdicts import NOT_DECIDED, REACHABLE, UNREACHABLE, SearchEvidence, judge
 from kraftcheck.solvers.smt.worker import rests_on
 from tests import toys

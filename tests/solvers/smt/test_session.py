@@ -16,8 +16,8 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.smt.induction import Proof, obligations, prove
-from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, REFUTED, SOLVERS, UNDECIDED, Effort, Questions
-from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, SOLVERS, UNDECIDED, Effort, Questions
+from kraftcheck.solvers.smt.theory import INITIATION, Theory, theory
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
 from kraftcheck.solvers.smt.worker import BitwuzlaEngine, SolverSession, Z3Engine, holds_of
 from tests import toys

@@ -15,7 +15,6 @@ from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt import worker as module
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.queries import (
-    DOMAINS,
     PROVEN,
     UNDECIDED,
     Clock,
@@ -30,7 +29,7 @@ from kraftcheck.solvers.smt.reading.goals import prover
 from kraftcheck.solvers.smt.reading.goals.proof import GoalProof
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
 from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN, TIMEOUT
-from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.theory import DOMAINS, Theory, theory
 from kraftcheck.solvers.smt.worker import ProofWorker, SolverSession
 from tests.shared.any_number import EWD_840, LEASE, NOBODY, TWO_PHASE, Lease, lease, two_phase
 

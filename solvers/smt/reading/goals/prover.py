@@ -16,8 +16,6 @@ from kraftcheck.properties.kinds import STAYS
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.queries import (
     BOUND,
-    DOMAINS,
-    INITIATION,
     PROVEN,
     UNDECIDED,
     Clock,
@@ -32,6 +30,7 @@ from kraftcheck.solvers.smt.reading.goals.decisions import Decisions, decided_se
 from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
 from kraftcheck.solvers.smt.reading.goals.proof import STEP, GoalProof, Parts, PremiseParts
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
+from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION
 from kraftcheck.solvers.smt.z3terms import Substitution
 
 SHORT = 30

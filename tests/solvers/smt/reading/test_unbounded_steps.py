@@ -10,8 +10,8 @@ import pytest
 
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.model.language.system import ANY
-from kraftcheck.solvers.smt.queries import DOMAINS, PROVEN, Effort, Obligation
-from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation
+from kraftcheck.solvers.smt.theory import DOMAINS, Theory
 from kraftcheck.solvers.smt.worker import proof_worker
 from tests.shared.samples import one_in
 from tests.solvers.smt.reading.test_premises import ACTIONS

@@ -13,9 +13,9 @@ from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import checked, prove
-from kraftcheck.solvers.smt.queries import INITIATION, PROVEN, Effort, Obligation, ObligationAnswer, Questions
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, ObligationAnswer, Questions
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
-from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.theory import INITIATION, Theory, theory
 from kraftcheck.solvers.smt.worker import rests_on
 from tests.shared.any_number import LEASE, NOBODY, Lease, lease
 

@@ -45,7 +45,7 @@ AXIOMS = {
 """What is true of the sizes of finite sets; each is shown by induction, and rests on those before it."""
 
 FEW, LIMIT, NOT_DECIDED, DEEPEST = range(-1, 3), 60_000, 22, 100
-"""Places of states with few, cvc5's milliseconds for a question, the exit code of what is open, the depth of brackets."""
+"""Places of states with few, cvc5's milliseconds for a question, the exit code of what is open, the deepest bracket."""
 
 PARTS = ("argument", "guard", "bound", "next")
 Tree = str | list["Tree"]

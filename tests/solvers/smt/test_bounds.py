@@ -15,12 +15,12 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.terms import Word
-from kraftcheck.model.language.words import choose
+from kraftcheck.model.language.words import any_of, choose
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort, new_solver
 from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
-from kraftcheck.solvers.smt.spacer import capped_texts, domain_obligations, infer
+from kraftcheck.solvers.smt.spacer import Horn, capped_texts, domain_obligations, infer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
 from tests.shared.capped import CAPPED, DRAINED, LOW, UNCAPPED, WIDER, WITHIN, tank
@@ -144,6 +144,14 @@ def test_spacer_shows_the_domains_as_well() -> None:
     """Spacer infers nothing where a step leaves a domain, and holds under a cap and with a guard."""
     kinds = [type(infer(theory_of(system), "below-six", EFFORT).verdict) for system in (UNCAPPED, LOW, CAPPED, WITHIN)]
     assert kinds == [Unknown, Unknown, Holds, Holds]
+
+
+@pytest.mark.parametrize("cap", ["", "it is looked at up to three"])
+def test_a_level_that_its_bits_let_begin_anew_leaves_its_domain(cap: str) -> None:
+    """A fourth level of two bits is 0 for Spacer, whose strengthening is confirmed only where a cap declares it."""
+    claim = Property("known", "always", "O.", lambda state: any_of(state.level != 1, state.level < 2))
+    wraps = evolve(tank("wraps", Range(0, 3, cap=cap), 1), properties=lambda _: [claim])
+    assert Horn(theory_of(wraps), "known").confirms(z3.BoolVal(True), EFFORT) is bool(cap)
 
 
 def test_a_lemma_can_prove_the_domain() -> None:

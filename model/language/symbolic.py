@@ -38,15 +38,16 @@ class NumberError(TypeError):
 class AnyOf(int):
     """The value ANY of a bound, which remembers whose it is: how many there are is one number of each bound.
 
-    It equals ANY, and is no number otherwise.
+    It equals ANY, and is larger than what is below the least that the bound takes; it is no number otherwise.
     """
 
     bound: str
+    least: int
 
-    def __new__(cls, value: int, bound: str) -> AnyOf:
-        """ANY, of a bound."""
+    def __new__(cls, value: int, bound: str, least: int) -> AnyOf:
+        """ANY, of a bound with a least value."""
         new = super().__new__(cls, value)
-        new.bound = bound
+        new.bound, new.least = bound, least
         return new
 
     def refused(self, *_: object) -> NoReturn:
@@ -58,7 +59,28 @@ class AnyOf(int):
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __abs__ = refused
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = refused
-    __lt__ = __le__ = __gt__ = __ge__ = refused
+
+    def _at_least(self, other: object, answer: bool) -> bool:
+        """The answer, where each number that it may be is at least the other."""
+        if isinstance(other, Symbolic) or not isinstance(other, int) or other > self.least:
+            self.refused()
+        return answer
+
+    def __gt__(self, other: object) -> bool:
+        """Whether it is larger than a number below its least."""
+        return self._at_least(other + 1 if isinstance(other, int) else other, True)
+
+    def __ge__(self, other: object) -> bool:
+        """Whether it is at least a number."""
+        return self._at_least(other, True)
+
+    def __lt__(self, other: object) -> bool:
+        """Whether it is smaller than a number."""
+        return self._at_least(other, False)
+
+    def __le__(self, other: object) -> bool:
+        """Whether it is at most a number."""
+        return self._at_least(other + 1 if isinstance(other, int) else other, False)
 
 
 class Symbolic:

@@ -24,9 +24,9 @@ ANY = UNBOUNDED
 """The value of a bound that bounds nothing, which the command line spells `any`; provers take it where it says so."""
 
 
-def valued(bound: str, value: int) -> int:
+def valued(bound: str, value: int, least: int) -> int:
     """The value of a bound, which remembers whose it is where it is ANY."""
-    return AnyOf(ANY, bound) if value == ANY else value
+    return AnyOf(ANY, bound, least) if value == ANY else value
 
 
 def bound_of(count: int) -> str:
@@ -293,7 +293,8 @@ class Setting:
 
     def __getitem__(self, bound: str) -> int:
         """The value of a bound."""
-        return valued(bound, self.bounds[bound] if bound in self.bounds else self.defaults[bound])
+        least = self.defaults.get(bound, 0)
+        return valued(bound, self.bounds.get(bound, least), least)
 
     def values(self) -> dict[str, int | None]:
         """Every bound with its value, in order; None where it bounds nothing."""

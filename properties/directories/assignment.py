@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kraftcheck.model.language.anynumber import Claim, each_broker, each_record
-from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.system import ANY, Conjuncts, Property, Setting, Step
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.model.partition.registration import MIGRATING, UNASSIGNED
@@ -18,7 +18,7 @@ ASSIGNING = ("assign", "assign_late")
 
 def properties(setting: Setting) -> list[Property]:
     """Who leads from where, and whether assignments are right."""
-    several, sized = setting["directories"] > 1, setting["brokers"] > 1
+    several, sized = setting["directories"] > 1, setting["brokers"] == ANY or setting["brokers"] > 1
     claims = [
         *_places(setting),
         step("assigned-by-its-broker", "an assignment changes only by a request of that broker, or with its replica",

@@ -10,6 +10,8 @@ from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.symbolic import NumberError
+from kraftcheck.model.language.system import ANY
 
 
 @frozen
@@ -138,3 +140,14 @@ def test_no_action_is_named_as_initial_states() -> None:
     """An action `initially` would be taken for initial states."""
     with pytest.raises(Refusal, match="action 'initially': provers name initial states so; rename it"):
         prove(system(lambda s: True, kc.Action("initially", lambda s: s)))
+
+
+def test_what_any_number_is_larger_than() -> None:
+    """A bound that is any is compared only with what is below its least, or at it: with more the answer differs."""
+    bounds = (kc.Bound("n", 3, 6, "n", takes_any=True),)
+    made = evolve(system(lambda s: True), bounds=bounds, scopes={"default": {"n": 3}})
+    b = made.setting(None, {"n": ANY}, proof=True)
+    assert (b["n"] == ANY, b["n"] > 2, b["n"] >= 3, b["n"] < 3, b["n"] <= 2) == (True, True, True, False, False)
+    for asked in (lambda n: n > 3, lambda n: n >= 4, lambda n: n < 4, lambda n: n <= 3, lambda n: n - 1, lambda n: -n):
+        with pytest.raises(NumberError, match="the bound n is any"):
+            asked(b["n"])

@@ -3,61 +3,91 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, Generic, NoReturn, TypeVar
 
 import click
+from attrs import asdict, frozen
 
-from kraftcheck.ci.conformance.kafka.change.checks import MOST_EXHAUSTIVE, CheckSize
-from kraftcheck.ci.conformance.kafka.command import TourSize, run, run_fuzz, run_tour
-from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
+from kraftcheck.ci.conformance.kafka.change.checks import (
+    MOST_EXHAUSTIVE,
+    CheckFault,
+    CheckProgress,
+    CheckRow,
+    CheckSize,
+    conform_with_kafka,
+    row_lines,
+    total_line,
+)
+from kraftcheck.ci.conformance.kafka.fuzz.run import FuzzRow, fuzz_lines, fuzz_with_kafka
+from kraftcheck.ci.conformance.kafka.jars import DriverError, known_versions
+from kraftcheck.ci.conformance.kafka.tour.report import TourRow, tour_lines
+from kraftcheck.ci.conformance.kafka.tour.requests import TourError
+from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS, tour_with_kafka
 from kraftcheck.ci.conformance.vectors.core import VectorError
-from kraftcheck.ci.conformance.vectors.run import conform, vector_lines
+from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT, conform, vector_lines
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.commands import check_idle
+from kraftcheck.ci.terminal.commands import EXIT_FAULT, EXIT_USAGE, check_idle, fault_text, show_fault
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.progress import Meter, progress_meter
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError
+from kraftcheck.model.rules.ruleset import RELEASES, RuleSet, parse
 
 MOST_DRAWN = 10**12
 """The most cases that can be drawn: months of them."""
+
+DOCUMENT_VERSION = 1
+"""Version of the JSON document of a comparison with Kafka's classes."""
+
+EVERY = "all"
+"""Stands for every known version."""
+
+Row = TypeVar("Row", TourRow, FuzzRow)
+
 
 @click.command("conform")
 @click.option("--vectors", "first", multiple=True, metavar="PATH...", help="Files or folders of vectors; repeatable.")
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--kafka", metavar="VERSION|all", help="Ask the classes of this release, as in 4.1.0.")
-@click.option("--exhaustive", type=click.IntRange(0, MOST_EXHAUSTIVE), default=2, show_default=True,
-              help="--kafka: all cases to this many replicas.")
-@click.option("--samples", type=click.IntRange(0, MOST_DRAWN), default=100_000, show_default=True,
-              help="--kafka: cases drawn of others, to 5.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True,
-              help="--kafka: seed of the drawn cases.")
+@click.option(
+    "--exhaustive",
+    type=click.IntRange(0, MOST_EXHAUSTIVE),
+    default=2,
+    show_default=True,
+    help="--kafka: all cases to this many replicas.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(0, MOST_DRAWN),
+    default=100_000,
+    show_default=True,
+    help="--kafka: cases drawn of others, to 5.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="--kafka: seed of the drawn cases."
+)
 @click.option("--tour", type=click.Choice(sorted(SYSTEMS)), help="--kafka: take a system's steps on its managers.")
 @click.option("--scope", default="tiny", show_default=True, help="--tour: scope of the system.")
-@click.option("--sample", type=click.IntRange(0, MOST_DRAWN), default=0,
-              help="--tour: how many transitions are drawn; 0: every one.")
-@click.option("--fuzz", type=click.IntRange(1, MOST_DRAWN), metavar="STEPS",
-              help="--kafka: put drawn sequences of requests to its managers.")
+@click.option(
+    "--sample",
+    type=click.IntRange(0, MOST_DRAWN),
+    default=0,
+    help="--tour: how many transitions are drawn; 0: every one.",
+)
+@click.option(
+    "--fuzz",
+    type=click.IntRange(1, MOST_DRAWN),
+    metavar="STEPS",
+    help="--kafka: put drawn sequences of requests to its managers.",
+)
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; kafka-4.0, or with --kafka that of the version.")
 @click.option("--json", "target", metavar="FILE|-", help="Write one row per vector, or per check, as JSON.")
 @click.option("--allow-unsupported", is_flag=True, help="Exit 0 although some vectors could not be run.")
 @options.quiet
-def conform_command(
-    first: tuple[str, ...],
-    more: tuple[str, ...],
-    kafka: str | None,
-    exhaustive: int,
-    samples: int,
-    seed: int,
-    tour: str | None,
-    scope: str,
-    sample: int,
-    fuzz: int | None,
-    rules: str | None,
-    target: str | None,
-    allow_unsupported: bool,
-    quiet: bool,
-) -> None:
+def conform_command(first: tuple[str, ...], more: tuple[str, ...], **flags: Any) -> None:
     """Run conformance vectors, or ask Kafka's own classes, and report what differs, field by field.
 
     With --tour, action sequences that take every reachable transition of a system run on Kafka's control managers.
@@ -77,20 +107,22 @@ def conform_command(
       kraftcheck conform --kafka 4.4.0 --fuzz 20000 --seed 7
       kraftcheck conform --kafka all --exhaustive 3 --samples 5000000
     """
-    _check_mode(kafka, tour, fuzz)
-    if kafka is not None and (first or more):
+    _check_mode(flags["kafka"], flags["tour"], flags["fuzz"])
+    kafka, rules, seed = flags["kafka"], flags["rules"], flags["seed"]
+    if kafka is None:
+        paths = tuple(Path(path) for path in (*first, *more)) if first else ()
+        _run_vectors(paths, rules, flags["target"], flags["allow_unsupported"])
+    if first or more:
         raise Refusal("give --vectors or --kafka, not both")
-    if kafka is not None and tour is not None:
-        sys.exit(run_tour(kafka, rules, TourSize(tour, scope, sample, seed), target, quiet))
-    if kafka is not None and fuzz is not None:
-        sys.exit(run_fuzz(kafka, rules, fuzz, seed, target, quiet))
-    if kafka is not None:
-        sys.exit(run(kafka, rules, CheckSize(exhaustive, samples, seed), target, quiet))
-    paths = tuple(Path(path) for path in (*first, *more)) if first else ()
-    _run_vectors(paths, rules, target, allow_unsupported)
+    asked = _Asked(kafka, rules, flags["target"], flags["quiet"])
+    if flags["tour"] is not None:
+        sys.exit(_run_sequences(asked, _tour(flags["tour"], flags["scope"], flags["sample"], seed)))
+    if flags["fuzz"] is not None:
+        sys.exit(_run_sequences(asked, _fuzz(flags["fuzz"], seed)))
+    sys.exit(_run_checks(asked, CheckSize(flags["exhaustive"], flags["samples"], seed)))
 
 
-def _run_vectors(paths: tuple[Path, ...], rules: str | None, target: str | None, allow_unsupported: bool) -> None:
+def _run_vectors(paths: tuple[Path, ...], rules: str | None, target: str | None, allow_unsupported: bool) -> NoReturn:
     """Run vectors, report, and end with the exit code."""
     if not paths:
         raise Refusal("name files or folders of vectors: --vectors PATH..., or a release: --kafka VERSION")
@@ -123,3 +155,155 @@ def _check_mode(kafka: str | None, tour: str | None, fuzz: int | None) -> None:
         check_idle("is not an option of --tour", "exhaustive", "samples")
     if fuzz is not None:
         check_idle("is not an option of --fuzz", "exhaustive", "samples")
+
+
+@frozen
+class _Asked:
+    """What is asked of Kafka's classes: the version, or EVERY; the rule set; where the document goes."""
+
+    version: str
+    rules: str | None
+    target: str | None
+    quiet: bool
+
+    def releases(self) -> Iterator[tuple[str, str]]:
+        """The releases, each with the name of its rule set.
+
+        Raises:
+            Refusal: for a release without digests, or without a preset where no rule set is named.
+        """
+        check_writable(self.target)
+        versions = known_versions() if self.version == EVERY else (self.version,)
+        if not set(versions) <= set(known_versions()):
+            raise Refusal(f"no digests of Kafka {self.version}; known: {', '.join(known_versions())}")
+        for version in versions:
+            name = self.rules or f"kafka-{version}"
+            if self.rules is None and name not in RELEASES:
+                raise Refusal(f"there is no preset {name}; name a rule set with --rules")
+            yield version, name
+
+    def write(self, mode: str, **parts: Any) -> None:
+        """Write the document, where one is wanted."""
+        if self.target is not None:
+            write_json(self.target, {"version": DOCUMENT_VERSION, "command": f"conform --kafka{mode}", **parts})
+
+
+def _run_checks(asked: _Asked, size: CheckSize) -> int:
+    """Compare, report, and say with which exit code the command ends: 0, 23, or that of checks without a verdict."""
+    screen, versions = console(to_stderr=asked.target == "-"), 0
+    check_rows: list[CheckRow] = []
+    faults: list[CheckFault] = []
+    for release, name in asked.releases():
+        before, versions = len(check_rows), versions + 1
+        for row in _rows(release, name, size, asked.quiet):
+            if isinstance(row, CheckRow):
+                screen.plain("\n".join(row_lines(row)))
+                check_rows.append(row)
+                continue
+            if isinstance(row.error, Refusal) and not check_rows:
+                raise row.error
+            show_fault(row.error)
+            screen.plain(f"Kafka {row.version} {row.check:<12} {row.factor}: {_fault_text(row.error)}")
+            faults.append(row)
+            if isinstance(row.error, Refusal):
+                break
+        screen.plain(total_line(check_rows[before:], name))
+    names = ("version", "check", "factor")
+    fault_rows = [
+        {**{name: getattr(fault, name) for name in names}, "fault": _fault_text(fault.error)} for fault in faults
+    ]
+    asked.write("", rows=[asdict(row) for row in check_rows], faults=fault_rows)
+    code = _exit_code(check_rows, faults)
+    without = f", {len(faults)} checks without a verdict" if faults else ""
+    screen.plain(f"{versions} versions, {sum(row.cases for row in check_rows):,} cases{without} (exit {code})")
+    return code
+
+
+def _exit_code(rows: Sequence[CheckRow], faults: Sequence[CheckFault]) -> int:
+    """What differs comes before what could not be asked."""
+    if any(row.differences for row in rows):
+        return NON_CONFORMANT
+    if any(not isinstance(fault.error, _UNASKED) for fault in faults):
+        return EXIT_FAULT
+    return EXIT_USAGE if faults else 0
+
+
+_UNASKED = (Refusal, DriverError)
+
+
+def _fault_text(error: Exception) -> str:
+    return f"no verdict: {error}" if isinstance(error, _UNASKED) else fault_text(error)
+
+
+@frozen
+class _Sequences(Generic[Row]):
+    """A way to put sequences of steps to the managers.
+
+    Attributes:
+        mode: its option.
+        run: from a release, a rule set and what takes the progress.
+        lines: a row for a reader.
+        executed: how many of what a row counts.
+        counted: what that is.
+    """
+
+    mode: str
+    run: Callable[[str, RuleSet, CheckProgress], Row]
+    lines: Callable[[Row, str], list[str]]
+    executed: Callable[[Row], int]
+    counted: str
+
+
+def _tour(system: str, scope: str, sample: int, seed: int) -> _Sequences[TourRow]:
+    def run(version: str, rules: RuleSet, report: CheckProgress) -> TourRow:
+        toured = SYSTEMS[system]
+        return tour_with_kafka(version, toured, toured.setting(scope, rules=rules), sample, seed, report)
+
+    return _Sequences(" --tour", run, tour_lines, lambda row: row.covered, "transitions")
+
+
+def _fuzz(steps: int, seed: int) -> _Sequences[FuzzRow]:
+    def run(version: str, rules: RuleSet, report: CheckProgress) -> FuzzRow:
+        return fuzz_with_kafka(version, rules, steps, seed, report)
+
+    return _Sequences(" --fuzz", run, fuzz_lines, lambda row: row.steps, "steps")
+
+
+def _run_sequences(asked: _Asked, sequences: _Sequences[Row]) -> int:
+    """Put sequences to the managers, report, and say with which exit code the command ends: 0 or 23."""
+    screen = console(to_stderr=asked.target == "-")
+    rows: list[Row] = []
+    for release, name in asked.releases():
+        try:
+            with progress_meter(asked.quiet) as meter:
+                rows.append(sequences.run(release, parse(name), _report_to(meter)))
+        except (ScopeError, DriverError, TourError) as reason:
+            raise Refusal(str(reason)) from None
+        screen.plain("\n".join(sequences.lines(rows[-1], name)))
+    asked.write(sequences.mode, rows=[row.document() for row in rows])
+    code = NON_CONFORMANT if any(row.differs for row in rows) else 0
+    executed = sum(map(sequences.executed, rows))
+    screen.plain(f"{len(rows)} versions, {executed:,} {sequences.counted} executed (exit {code})")
+    return code
+
+
+def _rows(version: str, rules: str, size: CheckSize, quiet: bool) -> Iterator[CheckRow | CheckFault]:
+    try:
+        chosen = parse(rules)
+    except ScopeError as reason:
+        raise Refusal(str(reason)) from None
+    with progress_meter(quiet) as meter:
+        for row in conform_with_kafka(version, chosen, size, _report_to(meter)):
+            if meter is not None:
+                meter.close()
+            yield row
+
+
+def _report_to(meter: Meter | None) -> CheckProgress:
+    """What takes the check, its cases so far, and how many differ, and writes a line now and then."""
+
+    def report(check: str, cases: int, differences: int) -> None:
+        if meter is not None:
+            meter.write_when_due(f"{check}: {cases:,} cases, {differences:,} differences")
+
+    return report

@@ -13,9 +13,8 @@ from attrs import field, frozen
 from kraftcheck.ci.conformance.vectors import run as conformance
 from kraftcheck.ci.conformance.vectors.core import VectorError
 from kraftcheck.ci.interface.engines import check_numbers
-from kraftcheck.ci.logs import command as logs
 from kraftcheck.ci.logs.format.read import find
-from kraftcheck.ci.logs.report import document, exit_code, report_of
+from kraftcheck.ci.logs.report import ReplayOptions, document, exit_code, report_of
 from kraftcheck.ci.logs.whatif import distances_of
 from kraftcheck.ci.terminal.console import plain_screen
 from kraftcheck.ci.terminal.interrupts import limited
@@ -77,7 +76,7 @@ def replay(*paths: Place, rules: str | None = None, static: tuple[str, ...] = ()
         raise Refusal("replay takes at least one path of a log")
     try:
         found = find(tuple(Path(path) for path in paths))
-        reports = [report_of(logs.replay(log, rules, static, allow_skipped)) for log in found]
+        reports = [report_of(ReplayOptions(rules, static, allow_skipped).replay(log)) for log in found]
     except ScopeError as error:
         raise Refusal(str(error)) from error
     text = "\n".join(line for report in reports for line in report.lines)

@@ -6,10 +6,11 @@ import base64
 import gzip
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -39,7 +40,7 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.visible import visible
 from kraftcheck.solvers.drawings.log import LogDrawing
 from kraftcheck.solvers.drawings.svg import STYLE
-from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
+from kraftcheck.solvers.logs.explain.explain import ReplayedBatch
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 
 REPORTED = 200
@@ -106,27 +107,6 @@ def html(drawing: LogDrawing, summary: Summary) -> str:
     return page(visible(summary.name), body, json.dumps(packed), ("page.css", "log.css"), scripts, STYLE)
 
 
-def replay(
-    log: LogFiles, rules: str | None, static: tuple[str, ...] = (), allow_skipped: int = 0,
-    observe: Callable[[ReplayedBatch | MemoisedBatch], None] = lambda batch: None, detailed: bool = True,
-    explains: bool = True,
-) -> Summary:  # fmt: skip
-    """Read one log and explain it; see `ReplayOptions.replay_batches`.
-
-    Args:
-        observe: called with each batch once it is replayed.
-    """
-    summaries: list[Summary] = []
-
-    def batches() -> Iterator[ReplayedBatch | MemoisedBatch]:
-        options = ReplayOptions(rules, static, allow_skipped)
-        summaries.append((yield from options.replay_batches(log, detailed, explains)))
-
-    for batch in batches():
-        observe(batch)
-    return summaries[0]
-
-
 @click.command("replay")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; by default that of the metadata version.")
@@ -145,10 +125,7 @@ def replay(
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
 @shared.processes
 @click.option("--verbose", is_flag=True, help="Show every batch with its events.")
-def replay_command(
-    logs: tuple[str, ...], rules: str | None, static: tuple[str, ...], allow_skipped: int, target: str | None,
-    page: Path | None, engine: str, out: Path | None, conf: tuple[str, ...], workers: int, verbose: bool,
-) -> None:  # fmt: skip
+def replay_command(logs: tuple[str, ...], rules: str | None, **flags: Any) -> None:
     """Say which controller events wrote each batch of a metadata log, and check the properties on the way.
 
     A LOG is a segment or snapshot of __cluster_metadata-0, the output of
@@ -164,25 +141,26 @@ def replay_command(
       kraftcheck replay decoded.txt --rules kafka-4.0 --json rows.json
       kraftcheck replay /var/kafka/__cluster_metadata-0 --html log.html
     """
+    target, page, out = flags["target"], flags["page"], flags["out"]
     check_writable(target)
     check_drawable("--html", page)
     check_apart(json=target, html=page)
-    _check_engine(engine, out)
+    _check_engine(flags["engine"], out)
+    chosen = ReplayOptions(rules, flags["static"], flags["allow_skipped"])
     try:
         if rules is not None:
             parse(rules)
-        settings_of(static)
+        settings_of(chosen.static)
         logs_found = find(tuple(Path(log) for log in logs))
         if page is not None:
             check_one(logs_found)
         if out is None:
-            detailed = verbose or target is not None
-            chosen = ReplayOptions(rules, static, allow_skipped)
-            reports = [_report(log, chosen, page, detailed, verbose) for log in logs_found]
+            detailed = flags["verbose"] or target is not None
+            reports = [_report(log, chosen, page, detailed, flags["verbose"]) for log in logs_found]
         else:
-            from kraftcheck.ci.logs.spark import replay_with_spark
+            from kraftcheck.ci.logs.spark import replay_with_spark  # Spark is an extra
 
-            reports = replay_with_spark(logs_found, ReplayOptions(rules, static, allow_skipped), out, conf, workers)
+            reports = replay_with_spark(logs_found, chosen, out, flags["conf"], flags["workers"])
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
     if target is not None:
@@ -199,11 +177,10 @@ def replay_command(
 
 def _report(log: LogFiles, chosen: ReplayOptions, page: Path | None, detailed: bool, verbose: bool) -> LogReport:
     """Replay one log in this process, and draw it where a page is wanted."""
-    given = (log, chosen.rules, chosen.static, chosen.allow_skipped)
     if page is None:
-        return report_of(replay(*given, detailed=detailed), verbose)
+        return report_of(chosen.replay(log, detailed=detailed), verbose)
     drawing = LogDrawing(event_kind)
-    summary = replay(*given, partial(draw, drawing), detailed)
+    summary = chosen.replay(log, partial(draw, drawing), detailed)
     write(page, html(drawing, summary))
     return report_of(summary, verbose)
 

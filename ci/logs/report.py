@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,9 +18,8 @@ from kraftcheck.model.nearest import nearest
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import CHOICES, RELEASES, RuleSet, parse, variant_name
 from kraftcheck.model.visible import visible
-from kraftcheck.solvers.logs.explain.explain import Difference, Explanation, NearestEvent
+from kraftcheck.solvers.logs.explain.explain import Difference, Explanation, NearestEvent, ReplayedBatch
 from kraftcheck.solvers.logs.explain.judge import LogViolation, log_properties
-from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
 from kraftcheck.solvers.logs.explain.state import (
     ELR_SETTING,
     END,
@@ -130,24 +129,32 @@ class Summary:
         if explanation is None:
             self._add_as_it_is(batch.batch)
             return
-        self.properties_checked = len(log_properties(batch.rules))
-        self.batches += 1
-        self.records += len(explanation.records)
         self.unread.update(record.type for record in explanation.records if isinstance(record, UnreadRecord))
         self.events.update(event_kind(step.name, step.candidate.action) for step in explanation.steps)
-        if explanation.count > 1:
-            self.ambiguous[explanation.count] += 1
         if not explanation.explained:
             self.unexplained.append(explanation)
-        self.violations += [(explanation.batch, violation) for violation in batch.violations]
+        self.properties_checked = len(log_properties(batch.rules))
+        self._count(batch, len(explanation.records), explanation.count, lambda: _row(explanation))
+
+    def _count(
+        self, batch: ReplayedBatch | MemoisedBatch, records: int, count: int, row: Callable[[], dict[str, Any]]
+    ) -> None:
+        """Count one more batch, with so many records and explanations, and keep its row where rows are wanted."""
+        if not self.properties_checked:
+            self.properties_checked = len(log_properties(batch.rules))
+        self.batches += 1
+        self.records += records
+        if count > 1:
+            self.ambiguous[count] += 1
+        self.violations += [(batch.batch, violation) for violation in batch.violations]
         if self.detailed:
-            self.rows.append(_row(explanation, batch.violations))
+            self.rows.append(row() | _violation_rows(batch.violations))
 
     def _add_undone(self, undone: Undone) -> None:
         self.undone[undone.fate] += undone.begins
         self.undone_records += len(undone.batch.entries)
         if self.detailed:
-            self.rows.append(_undone_row(undone))
+            self.rows.append({**_batch_row(undone.batch, len(undone.batch.entries), 0, ()), "undone": undone.fate})
 
     def _add_as_it_is(self, batch: Batch) -> None:
         """Count what the quorum wrote for itself, or a part of a snapshot, with what of it is not read."""
@@ -157,21 +164,12 @@ class Summary:
             self.unread.update(entry.type for entry in batch.entries if is_unread(entry))
 
     def _add_memoised(self, memoised: MemoisedBatch) -> None:
-        if not self.properties_checked:
-            self.properties_checked = len(log_properties(memoised.rules))
-        self.batches += 1
-        self.records += len(memoised.batch)
         for body in memoised.batch.bodies if None in memoised.batch.keys else ():
             if isinstance(body, str):
                 self.unread[body] += 1
         for event in memoised.events():
             self.events[event_kind(event.name, event.action)] += 1
-        if memoised.count > 1:
-            self.ambiguous[memoised.count] += 1
-        if memoised.violations:
-            self.violations += [(memoised.batch, violation) for violation in memoised.violations]
-        if self.detailed:
-            self.rows.append(_memoised_row(memoised))
+        self._count(memoised, len(memoised.batch), memoised.count, lambda: _memoised_row(memoised))
 
     def document(self) -> dict[str, Any]:
         """The summary as plain values."""
@@ -209,41 +207,30 @@ def event_kind(name: str, action: str) -> str:
     return next((kind.strip() for kind in kinds if kind in name), name)
 
 
-def _row(explanation: Explanation, violations: tuple[LogViolation, ...]) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "place": explanation.batch.place,
-        "base_offset": explanation.batch.base_offset,
-        "records": len(explanation.records),
-        "explanations": explanation.count,
-        "events": [{"event": step.name, "records": [step.start, step.end]} for step in explanation.steps],
-    }
+def _batch_row(batch: Batch | CompactBatch, records: int, explanations: int, events: Iterable[Any]) -> dict[str, Any]:
+    """The row of a batch; of each event its words and which records it wrote."""
+    return {
+        "place": batch.place, "base_offset": batch.base_offset, "records": records, "explanations": explanations,
+        "events": [{"event": name, "records": [start, end]} for name, start, end in events],
+    }  # fmt: skip
+
+
+def _row(explanation: Explanation) -> dict[str, Any]:
+    events = ((step.name, step.start, step.end) for step in explanation.steps)
+    row = _batch_row(explanation.batch, len(explanation.records), explanation.count, events)
     if not explanation.explained:
         row["explained_prefix"] = explanation.prefix
         row["cannot_replay"] = explanation.replay_error
         row["nearest"] = None if explanation.nearest is None else _nearest_row(explanation.nearest)
-    return row | _violation_rows(violations)
-
-
-def _undone_row(undone: Undone) -> dict[str, Any]:
-    batch = undone.batch
-    return {
-        "place": batch.place, "base_offset": batch.base_offset, "records": len(batch.entries), "explanations": 0,
-        "events": [], "undone": undone.fate,
-    }  # fmt: skip
+    return row
 
 
 def _memoised_row(memoised: MemoisedBatch) -> dict[str, Any]:
-    """The row of a batch that was explained from the memo, in the form of `_row`."""
+    """The row of a batch that was explained from the memo: one event for each record, or one for all."""
     names, size = memoised.names(), len(memoised.batch)
-    length = size // len(names)  # one event for each record, or one for all
-    spans = ([start, start + length] for start in range(0, size, length))
-    return {
-        "place": memoised.batch.place,
-        "base_offset": memoised.batch.base_offset,
-        "records": size,
-        "explanations": memoised.count,
-        "events": [{"event": name, "records": span} for name, span in zip(names, spans, strict=True)],
-    } | _violation_rows(memoised.violations)
+    length = size // len(names)
+    events = ((name, start, start + length) for name, start in zip(names, range(0, size, length), strict=True))
+    return _batch_row(memoised.batch, size, memoised.count, events)
 
 
 def _violation_rows(violations: tuple[LogViolation, ...]) -> dict[str, Any]:
@@ -499,13 +486,15 @@ class ReplayOptions:
     static: tuple[str, ...] = ()
     allow_skipped: int = 0
 
-    def replay_batches(
-        self, log: LogFiles, detailed: bool = True, explains: bool = True
-    ) -> Generator[ReplayedBatch | MemoisedBatch, None, Summary]:
-        """Read one log and explain it, batch by batch; it returns the summary at the end.
+    def replay(
+        self, log: LogFiles, observe: Callable[[ReplayedBatch | MemoisedBatch], None] = lambda batch: None,
+        detailed: bool = True, explains: bool = True,
+    ) -> Summary:  # fmt: skip
+        """Read one log and explain it.
 
         Args:
             log: its files.
+            observe: called with each batch once it is replayed.
             detailed: whether the summary gets a row for each batch.
             explains: whether a log in which nothing is to be explained is refused.
 
@@ -518,7 +507,7 @@ class ReplayOptions:
         try:
             for batch in replay.replay(read_compact(log, skipped)):
                 summary.add(batch)
-                yield batch
+                observe(batch)
         except (EntryError, ReplayError) as reason:
             raise Refusal(f"{log.name}: {reason}") from None
         summary.skipped, summary.in_snapshot = tuple(skipped.places), skipped.in_snapshot

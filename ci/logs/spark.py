@@ -12,10 +12,10 @@ import json
 import os
 import shutil
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +31,8 @@ from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.machine import sync
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, ids
-from kraftcheck.solvers.logs.explain.explain import Explanation
-from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
+from kraftcheck.solvers.drawings.log import Numbers
+from kraftcheck.solvers.logs.explain.explain import Explanation, ReplayedBatch
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, SlotUpdate, event_text
 from kraftcheck.solvers.logs.memo.situation import EventName, Situation
 
@@ -68,16 +68,6 @@ SCHEMAS = {
 
 _MAX_COUNT = (1 << 63) - 1
 
-H = TypeVar("H", bound=Hashable)
-
-
-class _Numbers(dict[H, int]):
-    """Values by the order in which they were first seen."""
-
-    def __missing__(self, value: H) -> int:
-        """The next number."""
-        number = self[value] = len(self)
-        return number
 
 
 _State = tuple[int, Ids, Ids, Ids]
@@ -87,7 +77,7 @@ _State = tuple[int, Ids, Ids, Ids]
 class _States(dict[Situation, int]):
     """Situations by the number of what is shown of them."""
 
-    def __init__(self, shown: _Numbers[_State]) -> None:
+    def __init__(self, shown: Numbers[_State]) -> None:
         super().__init__()
         self._shown = shown
 
@@ -107,8 +97,8 @@ class _Timelines:
     def __init__(self) -> None:
         self._offsets, self._partitions, self._states = array("q"), array("i"), array("i")
         self._leader_epochs, self._partition_epochs = array("i"), array("i")
-        self._partition_of: _Numbers[tuple[str, int]] = _Numbers()
-        self._state_of: _Numbers[_State] = _Numbers()
+        self._partition_of: Numbers[tuple[str, int]] = Numbers()
+        self._state_of: Numbers[_State] = Numbers()
         self.places: dict[bytes, tuple[str, int]] = {}
         self._updates: list[SlotUpdate] = []
         self._keys: dict[bytes, int] = {}
@@ -164,7 +154,7 @@ class _Timelines:
         partition_names = sorted(self._partition_of)
         rank = np.zeros(len(partition_names), np.int32)
         rank[[self._partition_of[name] for name in partition_names]] = np.arange(len(partition_names))
-        topics: _Numbers[str] = _Numbers()
+        topics: Numbers[str] = Numbers()
         topic_of = np.array([topics[topic] for topic, _ in partition_names], np.int32)
         index_of = np.array([index for _, index in partition_names], np.int32)
         leaders, *lists = zip(*self._state_of, strict=True) if self._state_of else ((), (), (), ())
@@ -340,15 +330,8 @@ def start_worker(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _replay(log: LogFiles, number: int, options: ReplayOptions, out: Path) -> Summary:
     """Replay a log, and write its rows as they come."""
-    summaries: list[Summary] = []
-
-    def batches() -> Iterator[ReplayedBatch | MemoisedBatch]:
-        summaries.append((yield from options.replay_batches(log, detailed=False)))
-
     with datasets(out, number, log.name) as files:
-        for batch in batches():
-            files.add(batch)
-    return summaries[0]
+        return options.replay(log, files.add, detailed=False)
 
 
 def _outcome_json(summary: Summary) -> str:

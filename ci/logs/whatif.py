@@ -10,9 +10,8 @@ from typing import Any
 import click
 from attrs import frozen
 
-from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.report import Summary, line_of, passed_lines, settings_of, taken_lines
+from kraftcheck.ci.logs.report import ReplayOptions, Summary, line_of, passed_lines, settings_of, taken_lines
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -76,7 +75,7 @@ def cluster_end(path: Path, rules: str | None, static: tuple[str, ...], allow_sk
         raise Refusal(f"{path}: {reason}") from None
     if not read_any:
         raise Refusal(f"{path}: no record batch was read; is it a metadata log or snapshot?")
-    summary = replay(logs[0], rules, static, allow_skipped, detailed=False, explains=False)
+    summary = ReplayOptions(rules, static, allow_skipped).replay(logs[0], detailed=False, explains=False)
     return ClusterEnd(state, holders, summary)
 
 

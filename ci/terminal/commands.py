@@ -120,7 +120,7 @@ COMMANDS = {
         "Leaders for offline partitions of a snapshot, by length of logs.",
     ),
     "elect-leaders": (
-        "ci.conformance.unclean_recovery.elections:elect_leaders_command",
+        "ci.conformance.unclean_recovery.tool:elect_leaders_command",
         "Preferred, unclean and designated elections in a snapshot.",
     ),
 }

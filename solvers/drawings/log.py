@@ -16,8 +16,7 @@ from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, ids
 from kraftcheck.model.systems.elections.system import BROKER, CONTROLLER, CONTROLLER_ARROWS, OPERATOR
 from kraftcheck.model.visible import visible
-from kraftcheck.solvers.logs.explain.explain import Explanation
-from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
+from kraftcheck.solvers.logs.explain.explain import Explanation, ReplayedBatch
 from kraftcheck.solvers.logs.explain.state import ModelRecord, State, model_record
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 from kraftcheck.solvers.logs.memo.situation import TOPIC, EventName
@@ -47,7 +46,7 @@ _REQUESTS = {
 """What an operator asks for in events that `elections` does not have, by their first words."""
 
 
-class _Numbers(dict[H, int]):
+class Numbers(dict[H, int]):
     """Values by the order in which they were first seen."""
 
     def __missing__(self, value: H) -> int:
@@ -65,9 +64,9 @@ class LogDrawing:
     """
 
     kind: Callable[[str, str], str]
-    _partitions: _Numbers[str] = field(factory=_Numbers, init=False)
-    _states: _Numbers[tuple[int, Ids, Ids, Ids]] = field(factory=_Numbers, init=False)
-    _events: _Numbers[tuple[str, str]] = field(factory=_Numbers, init=False)
+    _partitions: Numbers[str] = field(factory=Numbers, init=False)
+    _states: Numbers[tuple[int, Ids, Ids, Ids]] = field(factory=Numbers, init=False)
+    _events: Numbers[tuple[str, str]] = field(factory=Numbers, init=False)
     _columns: dict[str, list[Any]] = field(
         factory=lambda: {name: [] for name in (
             "offsets", "records", "explanations", "places", "eventCounts", "events", "eventPartitions", "changeCounts",

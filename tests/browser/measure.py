@@ -16,9 +16,9 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
-from kraftcheck.ci.logs.command import draw, html, replay
+from kraftcheck.ci.logs.command import draw, html
 from kraftcheck.ci.logs.format.read import LogFiles, find
-from kraftcheck.ci.logs.report import event_kind
+from kraftcheck.ci.logs.report import ReplayOptions, event_kind
 from kraftcheck.solvers.drawings.log import LogDrawing
 from tests.browser.chromium import ABSENT, executable
 
@@ -35,9 +35,9 @@ def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_c
 def written(log: LogFiles, target: Path) -> str:
     """Write the page, and say how large it is and how much processor time that took."""
     drawing = LogDrawing(event_kind)
-    alone = seconds(lambda: replay(log, None, detailed=False), time.process_time)
+    alone = seconds(lambda: ReplayOptions(None).replay(log, detailed=False), time.process_time)
     start = time.process_time()
-    summary = replay(log, None, observe=partial(draw, drawing), detailed=False)
+    summary = ReplayOptions(None).replay(log, observe=partial(draw, drawing), detailed=False)
     target.write_text(html(drawing, summary), encoding="utf-8")
     both = time.process_time() - start
     size = f"{summary.records:,} records in {summary.batches:,} batches: {target.stat().st_size / 1e6:.2f} MB"

@@ -27,7 +27,7 @@ Programs beside them, for people who work on kraftcheck:
 | `python -m kraftcheck.ci.bench` | measures rates and memory, `--beside` other checkers; nothing else measures time |
 | `python -m tests.ci.explore.scopes_page` | explores every scope and writes [scopes](scopes.md) |
 | `python -m kraftcheck.ci.conformance.findings.live` | runs a [finding](live-findings.md) on a live cluster |
-| `python -m kraftcheck.ci.conformance.cluster.capture` | runs a real cluster and keeps its metadata log |
+| `python -m tests.ci.logs.capture` | runs a real cluster and keeps its metadata log |
 | `spark-submit ci/spark/submit.py` | `kraftcheck explore --engine spark` on a cluster |
 | `python -m tests.documentation` | writes this page and the other pages that are made from data |
 | `python -m tests.engine_mutants.drawn` | changes engines at random, and lists what no test notices |

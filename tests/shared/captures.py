@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ from attrs import evolve
 from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
 from kraftcheck.ci.logs.report import rules_of
-from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log
-from kraftcheck.solvers.logs.explain.state import Batch, LogEntry
+from kraftcheck.model.controller.state import Controller, Settings
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, ReplayedBatch, explain, violations_of
+from kraftcheck.solvers.logs.explain.state import Batch, LogEntry, Undone, effective, elected, empty, load
 from tests.shared.places import TESTS
 
 CAPTURED = TESTS / "captured"
@@ -40,6 +42,45 @@ BROKERS = (0, 1, 2)
 def batches(folder: Path = ELR) -> tuple[Batch, ...]:
     """The batches of a captured log."""
     return tuple(batch for log in find((folder,)) for batch in read(log, SkipCount(0)))
+
+
+def replay_log(
+    batches: Iterable[Batch], rules: Callable[[int | None], RuleSet], settings: Settings | None = None
+) -> Iterator[ReplayedBatch]:
+    """Replay a log without a memo, the oracle of the one with it; it ends early after a batch that cannot be replayed.
+
+    Args:
+        batches: in the order of their offsets.
+        rules: the rule set for the highest metadata version that the controller supports, None while the log names
+            none.
+        settings: the controller's static configuration.
+
+    Raises:
+        EntryError: when a record's fields are not those of its kind.
+        ReplayError: when a snapshot's records do not fit together.
+    """
+    state, in_snapshot = empty(Controller(settings=settings or Settings())), False
+    for batch in effective(batches):
+        rule_set = rules(state.supported_level())
+        if isinstance(batch, Undone):
+            state = state.at(batch.batch.last_offset + 1)
+            yield ReplayedBatch(batch.batch, None, (), state, rule_set, batch)
+            continue
+        assert isinstance(batch, Batch)  # none of those given is compact
+        if batch.control:
+            kinds = {entry.type for entry in batch.entries}
+            in_snapshot = (in_snapshot or HEADER in kinds) and FOOTER not in kinds
+            state = elected(state, batch)
+            yield ReplayedBatch(batch, None, (), state, rule_set)
+        elif in_snapshot:
+            state = load(state.at(batch.base_offset), batch, rule_set)
+            yield ReplayedBatch(batch, None, (), state, rule_set)
+        else:
+            explanation = explain(state, batch, rule_set)
+            state = explanation.after
+            yield ReplayedBatch(batch, explanation, tuple(violations_of(explanation, rule_set)), state, rule_set)
+            if explanation.replay_error:
+                return
 
 
 @cache

@@ -100,15 +100,6 @@ REGISTRATION_OUTPUTS = (
     ("intersection", False), ("difference", False),
 )  # fmt: skip
 
-
-HASH_SET_INPUTS = ("listed", False), ("added", False), ("ids", True)
-HASH_SET_OUTPUTS = ("count", False), ("ids", True)
-"""A set made of the first ids, with others added; what it lists."""
-
-TIMELINE_MAP_INPUTS, TIMELINE_MAP_OUTPUTS = (("count", False), ("keys", True)), (("first", False),)
-"""Keys that are put into Kafka's map of partitions in this order; the first that it lists."""
-
-
 RECORD_FIELDS = ("isr", "replicas", "directories", "elr", "last_known_elr", "removing", "adding")
 """The fields of a record behind leader and recovery state, in the order of the columns."""
 
@@ -193,3 +184,14 @@ class Columns:
             values = row[self.slice(name)].tolist()
             by_name[name] = [v for v in values if v != VACANT] if self.is_list(name) else values[0]
         return by_name
+
+
+def named(values: Mapping[str, Any]) -> str:
+    """Columns by name, for a reader."""
+    texts = (value if isinstance(value, str) else str(value).replace(" ", "") for value in values.values())
+    return " ".join(f"{name}={text}" for name, text in zip(values, texts, strict=True))
+
+
+def answer_lines(expected: str, actual: str) -> list[str]:
+    """Two answers that differ, for a reader."""
+    return [f"    expected (Kafka): {expected}", f"    actual (model):   {actual}"]

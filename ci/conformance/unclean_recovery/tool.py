@@ -1,38 +1,40 @@
-"""`kraftcheck unclean-recovery`: leaders for offline partitions of a snapshot, by the length of logs."""
+"""`kraftcheck unclean-recovery` and `kraftcheck elect-leaders`: leaders for partitions of a snapshot.
+
+The one chooses by the length of logs, the other holds preferred, unclean and designated elections.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from attrs import frozen
 
-from kraftcheck.ci.conformance.unclean_recovery.lists import ballots, read_targets
-from kraftcheck.ci.conformance.unclean_recovery.options import (
-    ELECTION_FAILED,
-    RULES,
-    refuse_unanswered,
-    report_result,
-    save,
-    unclean_recovery_rules,
-)
 from kraftcheck.ci.conformance.unclean_recovery.snapshot import Snapshot, read_snapshot
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
-from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json
+from kraftcheck.ci.terminal.files import check_apart, check_writable, read_json, write_json
 from kraftcheck.ci.terminal.progress import stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.controller.commits import commit
+from kraftcheck.model.controller.elections import DESIGNATED, PREFERRED, UNCLEAN, elect_leaders
+from kraftcheck.model.controller.errors import RequestError, Resignation
 from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.model.records.fields import Fields, FormError, each, integer, text
+from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.model.unclean_recovery.choice import NOBODY
 from kraftcheck.model.unclean_recovery.tool import (
     ATTEMPTS,
     DURATION_MS,
     NO_ERROR,
     NOT_NEEDED,
+    TRANSIENT,
     Finding,
     LogInfo,
     Result,
@@ -42,6 +44,122 @@ from kraftcheck.model.unclean_recovery.tool import (
     find_leaders,
     succeeded,
 )
+
+RULES = "fixed+designated-elections"
+"""The rule set of both tools unless they are given another."""
+
+ELECTION_FAILED = 1
+"""Exit code when some partition has no leader in the end, as Kafka's tools end."""
+
+
+def unclean_recovery_rules(text: str) -> RuleSet:
+    """A rule set with designated elections.
+
+    Raises:
+        Refusal: in one line.
+    """
+    try:
+        rules = parse(text)
+    except ScopeError as reason:
+        raise Refusal(str(reason)) from None
+    if not rules.partition.designated_elections:
+        raise Refusal(f"--rules {text} has no designated elections; add +designated-elections")
+    return rules
+
+
+@contextlib.contextmanager
+def refuse_unanswered(path: Path) -> Iterator[None]:
+    """Where the controller gives no answer, the snapshot is at fault: one line says so.
+
+    Raises:
+        Refusal: when it refuses the request as a whole, or would resign.
+    """
+    try:
+        yield
+    except (RequestError, Resignation) as error:
+        raise Refusal(f"{path}: the controller does not answer: {error}; nothing is changed") from None
+
+
+def save(snapshot: Snapshot, after: Controller, path: Path, output: Path | None) -> None:
+    """Write the snapshot after elections: to `output`, else in place, and there only if something changed.
+
+    Raises:
+        Refusal: when the place cannot be written.
+    """
+    if output is not None or after != snapshot.controller:
+        write_json(str(output or path), snapshot.after(after))
+
+
+def report_result(screen: Screen, result: Result, success: str, succeeded: bool) -> bool:
+    """Say what came of a partition, on standard error where that is a failure; whether it is."""
+    name = f"{result.place[0]}-{result.place[1]}"
+    if succeeded:
+        screen.plain(f"{name}: {'already online' if result.error == NOT_NEEDED else success}")
+    else:
+        click.echo(f"{name}: failed: {result.error}", err=True)
+    return not succeeded
+
+
+def read_targets(path: Path) -> tuple[TopicPartition, ...]:
+    """Partitions by topic: `{"partitions": [{"topic": "foo", "partitions": [0, 3]}]}`.
+
+    Raises:
+        Refusal: in one line, for a file of another form, or a partition listed twice.
+    """
+    try:
+        entries = _entries(path)
+        places = [
+            (entry.only("topic", "partitions").read("topic", text), index)
+            for entry in entries
+            for index in entry.read("partitions", each(_index))
+        ]
+        return _distinct(places)
+    except FormError as reason:
+        raise Refusal(f"{path}: {reason}") from None
+
+
+def read_ballots(path: Path, designated: bool) -> tuple[tuple[TopicPartition, ...], tuple[int, ...] | None]:
+    """Partitions one by one, each with its `designatedLeader` where it takes one.
+
+    Raises:
+        Refusal: in one line, for a file of another form, or a partition listed twice.
+    """
+    try:
+        entries = [entry.only("topic", "partition", "designatedLeader") for entry in _entries(path)]
+        places = _distinct([(entry.read("topic", text), entry.read("partition", _index)) for entry in entries])
+        leaders = tuple(entry.read("designatedLeader", _index) for entry in entries) if designated else None
+        return places, leaders
+    except FormError as reason:
+        raise Refusal(f"{path}: {reason}") from None
+
+
+def ballots(leaders: Sequence[tuple[TopicPartition, int]]) -> dict[str, Any]:
+    """The document that designates these leaders; `read_ballots` reads it."""
+    return {
+        "partitions": [
+            {"topic": topic, "partition": index, "designatedLeader": leader} for (topic, index), leader in leaders
+        ]
+    }
+
+
+def _entries(path: Path) -> tuple[Fields, ...]:
+    return Fields.of(read_json(path)).only("partitions").read("partitions", each(Fields.of))
+
+
+def _index(value: object, where: str) -> int:
+    return integer(value, where, (0, (1 << 31) - 1))
+
+
+def _distinct(places: list[TopicPartition]) -> tuple[TopicPartition, ...]:
+    if not places:
+        raise FormError("partitions: none is listed")
+    seen: set[TopicPartition] = set()
+    for place in places:
+        if place in seen:
+            raise FormError(f"partitions: {place[0]}-{place[1]} is listed twice")
+        seen.add(place)
+    return tuple(places)
+
 
 NO_ANSWER = "NO_REPLICA_ANSWERED"
 """In place of an error: nobody can be designated."""
@@ -158,10 +276,7 @@ def _check(
 @click.option("--output", type=click.Path(path_type=Path), help="The snapshot afterwards; default: in place.")
 @click.option("--dry-run", "dry", is_flag=True, help="Write no snapshot.")
 @click.option("--rules", default=RULES, show_default=True, help="Rule set; kip compares epochs as the document says.")
-def unclean_recovery_command(
-    path: Path, duration: int, attempts: int, show: bool, manual: Path | None, automated: bool, partitions: Path | None,
-    every: bool, output: Path | None, dry: bool, rules: str,
-) -> None:  # fmt: skip
+def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
     """Choose the replica with the highest epoch, then the longest log, as the leader of each offline partition.
 
     Exit code 0: every partition of the input has, or with a manual file can be
@@ -172,24 +287,26 @@ def unclean_recovery_command(
       kraftcheck unclean-recovery --snapshot cluster.json --all-offline-partitions --show-replica-info
       kraftcheck unclean-recovery --snapshot cluster.json --all-offline-partitions --automated-recovery
     """
-    _check(show, manual, automated, partitions, every, output)
+    manual, automated, partitions, output = (flags[key] for key in ("manual", "automated", "partitions", "output"))
+    _check(flags["show"], manual, automated, partitions, flags["every"], output)
     if not automated:
         check_idle("is of --automated-recovery", "attempts")
-    if dry and not automated:
+    if flags["dry"] and not automated:
         raise Refusal("--dry-run is for --automated-recovery; without it no snapshot is written anyway")
     chosen = unclean_recovery_rules(rules)
     snapshot = read_snapshot(path, chosen)
     offline = tuple(place for place in snapshot.places() if snapshot.leader(place) == NO_LEADER)
-    plan_ = plan(snapshot, offline if partitions is None else read_targets(partitions), duration, chosen)
+    targets = offline if partitions is None else read_targets(partitions)
+    plan_ = plan(snapshot, targets, flags["duration"], chosen)
     screen = console()
-    if show:
+    if flags["show"]:
         screen.table(table(plan_.findings))
     results = [*plan_.results]
     if automated:
         with refuse_unanswered(path):
-            after, elected = _elect(snapshot, plan_, Retries(snapshot.failures, attempts), chosen)
+            after, elected = _elect(snapshot, plan_, Retries(snapshot.failures, flags["attempts"]), chosen)
         results += elected
-        if not dry:
+        if not flags["dry"]:
             save(snapshot, after, path, output)
     else:
         results += [Result(place, NO_ERROR) for place, _ in plan_.leaders()]
@@ -223,3 +340,91 @@ def _report(
     code = 0 if succeeded(results, rules.unclean_recovery) else ELECTION_FAILED
     screen.plain(f"{len(plan_.targets)} partition(s), {failed} failed (exit {code})")
     sys.exit(code)
+
+
+TYPES = {"PREFERRED": PREFERRED, "UNCLEAN": UNCLEAN, "DESIGNATED": DESIGNATED}
+
+Places = tuple[TopicPartition, ...]
+
+
+def elect(
+    snapshot: Snapshot, kind: int, places: Places | None, leaders: tuple[int, ...] | None, rules: RuleSet
+) -> tuple[Controller, tuple[Result, ...]]:
+    """Hold the elections; of all partitions, those that need none are not reported."""
+    retries = Retries(snapshot.failures, ATTEMPTS)
+    if kind == DESIGNATED:
+        pairs = list(zip(places or (), leaders or (), strict=True))
+        with stop_flag(awaits_report=True) as stop:
+            return designate_all(snapshot.controller, pairs, rules, retries, snapshot.rights, stop.is_set)
+    served, _ = retries.sent()
+    if not served:
+        targets = snapshot.places() if places is None else places
+        return snapshot.controller, tuple(Result(place, TRANSIENT) for place in targets)
+    outcome = elect_leaders(snapshot.controller, kind, places, rules)
+    results = tuple(Result((row.topic, row.partition), row.error) for row in outcome.response)
+    return commit(snapshot.controller, outcome, rules), results
+
+
+def _request(
+    kind: int, partitions: Path | None, topic: str | None, partition: int | None, every: bool
+) -> tuple[Places | None, tuple[int, ...] | None]:
+    """The partitions, None for all, and the leaders designated; the exclusions of Kafka's tool."""
+    if sum((partitions is not None, topic is not None, every)) != 1:
+        raise Refusal("give one of --path-to-json-file FILE, --topic NAME with --partition N, --all-topic-partitions")
+    if (topic is None) != (partition is None):
+        raise Refusal("--topic and --partition go together; give both, or neither")
+    if kind == DESIGNATED and partitions is None:
+        raise Refusal("DESIGNATED needs a leader for each partition; give them with --path-to-json-file FILE")
+    if partitions is not None:
+        return read_ballots(partitions, kind == DESIGNATED)
+    return (None if every else ((str(topic), int(partition or 0)),)), None
+
+
+@click.command("elect-leaders")
+@click.option("--snapshot", "path", type=click.Path(path_type=Path), required=True, help="The cluster, a JSON file.")
+@click.option(
+    "--election-type",
+    "kind",
+    type=click.Choice(list(TYPES), case_sensitive=False),
+    required=True,
+    help="The first replica; any replica that may lead; or the one that the file designates.",
+)
+@click.option("--path-to-json-file", "partitions", type=click.Path(path_type=Path), help="The partitions, a JSON file.")
+@click.option("--topic", help="The topic of one partition.")
+@click.option("--partition", type=click.IntRange(0), help="The index of one partition.")
+@click.option("--all-topic-partitions", "every", is_flag=True, help="Every partition.")
+@click.option("--output", type=click.Path(path_type=Path), help="The snapshot afterwards; default: in place.")
+@click.option("--dry-run", "dry", is_flag=True, help="Write nothing.")
+@click.option("--rules", default=RULES, show_default=True, help="Rule set, PRESET[+VARIANT|-VARIANT...].")
+def elect_leaders_command(path: Path, rules: str, **flags: Any) -> None:
+    """Have the controller elect leaders, as kafka-leader-election does, in a snapshot file.
+
+    Exit code 0: every partition asked for has its leader; 1: some have not, named
+    on standard error; 2: bad input.
+
+    \b
+    Examples:
+      kraftcheck elect-leaders --snapshot cluster.json --election-type DESIGNATED --path-to-json-file leaders.json
+    """
+    number, output = TYPES[flags["kind"].upper()], flags["output"]
+    places, leaders = _request(number, flags["partitions"], flags["topic"], flags["partition"], flags["every"])
+    chosen = unclean_recovery_rules(rules)
+    if not flags["dry"]:
+        check_writable(str(output or path))
+    snapshot = read_snapshot(path, chosen)
+    with refuse_unanswered(path):
+        after, results = elect(snapshot, number, places, leaders, chosen)
+    if not flags["dry"]:
+        save(snapshot, after, path, output)
+    screen, failed = console(), 0
+    for result in results:
+        leader = _leader(after, result.place)
+        failed += report_result(screen, result, f"elected {leader}", result.recovered(chosen.unclean_recovery))
+    code = 0 if succeeded(results, chosen.unclean_recovery) else ELECTION_FAILED
+    screen.plain(f"{len(results)} partition(s), {failed} failed (exit {code})")
+    sys.exit(code)
+
+
+def _leader(controller: Controller, place: TopicPartition) -> int | None:
+    p = controller.image.partition(controller.topic_id(place[0]) or "", place[1])
+    return None if p is None else int(p.leader)

@@ -9,7 +9,7 @@ ways are equally short.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attrs import asdict, fields, frozen
@@ -21,8 +21,9 @@ from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Par
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.guesses import candidates, hidden_candidates
+from kraftcheck.solvers.logs.explain.judge import LogViolation, judge
 from kraftcheck.solvers.logs.explain.partition_guesses import Candidate
-from kraftcheck.solvers.logs.explain.state import Batch, ModelRecord, State, model_record
+from kraftcheck.solvers.logs.explain.state import Batch, ModelRecord, State, Undone, model_record
 
 PlainRecord = tuple[tuple[str, Any], ...]
 """A record as pairs of field and value, its kind first; absent fields are left out."""
@@ -326,3 +327,52 @@ def _nearest_event(
             )
         )
     return min(events, key=NearestEvent.distance, default=None)
+
+
+HEADER, FOOTER = "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"
+"""The control records before and after a snapshot's records."""
+
+
+@frozen
+class ReplayedBatch:
+    """The replay of one batch.
+
+    Attributes:
+        batch: the batch.
+        explanation: None for what is taken as it is: a snapshot's records, and what the quorum wrote for itself.
+        violations: the properties that do not hold after it, each once a partition.
+        state: the state after it.
+        rules: the rule set that it was explained with.
+        undone: why its records have not happened; None for those that have.
+    """
+
+    batch: Batch
+    explanation: Explanation | None
+    violations: tuple[LogViolation, ...]
+    state: State
+    rules: RuleSet
+    undone: Undone | None = None
+
+
+def violations_of(explanation: Explanation, rules: RuleSet) -> Iterator[LogViolation]:
+    """Violations after each event; of what no event explains, and of a transaction, after all of it.
+
+    A transaction is one step, which begins before its first record and ends with its last. It shows no single events,
+    so only invariants are judged.
+    """
+    states, reported = explanation.states, set()
+    spans = [(step.start, step.end, step.candidate) for step in explanation.steps]
+    if not explanation.explained and explanation.prefix < len(states) - 1:
+        spans = [*spans, (explanation.prefix, len(states) - 1, None)]  # type: ignore[list-item]
+    for start, end, candidate in spans:
+        if end >= len(states):
+            return
+        if states[end].transaction is not None:
+            continue
+        before, records, transaction = states[start], explanation.records[start:end], states[start].transaction
+        if transaction is not None:
+            before, records, candidate = transaction.before, (*transaction.records(), *records), None  # type: ignore[assignment]
+        for violation in judge(before.controller, states[end].controller, records, candidate, rules):
+            if violation not in reported:
+                reported.add(violation)
+                yield violation

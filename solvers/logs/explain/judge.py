@@ -195,9 +195,8 @@ def judge(
         if candidate is not None and partition_before is not None and candidate.action:
             state_before = as_elections(before, Place(place.topic_id, place.index, partition_before), numbering, rules)
             count = changed[place.topic_id, place.index]
-            transition = _transition(
-                before, place, partition_before, state_before, state_after, count, candidate, numbering, rules
-            )
+            states, partitions = (state_before, state_after), (partition_before, place.partition)
+            transition = _transition(states, partitions, count, candidate, numbering)
         for name, parts in (
             *_violated_invariants(state_after, rules),
             *(() if transition is None else _violated_by_transition(transition, rules)),
@@ -281,10 +280,11 @@ def _affected_places(
 
 
 def _transition(
-    before: Controller, place: Place, partition_before: Partition, state_before: Elections, state_after: Elections,
-    count: int, candidate: Candidate, numbering: ElectionsNumbering, rules: RuleSet,
+    states: tuple[Elections, Elections], partitions: tuple[Partition, Partition], count: int, candidate: Candidate,
+    numbering: ElectionsNumbering,
 ) -> Transition:  # fmt: skip
-    partition_after, action = place.partition, candidate.action
+    """The step of an event, from the states and partitions before and after it, and how many records it wrote."""
+    (partition_before, partition_after), action = partitions, candidate.action
     arguments = _arguments(candidate.arguments, numbering)
     target = set(ids(partition_before.isr)) | set(candidate.arguments.get("isr", ()))
     if action in _DEPARTURES:
@@ -293,7 +293,7 @@ def _transition(
     eligible = bool(partition_before.elr.has(partition_after.leader))
     unclean = leader_changes and int(partition_after.leader) not in target and not eligible
     last_known = (
-        unclean and bool(partition_before.last_known_elr.has(partition_after.leader)) and state_after.elr_enabled
+        unclean and bool(partition_before.last_known_elr.has(partition_after.leader)) and states[1].elr_enabled
     )
     from_elr = leader_changes and eligible and int(partition_after.leader) not in target
     unclean_stop = action == "new_incarnation" and not candidate.arguments["clean"]
@@ -310,7 +310,7 @@ def _transition(
         completed=completes, misdirected=False, resigned=False, stale_base=False,
         unclean_shutdown=numbering.broker_set([candidate.arguments["broker"]]) if unclean_stop else BrokerSet(),
     )  # fmt: skip
-    return Transition(state_before, state_after, action, arguments, event)
+    return Transition(*states, action, arguments, event)
 
 
 def _arguments(log_arguments: Mapping[str, Any], numbering: ElectionsNumbering) -> dict[str, Any]:

@@ -160,13 +160,9 @@ def partition_candidates(controller: Controller, record: PartitionChangeRecord, 
         return
     p = observed.partition
     yield from _isr_candidates(observed, _shown_proposals(observed))
-    yield Candidate(
-        f"preferred election in {observed.name}", _election_records(observed, PREFERRED), 1, "elect_preferred"
-    )
+    yield Candidate(f"preferred election in {observed.name}", _election(observed, PREFERRED), 1, "elect_preferred")
     if not p.leader >= 0:
-        yield Candidate(
-            f"unclean election in {observed.name}", _election_records(observed, UNCLEAN), 1, "elect_unclean"
-        )
+        yield Candidate(f"unclean election in {observed.name}", _election(observed, UNCLEAN), 1, "elect_unclean")
     yield from _reassignment_candidates(observed)
     yield from _assignment_candidates(observed, hidden=False)
 
@@ -269,20 +265,20 @@ def _ineligibility(observed: _ObservedChange, request: AlterPartitionRequest) ->
     return "; ".join(reasons) + "; required: replicas that are registered, unfenced and not shutting down"
 
 
-def _election_records(observed: _ObservedChange, kind: int) -> Callable[[], tuple[LogRecord, ...]]:
-    def records() -> tuple[LogRecord, ...]:
-        place = ((observed.topic, observed.record.partition_id),)
-        return granted_records(elect_leaders(observed.controller, kind, place, observed.rules))
+def _granted(decide: Callable[..., Outcome[Any]], *arguments: Any) -> Callable[[], tuple[LogRecord, ...]]:
+    """What a request with one row writes."""
+    return lambda: granted_records(decide(*arguments))
 
-    return records
+
+def _election(observed: _ObservedChange, kind: int) -> Callable[[], tuple[LogRecord, ...]]:
+    place = ((observed.topic, observed.record.partition_id),)
+    return _granted(elect_leaders, observed.controller, kind, place, observed.rules)
 
 
 def _reassignment_candidates(observed: _ObservedChange) -> Iterator[Candidate]:
     p, change = observed.partition, observed.record.change
     if p.reassigning():
-        yield Candidate(
-            f"cancel the reassignment of {observed.name}", _reassignment_records(observed, None), 1, "cancel"
-        )
+        yield Candidate(f"cancel the reassignment of {observed.name}", _reassignment(observed, None), 1, "cancel")
     if change.replicas.present or change.adding.present or change.removing.present:
         yield from _target_candidates(observed)
 
@@ -297,15 +293,12 @@ def _target_candidates(observed: _ObservedChange) -> Iterator[Candidate]:
         targets.append(replicas)
     for target in dict.fromkeys(targets):
         words = (f"reassign {observed.name} to ", target)
-        yield Candidate(words, _reassignment_records(observed, target), 1, "reassign")
+        yield Candidate(words, _reassignment(observed, target), 1, "reassign")
 
 
-def _reassignment_records(observed: _ObservedChange, replicas: Ids | None) -> Callable[[], tuple[LogRecord, ...]]:
-    def records() -> tuple[LogRecord, ...]:
-        reassignment = Reassignment(observed.topic, observed.record.partition_id, replicas)
-        return granted_records(reassign(observed.controller, (reassignment,), observed.rules))
-
-    return records
+def _reassignment(observed: _ObservedChange, replicas: Ids | None) -> Callable[[], tuple[LogRecord, ...]]:
+    rows = (Reassignment(observed.topic, observed.record.partition_id, replicas),)
+    return _granted(reassign, observed.controller, rows, observed.rules)
 
 
 def _assignment_candidates(observed: _ObservedChange, hidden: bool) -> Iterator[Candidate]:
@@ -328,18 +321,7 @@ def _assignment_candidates(observed: _ObservedChange, hidden: bool) -> Iterator[
         words = ("broker ", broker, f" reports a directory of {observed.name}")
         # What a replica that is taken out was in does not show, but whether it is lost has consequences.
         for one in (directory,) if broker in after else (directory, LOST):
-            records = _assignment_records(observed, broker, registration.epoch, one)
+            wanted = (Assignment(one, observed.record.topic_id, observed.record.partition_id),)
+            sender = (observed.controller, broker, registration.epoch)
+            records = _granted(assign_replicas_to_dirs, *sender, wanted, observed.rules)
             yield Candidate(words, records, None, "assign", {"broker": broker})
-
-
-def _assignment_records(
-    observed: _ObservedChange, broker: int, epoch: int, directory: int
-) -> Callable[[], tuple[LogRecord, ...]]:
-    assignment = Assignment(directory, observed.record.topic_id, observed.record.partition_id)
-
-    def records() -> tuple[LogRecord, ...]:
-        return granted_records(
-            assign_replicas_to_dirs(observed.controller, broker, epoch, (assignment,), observed.rules)
-        )
-
-    return records

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from kraftcheck.model.controller.brokers import taken_over
 from kraftcheck.model.controller.commits import replay_record
@@ -79,6 +79,7 @@ class Batch:
         return self
 
 
+@define(eq=False)
 class CompactBatch:
     """A batch whose partition changes are not decoded, because the memo may hold their explanation.
 
@@ -91,26 +92,26 @@ class CompactBatch:
         bodies: of each record the rest of its bytes or fields; of records that are not read their kind.
         other: the other record, if there is one.
         other_first: whether it is the first record.
-        entry: decodes one change, by its place among the records.
         source, position: where it was read: the file and the byte, or all of it in words and None.
+        entry: decodes one change, by its place among the records.
     """
 
-    __slots__ = (
-        "_decode", "_whole", "base_offset", "bodies", "entry", "epoch", "keys", "last_offset", "other", "other_first",
-        "position", "source",
-    )  # fmt: skip
-    control = False
+    base_offset: int
+    last_offset: int
+    epoch: int
+    keys: Sequence[bytes | None]
+    bodies: Sequence[Any]
+    other: LogEntry | None
+    source: str
+    position: int | None
+    _decode: Callable[[], Batch]
+    entry: Callable[[int], LogEntry]
+    other_first: bool = field(init=False)
+    _whole: Batch | None = field(init=False, default=None)
+    control: ClassVar[bool] = False
 
-    def __init__(
-        self, base_offset: int, last_offset: int, epoch: int, keys: Sequence[bytes | None], bodies: Sequence[Any],
-        other: LogEntry | None, source: str, position: int | None, decode: Callable[[], Batch],
-        entry: Callable[[int], LogEntry],
-    ) -> None:  # fmt: skip
-        self.base_offset, self.last_offset, self.epoch = base_offset, last_offset, epoch
-        self.keys, self.bodies, self.other = keys, bodies, other
-        self.other_first = other is not None and other.offset == base_offset
-        self.source, self.position, self._decode, self.entry = source, position, decode, entry
-        self._whole: Batch | None = None
+    def __attrs_post_init__(self) -> None:
+        self.other_first = self.other is not None and self.other.offset == self.base_offset
 
     @property
     def place(self) -> str:

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from attrs import evolve
+from attrs import define, evolve
 
 from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.controller.state import Controller
@@ -316,6 +316,7 @@ SlotUpdate = tuple[bytes, PartitionSlot]
 """The key of a partition, and its slot after a record."""
 
 
+@define(eq=False)
 class MemoisedBatch:
     """The replay of one batch whose explanation came from the memo.
 
@@ -328,14 +329,13 @@ class MemoisedBatch:
         rules: the rule set.
     """
 
-    __slots__ = ("_ledger", "batch", "count", "rules", "steps", "updates", "violations")
-
-    def __init__(
-        self, batch: CompactBatch, count: int, steps: list[PartitionStep | None] | EventName,
-        updates: list[SlotUpdate | None], violations: tuple[LogViolation, ...], rules: RuleSet, ledger: Ledger,
-    ) -> None:  # fmt: skip
-        self.batch, self.count, self.steps, self.updates = batch, count, steps, updates
-        self.violations, self.rules, self._ledger = violations, rules, ledger
+    batch: CompactBatch
+    count: int
+    steps: list[PartitionStep | None] | EventName
+    updates: list[SlotUpdate | None]
+    violations: tuple[LogViolation, ...]
+    rules: RuleSet
+    _ledger: Ledger
 
     def events(self) -> list[EventName]:
         """The events of the first explanation, with TOPIC where a topic is named."""

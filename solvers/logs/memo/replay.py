@@ -1,6 +1,6 @@
 """The replay of a whole log with memoised explanations.
 
-The result is that of `kraftcheck.solvers.logs.explain.replay`. A batch of changes of different partitions, each the
+The result is that of `kraftcheck.solvers.logs.explain.explain`. A batch of changes of different partitions, each the
 work of one event, is the product of its records' explanations; an event of a broker is looked up partition by
 partition. Whatever else a batch holds is explained as a whole, on the controller's whole state.
 """
@@ -13,9 +13,8 @@ from typing import Any
 from kraftcheck.model.controller.state import Controller, Settings
 from kraftcheck.model.records.records import PartitionChangeRecord
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.explain import explain
+from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, ReplayedBatch, explain, violations_of
 from kraftcheck.solvers.logs.explain.judge import LogViolation
-from kraftcheck.solvers.logs.explain.replay import FOOTER, HEADER, ReplayedBatch, violations_of
 from kraftcheck.solvers.logs.explain.state import (
     Batch,
     CompactBatch,
@@ -69,7 +68,7 @@ class MemoisedReplay:
         return self._ledger.state()
 
     def replay(self, batches: Iterable[Batch | CompactBatch]) -> Iterator[ReplayedBatch | MemoisedBatch]:
-        """Replay each batch, to the end or to one that cannot be replayed; see `replay_log`."""
+        """Replay each batch, to the end or to one that cannot be replayed."""
         stream = effective(batches)
         for batch in stream:
             if isinstance(batch, Undone):

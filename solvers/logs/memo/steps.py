@@ -25,11 +25,16 @@ from kraftcheck.model.records.records import (
 )
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.explain import explain_model_records, matches, plain_record, prediction
+from kraftcheck.solvers.logs.explain.explain import (
+    explain_model_records,
+    matches,
+    plain_record,
+    prediction,
+    violations_of,
+)
 from kraftcheck.solvers.logs.explain.guesses import BrokerRecord, candidates
 from kraftcheck.solvers.logs.explain.judge import judge, with_broker
 from kraftcheck.solvers.logs.explain.partition_guesses import Candidate, Words, words_text
-from kraftcheck.solvers.logs.explain.replay import violations_of
 from kraftcheck.solvers.logs.explain.state import ModelRecord, State
 from kraftcheck.solvers.logs.memo.ledger import Ledger
 from kraftcheck.solvers.logs.memo.situation import (

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from kraftcheck.ci.conformance.kafka.change.cases import every_merge, every_registration, exhaustive_changes
+from kraftcheck.ci.conformance.kafka.change.checks import compare
 from kraftcheck.ci.conformance.kafka.change.models import ChangeModel, MergeModel, RegistrationModel
 from kraftcheck.ci.conformance.kafka.columns import KEEP_LEADER, KEEP_RECOVERY, RECORD, THROWN
-from kraftcheck.ci.conformance.kafka.differences import compare
 from kraftcheck.ci.conformance.kafka.jars import Driver, DriverError
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from tests.shared.commands import kraftcheck

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, Decided, ModelController, Request, in_order
-from kraftcheck.ci.conformance.kafka.fuzz.requests import Brokers, Draws, beat, drawn_plan, register
+from kraftcheck.ci.conformance.kafka.fuzz.requests import Brokers, Draws, beat, create, drawn_plan, register
 from kraftcheck.ci.conformance.kafka.fuzz.run import (
     REQUESTS,
     Exchange,
@@ -23,7 +23,6 @@ from kraftcheck.ci.conformance.kafka.fuzz.run import (
     played,
     shortened,
 )
-from kraftcheck.ci.conformance.kafka.fuzz.topic_requests import create
 from kraftcheck.model.controller.partitions import Reassignment, reassign
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.rules.ruleset import RELEASES, RuleSet, parse
@@ -58,7 +57,7 @@ def test_progress_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> Non
         report(f"{version} fuzz", 1200, 0)
         return FuzzRow(version, seed, 1200, 12, {}, 0, 1.0)
 
-    monkeypatch.setattr("kraftcheck.ci.conformance.kafka.command.fuzz_with_kafka", fuzz)
+    monkeypatch.setattr("kraftcheck.ci.conformance.command.fuzz_with_kafka", fuzz)
     monkeypatch.setattr("kraftcheck.ci.terminal.progress.PLAIN_SECONDS", 0.0)
     words = ("conform", "--kafka", NEWEST, "--fuzz", "1000")
     assert kraftcheck(*words).err == f"{NEWEST} fuzz: 1,200 cases, 0 differences\n"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kraftcheck.ci.conformance.kafka.change.cases import random_ordered
+from kraftcheck.ci.conformance.kafka.change.checks import compare
 from kraftcheck.ci.conformance.kafka.change.models import OrderedModel
-from kraftcheck.ci.conformance.kafka.columns import HASH_SET_OUTPUTS, TIMELINE_MAP_OUTPUTS, Columns, Rows
-from kraftcheck.ci.conformance.kafka.differences import compare
+from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
 from kraftcheck.ci.conformance.kafka.jars import Driver
 from kraftcheck.model.language import idlists
 from kraftcheck.model.language.idlists import hash_order
@@ -20,6 +20,13 @@ from kraftcheck.model.rules.ruleset import RELEASES, parse
 pytestmark = pytest.mark.xdist_group("kafka")
 
 VERSION = "4.1.2"
+
+HASH_SET_OUTPUTS = ("count", False), ("ids", True)
+"""What a set lists that is made of the first ids, with others added."""
+
+TIMELINE_MAP_OUTPUTS = (("first", False),)
+"""The first key that Kafka's map of partitions lists, of keys that are put into it in an order."""
+
 MOST_IDS = 40
 SLOTS = 7
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import kraftcheck as kc
-from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.fields import RECORDS, WireError, decode, fields_of
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
+from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.solvers.logs.explain.state import Batch
 from tests.ci.fuzz.batches import RawBatch, record, sealed
 from tests.ci.fuzz.bounds import bounded
@@ -335,7 +335,7 @@ def test_bad_input_names_the_place(tmp_path: Path, name: str, content: bytes, me
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(Exception, match=message) as refused:
-        replay(find((path,))[0], None)
+        ReplayOptions(None).replay(find((path,))[0])
     assert name in str(refused.value)
     assert getattr(refused.value, "exit_code", 0) == 2
 

@@ -13,8 +13,7 @@ import pytest
 from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, jars, known_versions, program
 from kraftcheck.ci.logs.report import HIGHEST, NEWEST_LEVELS, line_of, rules_of
 from kraftcheck.model.rules.ruleset import RELEASES
-from kraftcheck.solvers.logs.explain.replay import replay_log
-from tests.shared.captures import ELR, batches, json_lines, with_data
+from tests.shared.captures import ELR, batches, json_lines, replay_log, with_data
 from tests.shared.commands import kraftcheck
 from tests.shared.places import DOCS
 

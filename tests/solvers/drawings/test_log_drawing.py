@@ -13,7 +13,7 @@ from kraftcheck.ci.logs.format.read import SkipCount, find, read_compact
 from kraftcheck.ci.logs.report import event_kind, rules_of
 from kraftcheck.model.records.records import ids
 from kraftcheck.solvers.drawings.log import PARTITION, LogDrawing, arrow_of
-from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
+from kraftcheck.solvers.logs.explain.explain import ReplayedBatch
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from tests.shared.captures import DEAD_LEADER, ELR, TROUBLE, replayed

@@ -15,8 +15,7 @@ from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.state import CLUSTER, MIN_ISR, NODE, TOPIC, ConfigRecord, Controller, LogRecord
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Feature, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.explain.explain import Explanation, explain_model_records
-from kraftcheck.solvers.logs.explain.replay import violations_of
+from kraftcheck.solvers.logs.explain.explain import Explanation, explain_model_records, violations_of
 from kraftcheck.solvers.logs.explain.state import (
     ELR_FEATURE,
     Batch,

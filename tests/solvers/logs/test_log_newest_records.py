@@ -12,9 +12,8 @@ from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
 from kraftcheck.ci.logs.report import rules_of
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Feature, RegisterBrokerRecord
-from kraftcheck.solvers.logs.explain.replay import replay_log
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
-from tests.shared.captures import json_lines
+from tests.shared.captures import json_lines, replay_log
 from tests.shared.recordings import DIR_A, DIR_B
 
 FEATURES = (Feature("metadata.version", 7, 33),)

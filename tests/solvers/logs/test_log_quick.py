@@ -18,11 +18,11 @@ from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
 from kraftcheck.ci.logs.report import rules_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, ids
-from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log
+from kraftcheck.solvers.logs.explain.explain import ReplayedBatch
 from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact, key_of
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
-from tests.shared.captures import DEAD_LEADER, ELR, EVERY, batches, replayed
+from tests.shared.captures import DEAD_LEADER, ELR, EVERY, batches, replay_log, replayed
 
 NODES = 4
 """The type of configurations of a broker, which name it as text."""

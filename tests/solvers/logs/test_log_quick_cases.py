@@ -24,8 +24,7 @@ from kraftcheck.model.language.words import present
 from kraftcheck.model.partition.registration import LOST, DirectoryList
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Record, RegisterBrokerRecord
-from kraftcheck.solvers.logs.explain.explain import explain
-from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
+from kraftcheck.solvers.logs.explain.explain import ReplayedBatch, explain
 from kraftcheck.solvers.logs.explain.state import Batch, EntryError, LogEntry, State
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay

@@ -51,9 +51,8 @@ from kraftcheck.model.partition.registration import (
 )
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Registration, directory_order
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.explain.explain import explain
+from kraftcheck.solvers.logs.explain.explain import ReplayedBatch, explain, violations_of
 from kraftcheck.solvers.logs.explain.judge import with_broker
-from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log, violations_of
 from kraftcheck.solvers.logs.explain.state import Batch, EntryError, State
 from kraftcheck.solvers.logs.memo import ledger, steps
 from kraftcheck.solvers.logs.memo.ledger import compact
@@ -72,7 +71,7 @@ from kraftcheck.solvers.logs.memo.situation import (
     plain_registration,
 )
 from kraftcheck.solvers.logs.memo.steps import QueryResult, broker_events, query_change, query_event, query_shutdown
-from tests.shared.captures import ELR, TROUBLE, batches, corrupted, replayed, with_data
+from tests.shared.captures import ELR, TROUBLE, batches, corrupted, replay_log, replayed, with_data
 from tests.solvers.logs.test_log_quick import rename_brokers, verdict
 
 BROKERS = 4

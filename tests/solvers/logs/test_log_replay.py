@@ -10,14 +10,12 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.logs.command import replay
 from kraftcheck.ci.logs.format.read import find
-from kraftcheck.ci.logs.report import lines, rules_of
+from kraftcheck.ci.logs.report import ReplayOptions, lines, rules_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
-from kraftcheck.solvers.logs.explain.explain import explain
+from kraftcheck.solvers.logs.explain.explain import ReplayedBatch, explain, violations_of
 from kraftcheck.solvers.logs.explain.judge import LogViolation
-from kraftcheck.solvers.logs.explain.replay import ReplayedBatch, replay_log, violations_of
 from kraftcheck.solvers.logs.explain.state import Batch, EntryError, State, empty
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
@@ -32,6 +30,7 @@ from tests.shared.captures import (
     batches,
     corrupted,
     json_lines,
+    replay_log,
     replayed,
     with_data,
 )
@@ -66,7 +65,7 @@ LEAST = {"leader": 60, "isr": 150, "eligibleLeaderReplicas": 20, "lastKnownElr":
 @pytest.mark.parametrize("folder", [*EVERY, *NIGHTLY], ids=lambda folder: folder.name)
 def test_real_logs_are_explained(folder: Path) -> None:
     """Every batch of a real cluster is what the model's controller writes; properties hold but those known not to."""
-    summary = replay(find((folder,))[0], None)
+    summary = ReplayOptions(None).replay(find((folder,))[0])
     assert summary.unexplained == []
     assert {violation.property for _, violation in summary.violations} == set(VIOLATED.get(folder, ()))
     assert summary.exit_code() == (12 if folder in VIOLATED else 0)
@@ -78,16 +77,16 @@ def test_real_logs_are_explained(folder: Path) -> None:
 
 def test_a_released_kafka_elects_dead_leaders() -> None:
     """The log of 4.0.0 with ELR shows KAFKA-19522: leaders that are not alive, in a cluster as it was released."""
-    summary = replay(find((DEAD_LEADER,))[0], None)
+    summary = ReplayOptions(None).replay(find((DEAD_LEADER,))[0])
     broken = {violation.property for _, violation in summary.violations}
     assert broken == {"leader-active", "isr-active-while-led", "unclean-stop-loses-eligibility"}
     assert not [line for line in lines(summary) if "UNEXPLAINED" in line]
-    assert replay(find((DEAD_LEADER,))[0], "kafka-4.1.0").unexplained
+    assert ReplayOptions("kafka-4.1.0").replay(find((DEAD_LEADER,))[0]).unexplained
 
 
 def test_the_rules_of_another_version_do_not_explain() -> None:
     """A log of 4.1.0 is not one of the 4.0 snapshot: a dead last known leader is not elected in it (KAFKA-19522)."""
-    summary = replay(find((ELR,))[0], "kafka-4.0")
+    summary = ReplayOptions("kafka-4.0").replay(find((ELR,))[0])
     assert summary.exit_code() == 23
     first = summary.unexplained[0]
     assert first.nearest is not None
@@ -97,7 +96,7 @@ def test_the_rules_of_another_version_do_not_explain() -> None:
 @pytest.mark.parametrize("choice", ["dead-last-known-leader-electable", "every-restart-is-unclean"])
 def test_each_mended_defect_shows_in_the_log(choice: str) -> None:
     """With either defect of the snapshot switched on again, some batch of the log of 4.1.0 is not explained."""
-    assert replay(find((ELR,))[0], f"kafka-4.1.0+{choice}").unexplained
+    assert ReplayOptions(f"kafka-4.1.0+{choice}").replay(find((ELR,))[0]).unexplained
 
 
 @pytest.mark.parametrize("folder", one_in(len(EVERY), EVERY), ids=lambda folder: folder.name)
@@ -184,7 +183,7 @@ def test_a_corrupted_log_fails_at_the_right_batch(tmp_path: Path, field: str) ->
     bad = with_data(batches()[place], index, data)
     path = tmp_path / "bad.jsonl"
     path.write_text(json_lines([*batches()[:place], bad, *batches()[place + 1 :]]), encoding="utf-8")
-    summary = replay(find((path,))[0], None)
+    summary = ReplayOptions(None).replay(find((path,))[0])
     offsets = [explanation.batch.base_offset for explanation in summary.unexplained]
     offsets += [batch.base_offset for batch, _ in summary.violations]
     assert summary.exit_code() == (23 if summary.unexplained else 12)
@@ -209,7 +208,7 @@ def test_a_violated_property_is_exit_code_12() -> None:
 def test_one_change_is_ambiguous_where_two_events_write_it() -> None:
     """Where several events write the same records, they are counted, and the summary says so."""
     several = [batch for batch in replayed() if batch.explanation is not None and batch.explanation.count > 1]
-    summary = replay(find((ELR,))[0], None)
+    summary = ReplayOptions(None).replay(find((ELR,))[0])
     assert sum(summary.ambiguous.values()) == len(several)
 
 
@@ -235,7 +234,7 @@ def test_events_written_together_are_told_apart() -> None:
 
 def test_the_document_has_a_row_for_each_batch(tmp_path: Path) -> None:
     """The JSON document counts what the rows say, and can be written."""
-    summary = replay(find((NO_ELR,))[0], None)
+    summary = ReplayOptions(None).replay(find((NO_ELR,))[0])
     document = json.loads(json.dumps(summary.document(), default=str))
     assert document["explained"] == sum(row["explanations"] > 0 for row in document["rows"]) == document["batches"]
     assert sum(row["records"] for row in document["rows"]) == document["records"]
@@ -249,14 +248,14 @@ def test_a_log_goes_on_from_a_snapshot(tmp_path: Path) -> None:
     data = (ELR / "00000000000000000000.log").read_bytes()
     (tmp_path / snapshot.name).write_bytes(snapshot.read_bytes())
     (tmp_path / f"{end:020}.log").write_bytes(data[int(later.place.split("byte ")[1]) :])
-    summary = replay(find((tmp_path,))[0], None)
+    summary = ReplayOptions(None).replay(find((tmp_path,))[0])
     assert (summary.exit_code(), summary.snapshot_records) == (0, 26)
     assert summary.batches == sum(not b.control for b in batches() if b.base_offset >= end)
     whole = replayed()[-1].state.controller
     assert summary.state is not None
     assert summary.state.controller.image.topics == whole.image.topics
     with pytest.raises(Refusal, match="only a snapshot"):
-        replay(find((snapshot,))[0], None)
+        ReplayOptions(None).replay(find((snapshot,))[0])
 
 
 def test_the_command_reports_and_exits(tmp_path: Path) -> None:

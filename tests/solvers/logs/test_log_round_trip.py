@@ -28,8 +28,13 @@ from kraftcheck.model.partition.registration import UNASSIGNED
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RIGHT, parse
-from kraftcheck.solvers.logs.explain.explain import Explanation, explain, explain_model_records, plain_record
-from kraftcheck.solvers.logs.explain.replay import ReplayedBatch
+from kraftcheck.solvers.logs.explain.explain import (
+    Explanation,
+    ReplayedBatch,
+    explain,
+    explain_model_records,
+    plain_record,
+)
 from kraftcheck.solvers.logs.explain.state import (
     ELR_FEATURE,
     METADATA_VERSION,

@@ -1,12 +1,18 @@
-"""`kraftcheck conform --kafka`: the model compared with the released classes, case by case."""
+"""The model compared with the released classes, case by case.
+
+Differences are grouped by cause, each with its shortest case.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol
 
-from attrs import evolve, frozen
+import numpy as np
+import numpy.typing as npt
+from attrs import define, evolve, frozen
 
 from kraftcheck.ci.conformance.kafka.change.cases import (
     DIRECTORIES,
@@ -18,6 +24,7 @@ from kraftcheck.ci.conformance.kafka.change.cases import (
     exhaustive_reassignments,
     random_changes,
     random_ordered,
+    well_formed,
 )
 from kraftcheck.ci.conformance.kafka.change.models import (
     ChangeModel,
@@ -26,17 +33,273 @@ from kraftcheck.ci.conformance.kafka.change.models import (
     ReassignmentModel,
     RegistrationModel,
 )
-from kraftcheck.ci.conformance.kafka.columns import Rows
-from kraftcheck.ci.conformance.kafka.differences import (
-    Cause,
-    DriverDeath,
-    KafkaComparison,
-    compare,
-    first_killer,
-    shrink_cause,
-)
-from kraftcheck.ci.conformance.kafka.jars import Driver, DriverError
+from kraftcheck.ci.conformance.kafka.columns import NO_LEADER, VACANT, Columns, Rows, answer_lines, named
+from kraftcheck.ci.conformance.kafka.jars import Driver, DriverError, JavaProcess
 from kraftcheck.model.rules.ruleset import RuleSet
+
+AFTER = "after."
+"""What columns of the state after the replay start with; a record that differs is the nearer cause."""
+
+
+class DriverDeath(DriverError):
+    """The process died while it answered some rows.
+
+    Attributes:
+        rows: those that it was asked.
+    """
+
+    def __init__(self, reason: DriverError, rows: Rows) -> None:
+        super().__init__(str(reason))
+        self.rows = rows
+
+
+class KafkaOracle(Protocol):
+    """Kafka's classes, which answer rows of questions."""
+
+    def ask(self, rows: Rows) -> Rows:
+        """One answer for each question."""
+
+
+class ModelOracle(Protocol):
+    """The model, which answers rows of questions."""
+
+    inputs: Columns
+    outputs: Columns
+
+    def answer(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """One answer for each question."""
+
+
+@define
+class Cause:
+    """Differences in the same columns.
+
+    Attributes:
+        columns: names of what differs.
+        cases: how many cases there are.
+        case: the shortest one seen.
+        expected, actual: Kafka's answer to it, and the model's.
+    """
+
+    columns: tuple[str, ...]
+    cases: int
+    case: Rows
+    expected: Rows
+    actual: npt.NDArray[np.int64]
+
+
+@frozen
+class KafkaComparison:
+    """The result of one check of one version: the number of cases, and the causes of differences."""
+
+    cases: int
+    causes: tuple[Cause, ...]
+
+    @property
+    def differences(self) -> int:
+        """How many cases differ."""
+        return sum(cause.cases for cause in self.causes)
+
+
+def compare(kafka: KafkaOracle, model: ModelOracle, tables: Iterable[Rows]) -> Iterator[KafkaComparison]:
+    """Compare the answers to tables of questions; yields the comparison so far after each table.
+
+    Kafka answers a table while the model does, and while the next one is made; memory is that of two tables.
+
+    Raises:
+        DriverDeath: when the process with Kafka's classes dies.
+    """
+    causes: dict[tuple[str, ...], Cause] = {}
+    cases = 0
+    with ThreadPoolExecutor(1) as model_pool, ThreadPoolExecutor(1) as kafka_pool:
+        previous: tuple[Rows, Future[Rows], Future[npt.NDArray[np.int64]]] | None = None
+        for table in _with_end(tables):
+            current = None
+            if table is not None:
+                current = table, kafka_pool.submit(kafka.ask, table), model_pool.submit(model.answer, table)
+            if previous is not None:
+                rows, expected, actual = previous
+                _collect_causes(causes, model, rows, _answers(expected, rows), actual.result())
+                cases += len(rows)
+                yield KafkaComparison(cases, _sorted(causes))
+            previous = current
+
+
+def _answers(expected: Future[Rows], rows: Rows) -> Rows:
+    try:
+        return expected.result()
+    except DriverError as reason:
+        raise DriverDeath(reason, rows) from None
+
+
+def first_killer(dies: Callable[[int], bool], count: int) -> int | None:
+    """The place of the first question without which a process that is asked all before it lives.
+
+    Args:
+        dies: whether a new process dies of so many first questions.
+        count: how many there are.
+
+    Returns:
+        None where a new process lives through all of them.
+    """
+    if not dies(count):
+        return None
+    lives, killed = 0, count
+    while killed - lives > 1:
+        middle = (lives + killed) // 2
+        lives, killed = (lives, middle) if dies(middle) else (middle, killed)
+    return killed - 1
+
+
+def killer(driver: Callable[[], JavaProcess], questions: Callable[[int], Rows], count: int, death: DriverError) -> int:
+    """The place of the question that killed a process: no new one answers all questions up to it.
+
+    Args:
+        driver: a new process.
+        questions: so many of the first questions.
+        count: how many there are.
+        death: how the process ended.
+
+    Raises:
+        DriverError: where a process that is asked nothing dies too, or a new one answers all.
+    """
+    with driver() as kafka:
+        kafka.check_end()
+    place = first_killer(lambda first: dies_of(driver, questions(first)), count)
+    if place is None:
+        raise DriverError(f"{death}; a new process answers the same questions") from None
+    return place
+
+
+def dies_of(driver: Callable[[], JavaProcess], rows: Rows) -> bool:
+    """Whether a new process dies of questions."""
+    try:
+        with driver() as kafka:
+            kafka.ask(rows)
+    except DriverError:
+        return True
+    return False
+
+
+def _with_end(tables: Iterable[Rows]) -> Iterator[Rows | None]:
+    yield from tables
+    yield None
+
+
+def _sorted(causes: dict[tuple[str, ...], Cause]) -> tuple[Cause, ...]:
+    return tuple(sorted(causes.values(), key=lambda cause: -cause.cases))
+
+
+def _collect_causes(
+    causes: dict[tuple[str, ...], Cause],
+    model: ModelOracle,
+    rows: Rows,
+    expected: Rows,
+    actual: npt.NDArray[np.int64],
+) -> None:
+    differing = np.flatnonzero((expected != actual).any(axis=1))
+    if not len(differing):
+        return
+    differs = expected[differing] != actual[differing]
+    names = list(model.outputs)
+    by_name = np.stack([differs[:, model.outputs.slice(name)].any(axis=1) for name in names], axis=1)
+    patterns, pattern_of = np.unique(by_name, axis=0, return_inverse=True)
+    weights = weight(model.inputs, rows[differing])
+    for number, pattern in enumerate(patterns):
+        rows_of_pattern = np.flatnonzero(pattern_of.ravel() == number)
+        shortest = differing[rows_of_pattern[np.argmin(weights[rows_of_pattern])]]
+        cause = Cause(
+            _nearest_columns(names, pattern),
+            len(rows_of_pattern),
+            rows[shortest].copy(),
+            expected[shortest].copy(),
+            actual[shortest].copy(),
+        )
+        _merge(causes, model.inputs, cause)
+
+
+def _nearest_columns(names: list[str], pattern: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+    """The record's columns; those of the state after it only where the record is the same."""
+    columns = [name for name, differs in zip(names, pattern, strict=True) if differs]
+    record = [name for name in columns if not name.startswith(AFTER)]
+    return tuple(dict.fromkeys(name.rstrip("?") for name in record or columns))
+
+
+def _merge(causes: dict[tuple[str, ...], Cause], columns: Columns, new: Cause) -> None:
+    old = causes.setdefault(new.columns, new)
+    if old is new:
+        return
+    cases = old.cases + new.cases
+    both = np.stack([old.case, new.case])
+    shorter = new if np.argmin(weight(columns, both)) == 1 else old
+    shorter.cases = cases
+    causes[new.columns] = shorter
+
+
+def weight(columns: Columns, rows: Rows) -> npt.NDArray[np.int64]:
+    """How long cases are: members of lists and sets, and everything that is not as in a plain ISR election."""
+    total = np.zeros(len(rows), dtype=np.int64)
+    for name in columns:
+        values = columns.get(rows, name)
+        if columns.is_list(name):
+            total += (values != VACANT).sum(axis=1)
+        elif name in ("removing", "adding", "target_removing", "target_adding", "acceptable", "unclean_shutdown"):
+            total += np.bitwise_count(values.astype(np.int64))
+        else:
+            total += np.abs(values - PLAIN.get(name, 0))
+    return total
+
+
+PLAIN = {
+    "last_known": -2, "placed": 1, "min_isr": 1, "assigned": VACANT, "leader": NO_LEADER,
+    "record.leader": -2, "record.recovery": -1, "record.last_known": -2,
+}  # fmt: skip
+"""The plainest value of single columns, 0 for the others."""
+
+
+def shrink_cause(kafka: KafkaOracle, model: ModelOracle, cause: Cause) -> Cause:
+    """The shortest case of the same cause that dropping members and settings one at a time leads to."""
+    while True:
+        shorter = _neighbours(model.inputs, cause.case)
+        if not len(shorter):
+            return cause
+        causes: dict[tuple[str, ...], Cause] = {}
+        _collect_causes(causes, model, shorter, kafka.ask(shorter), model.answer(shorter))
+        shorter_cause = causes.get(cause.columns)
+        if shorter_cause is None:
+            return cause
+        shorter_cause.cases = cause.cases
+        cause = shorter_cause
+
+
+def _neighbours(columns: Columns, case: Rows) -> Rows:
+    """Well-formed cases that are shorter by one member of a list or set, or by one setting made plain."""
+    rows: list[Rows] = []
+    for name in columns:
+        place = columns.slice(name)
+        values: list[int] = case[place].tolist()
+        for shorter_values in _shorter(name, values, columns.is_list(name)):
+            row = case.copy()
+            row[place] = shorter_values
+            if well_formed(columns, row):
+                rows.append(row)
+    table = np.array(rows, dtype=np.int32).reshape(-1, columns.width)
+    lighter: Rows = table[weight(columns, table) < weight(columns, case[None])[0]]
+    return lighter
+
+
+def _shorter(name: str, values: list[int], is_list: bool) -> Iterator[list[int]]:
+    if is_list:
+        if name in ("ids", "replicas", "target_replicas", "target"):
+            return  # everything else refers to them
+        for at, value in enumerate(values):
+            if value != VACANT:
+                yield [*values[:at], *values[at + 1 :], VACANT]
+        return
+    yield [PLAIN.get(name, 0)]
+    for bit in range(values[0].bit_length() if values[0] > 0 else 0):
+        yield [values[0] & ~(1 << bit)]
+
 
 BATCH = 1 << 16
 """About how many cases are asked at a time."""
@@ -211,26 +474,8 @@ def _shortest(driver: Callable[[], Driver], model: Model, causes: Sequence[Cause
 
 
 def _shown_death(driver: Callable[[], Driver], model: Model, death: DriverDeath) -> ShownCause:
-    """The case that killed the process: no driver answers all cases up to it.
-
-    Raises:
-        DriverError: where a driver that is asked nothing dies too, or a new one answers all.
-    """
-
-    def dies(count: int) -> bool:
-        try:
-            with driver() as kafka:
-                kafka.ask(death.rows[:count])
-        except DriverError:
-            return True
-        return False
-
-    with driver() as kafka:
-        kafka.check_end()
-    place = first_killer(dies, len(death.rows))
-    if place is None:
-        raise DriverError(f"{death}; a new process answers the same questions") from None
-    case = death.rows[place]
+    """The case that killed the process; raises DriverError where none is to blame, see `killer`."""
+    case = death.rows[killer(driver, lambda count: death.rows[:count], len(death.rows), death)]
     answer = model.outputs.read(model.answer(case[None])[0])
     return ShownCause((DRIVER,), 1, model.inputs.read(case), {DRIVER: f"died: {death}"}, answer)
 
@@ -266,9 +511,8 @@ def row_lines(row: CheckRow) -> list[str]:
         text.append("  the driver died of the last case, and the rest of this check was not asked")
     for cause in row.shown:
         text.append(f"  {cause.cases:,} cases differ in {', '.join(cause.columns)}; the shortest:")
-        text.append(f"    case: {_fields(cause.case)}")
-        text.append(f"    expected (Kafka): {_fields(cause.expected)}")
-        text.append(f"    actual (model):   {_fields(cause.actual)}")
+        text.append(f"    case: {named(cause.case)}")
+        text += answer_lines(named(cause.expected), named(cause.actual))
     if row.causes > len(row.shown):
         text.append(f"  and {row.causes - len(row.shown)} more causes")
     return text
@@ -282,8 +526,3 @@ def total_line(rows: Sequence[CheckRow], rules: str) -> str:
 
 def _unit(check: str) -> str:
     return "directories" if check == "registration" else "replicas"
-
-
-def _fields(values: dict[str, Any]) -> str:
-    shown = ((name, value if isinstance(value, str) else str(value).replace(" ", "")) for name, value in values.items())
-    return " ".join(f"{name}={value}" for name, value in shown)

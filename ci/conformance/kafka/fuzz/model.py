@@ -159,7 +159,7 @@ def _flag(value: bool) -> str:
     return "true" if value else "false"
 
 
-CLUSTER = "cluster"
+CLUSTER_ID = "cluster"
 """The cluster id of both sides."""
 
 CORDONING = "4.3"
@@ -223,7 +223,7 @@ class ModelController:
         features = Features(elr_supported=late, clear_elr=late, elr_enabled=elr, cordoning=cordons)
         configs = Configs(cluster={MIN_ISR: DEFAULTS[MIN_ISR]} if elr else {})
         image = ClusterImage(next_offset=3 if elr else 1)
-        controller = Controller(image, configs=configs, features=features, settings=Settings(CLUSTER))
+        controller = Controller(image, configs=configs, features=features, settings=Settings(CLUSTER_ID))
         return cls(rules, controller, forbids=parse(f"kafka-{version}").controller.factor_change_can_be_forbidden)
 
     def answer(self, request: Request) -> str:

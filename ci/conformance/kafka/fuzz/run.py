@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import asdict, define, field, frozen
 
+from kraftcheck.ci.conformance.kafka.columns import answer_lines
 from kraftcheck.ci.conformance.kafka.fuzz.model import ModelController, Request, answer_text
 from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     Draws,
@@ -19,10 +20,14 @@ from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     assign,
     balance,
     beat,
+    configure,
+    create,
+    delete,
     drawn_brokers,
     drawn_plan,
     elect,
     fail_over,
+    grow,
     reassigned,
     register,
     session_check,
@@ -31,7 +36,6 @@ from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     unregistered,
     waited,
 )
-from kraftcheck.ci.conformance.kafka.fuzz.topic_requests import configure, create, delete, grow
 from kraftcheck.ci.conformance.kafka.jars import FUZZ, DriverError, DriverProcess, compile_driver
 from kraftcheck.model.rules.ruleset import RuleSet
 
@@ -323,6 +327,15 @@ class FuzzRow:
     seconds: float
     causes: tuple[FuzzCause, ...] = field(factory=tuple)
 
+    @property
+    def differs(self) -> bool:
+        """Whether some sequence differs."""
+        return self.differing > 0
+
+    def document(self) -> dict[str, Any]:
+        """The row as plain values."""
+        return asdict(self)
+
 
 def fuzz_with_kafka(version: str, rules: RuleSet, steps: int, seed: int, report: FuzzProgress) -> FuzzRow:
     """Put drawn sequences of requests to the managers of a release, and to the model.
@@ -388,8 +401,7 @@ def fuzz_lines(row: FuzzRow, rules: str) -> list[str]:
     for cause in row.causes:
         text.append(f"  {cause.sequences:,} in the answer to {cause.request}; the shortest that is known:")
         text += [f"    {number}. {step}" for number, step in enumerate(cause.steps)]
-        text.append(f"    expected (Kafka): {cause.expected}")
-        text.append(f"    actual (model):   {cause.actual}")
+        text += answer_lines(cause.expected, cause.actual)
     if sum(cause.sequences for cause in row.causes) < row.differing:
         text.append("  and others")
     return text

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import frozen
+from attrs import asdict, frozen
+
+from kraftcheck.ci.conformance.kafka.columns import answer_lines, named
 
 
 @frozen
@@ -90,13 +92,17 @@ class TourRow:
         """Whether Kafka's managers differ from the model, or end where it goes on."""
         return bool(self.differing or self.deaths)
 
+    def document(self) -> dict[str, Any]:
+        """The row as plain values."""
+        return {**asdict(self), "share": self.share}
+
     @property
     def share(self) -> float:
         """The share of the reachable transitions that was executed on Kafka's managers."""
         return self.covered / self.reachable
 
 
-def lines(row: TourRow, rules: str) -> list[str]:
+def tour_lines(row: TourRow, rules: str) -> list[str]:
     """The tour for a reader."""
     extent = "a sample of the transitions" if row.sampled else "every transition"
     remainder = "" if row.sampled else ", the others as the same question to managers in the same state"
@@ -116,8 +122,7 @@ def lines(row: TourRow, rules: str) -> list[str]:
     for cause in row.shown:
         text.append(f"  {cause.transitions:,} of {cause.action} differ in {', '.join(cause.columns)}; the shortest:")
         text += [f"    {number}. {call}" for number, call in enumerate(cause.sequence, 1)]
-        text.append(f"    expected (Kafka): {_fields(cause.expected)}")
-        text.append(f"    actual (model):   {_fields(cause.actual)}")
+        text += answer_lines(named(cause.expected), named(cause.actual))
     for death in row.deaths:
         text.append(f"  the driver died, and the rest was not asked: {death.reason}")
         text.append("  it died of the last of these steps" + ("" if death.alone else ", not without sequences before"))
@@ -125,7 +130,3 @@ def lines(row: TourRow, rules: str) -> list[str]:
     if sum(cause.transitions for cause in row.shown) < row.differing:
         text.append("  and others")
     return text
-
-
-def _fields(values: dict[str, Any]) -> str:
-    return " ".join(f"{name}={value}".replace(" ", "") for name, value in values.items())

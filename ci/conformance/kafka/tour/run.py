@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
+from kraftcheck.ci.conformance.kafka.change.checks import dies_of, killer
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
-from kraftcheck.ci.conformance.kafka.differences import first_killer
 from kraftcheck.ci.conformance.kafka.jars import TOUR, DriverError, JavaProcess, compile_driver
 from kraftcheck.ci.conformance.kafka.tour.model import (
     CHUNK,
@@ -418,29 +418,19 @@ def _death(
     version: str, graph: TourGraph, steps: Numbers, begins: npt.NDArray[np.bool_], requests: npt.NDArray[np.intp],
     reason: DriverError,
 ) -> TourDeath:  # fmt: skip
-    """The sequence that killed the process, up to the step that did.
+    """The sequence that killed the process, up to the step that did; raises DriverError as `killer` does."""
 
-    Raises:
-        DriverError: where managers that are asked nothing end too, or new ones answer all.
-    """
+    def driver() -> JavaProcess:
+        return managers(version, graph.model)
 
-    def dies(asked: npt.NDArray[np.intp]) -> bool:
-        try:
-            with managers(version, graph.model) as kafka:
-                kafka.ask(graph.questions(steps[asked]))
-        except DriverError:
-            return True
-        return False
+    def questions(asked: npt.NDArray[np.intp]) -> Rows:
+        return graph.questions(steps[asked])
 
-    with managers(version, graph.model) as kafka:
-        kafka.check_end()
-    killer = first_killer(lambda count: dies(requests[:count]), len(requests))
-    if killer is None:
-        raise DriverError(f"{reason}; a new process answers the same questions") from None
-    last = int(requests[killer])
+    last = int(requests[killer(driver, lambda count: questions(requests[:count]), len(requests), reason)])
     first = int(np.flatnonzero(begins[: last + 1])[-1])
     sequence = tuple(graph.call(step) for step in steps[first : last + 1].tolist())
-    return TourDeath(str(reason), sequence, dies(requests[(requests >= first) & (requests <= last)]))
+    alone = dies_of(driver, questions(requests[(requests >= first) & (requests <= last)]))
+    return TourDeath(str(reason), sequence, alone)
 
 
 def _first_requests(begins: npt.NDArray[np.bool_], requests: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:

@@ -18,9 +18,9 @@ from kraftcheck.ci.conformance.kafka.change.cases import (
     random_changes,
     triggers,
 )
+from kraftcheck.ci.conformance.kafka.change.checks import KafkaComparison, compare, shrink_cause, weight
 from kraftcheck.ci.conformance.kafka.change.models import ChangeModel, ReassignmentModel
 from kraftcheck.ci.conformance.kafka.columns import CHANGE_INPUTS, NO_LAST_KNOWN, Columns, Rows
-from kraftcheck.ci.conformance.kafka.differences import KafkaComparison, compare, shrink_cause, weight
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.language.words import absent, present

@@ -16,7 +16,7 @@ from kraftcheck.ci.conformance.kafka.change.cases import (
     random_ordered,
     well_formed,
 )
-from kraftcheck.ci.conformance.kafka.change.checks import Model
+from kraftcheck.ci.conformance.kafka.change.checks import Model, compare, shrink_cause, weight
 from kraftcheck.ci.conformance.kafka.change.models import (
     ChangeModel,
     MergeModel,
@@ -25,7 +25,6 @@ from kraftcheck.ci.conformance.kafka.change.models import (
     RegistrationModel,
 )
 from kraftcheck.ci.conformance.kafka.columns import Rows
-from kraftcheck.ci.conformance.kafka.differences import compare, shrink_cause, weight
 from kraftcheck.model.rules.ruleset import parse
 
 FIXED = parse("fixed")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from kraftcheck.ci.conformance.kafka.change import checks
+from kraftcheck.ci.conformance.kafka.change.checks import first_killer
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
-from kraftcheck.ci.conformance.kafka.differences import first_killer
 from kraftcheck.ci.conformance.kafka.jars import DriverError
 from kraftcheck.model.rules.ruleset import parse
 from tests.shared.commands import Ran, kraftcheck

@@ -1,11 +1,11 @@
 """Make the captured logs of the tests: a scripted run of a real cluster, and its metadata log.
 
-    python -m kraftcheck.ci.conformance.cluster.capture --kafka 4.1.0 --out tests/captured/elr
-    python -m kraftcheck.ci.conformance.cluster.capture --kafka 4.1.0 --out tests/captured/no-elr \\
+    python -m tests.ci.logs.capture --kafka 4.1.0 --out tests/captured/elr
+    python -m tests.ci.logs.capture --kafka 4.1.0 --out tests/captured/no-elr \\
         --feature eligible.leader.replicas.version=0
-    python -m kraftcheck.ci.conformance.cluster.capture --kafka 4.1.0 --out tests/captured/trouble --script trouble \\
+    python -m tests.ci.logs.capture --kafka 4.1.0 --out tests/captured/trouble --script trouble \\
         --feature eligible.leader.replicas.version=0
-    python -m kraftcheck.ci.conformance.cluster.capture --kafka 4.4.0 \\
+    python -m tests.ci.logs.capture --kafka 4.4.0 \\
         --out tests/captured/kafka-4.4.0 --script operations
 
 The script `trouble` does what the usual one does not, and goes wrong at the wrong moment; its cluster is formatted

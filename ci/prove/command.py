@@ -18,6 +18,7 @@ import click
 import z3
 from attrs import evolve, frozen
 
+from kraftcheck.ci.prove.check_certificate import NOT_DECIDED
 from kraftcheck.ci.prove.comparison import differences
 from kraftcheck.ci.prove.question import (
     MOST_STATES,
@@ -55,7 +56,7 @@ from kraftcheck.ci.terminal.interrupts import overdue, time_limit, within
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import spelled
-from kraftcheck.solvers.certificates.certificate import certificate, definition
+from kraftcheck.solvers.certificates.certificate import certificate, definition, unnamed
 from kraftcheck.solvers.certificates.quantifiers import NotDefined
 from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.program import Program
@@ -226,7 +227,10 @@ def check_solver(solver: str, second: str | None, bounded_only: bool) -> None:
 
 
 def check_endless(subject: Theory, solvers: Sequence[str | None], bounded_only: bool, certified: bool = False) -> None:
-    """Refuse queries, and certificates, that logs without bound do not allow."""
+    """Refuse queries, and certificates, that logs without bound or names do not allow."""
+    if certified and (name := unnamed(subject)) is not None:
+        raise Refusal(f"no certificate can have the name {name!r}; name it without |, \\, ' at the end, and ', step: ' "
+                      "or other words that name a part")  # fmt: skip
     if subject.endless and certified:
         try:
             definition(subject, [one.id for one in subject.invariants], [one.id for one in subject.steps])
@@ -338,7 +342,10 @@ FEWEST_AND_MORE = 2
 
 
 def compare_certificate(request: ProofRequest, of: Theory, folder: Path, seed: int) -> NoReturn:
-    """Compare a certificate with the rules, and end: with exit 0 where they agree, with 24 where they do not.
+    """Compare a certificate with the rules, and end.
+
+    The exit code is 0 where its definitions are those of the rules, and 24 where a definition is seen to differ; it is
+    22 where one is written otherwise, and no sampled state or step shows a difference.
 
     Raises:
         Refusal: for a folder that holds no certificate.
@@ -347,12 +354,15 @@ def compare_certificate(request: ProofRequest, of: Theory, folder: Path, seed: i
         raise Refusal("--against asks cvc5, which is not installed; pip install 'kraftcheck[solvers]'")
     try:
         few = [traced(request.of_more(more), theory) for more in range(FEWEST_AND_MORE)] if request.of_any() else []
-        found, compared = differences(of, _words(request.subject()), folder, seed, few)
+        found, otherwise, compared = differences(of, _words(request.subject()), folder, seed, few)
     except (ValueError, TypeError, RuntimeError) as error:
         raise Refusal(f"--against {folder}: no certificate: {str(error).partition(chr(10))[0]}") from error
-    for line in [*found, *[f"the certificate in {folder} is not of these rules"] * bool(found)] or [compared]:
+    said = [compared, "the definitions are those that the rules give, written anew"]
+    if otherwise:
+        said[1] = "no sampled state or step shows a difference, which proves nothing of what is defined otherwise"
+    for line in [*found, *otherwise, *([f"the certificate in {folder} is not of these rules"] if found else said)]:
         console().plain(line)
-    sys.exit(EXIT_DISAGREEMENT if found else 0)
+    sys.exit(EXIT_DISAGREEMENT if found else NOT_DECIDED if otherwise else 0)
 
 
 OTHERS = ", --bmc K looks for lassos of at most K steps, and --property NAME proves another one here"
@@ -384,7 +394,7 @@ def buildable(request: ProofRequest, only: Sequence[str], for_lassos: bool = Fal
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option("--certificate", metavar="DIR",
               help="Write what is proven there, and a script with which another solver checks it.")  # fmt: skip
-@click.option("--against", metavar="DIR", help="Only compare the certificate there with the rules, on sampled steps.")
+@click.option("--against", metavar="DIR", help="Only compare the certificate there with the rules.")
 @click.option("--smt2", metavar="DIR", help="Write every query there as SMT-LIB 2.")
 @click.option("--second-solver", "second", type=click.Choice(SECOND_SOLVERS), help="Ask this solver every query too.")
 @click.option("--bmc", type=click.IntRange(0), metavar="K", help="Only look for counterexamples of at most K steps.")

@@ -1,4 +1,4 @@
-"""Comparison of the definition in a certificate with the rules on ints, in sampled states and steps.
+"""Comparison of the definition in a certificate with that of the rules, and on ints in sampled states and steps.
 
 The states are those of runs that are drawn at random, and the same with some fields changed, reachable or not. In each
 of them cvc5, which reads the text itself, says what every definition is worth, for an instance of each action, enabled
@@ -250,13 +250,13 @@ def _changed(draw: random.Random, values: Sequence[int], of: Theory) -> tuple[in
     return tuple(changed)
 
 
-def _redefined(defined: System, own: System) -> dict[str, str]:
+def _redefined(defined: System, own: System) -> list[str]:
     """Where a definition is not what is made anew of the rules."""
     names = sorted(name for name in {*own.defined, *defined.defined} if ": " in name or name == own.initially)
-    return {
-        name: f"{name}: system.vmt defines it otherwise than kraftcheck" for name in names
+    return [
+        f"{name}: system.vmt defines it otherwise than kraftcheck" for name in names
         if name not in own.defined or name not in defined.defined or own.digest(name) != defined.digest(name)
-    }  # fmt: skip
+    ]  # fmt: skip
 
 
 def _compared(of: Theory, defined: System, seed: int, few: Sequence[Theory]) -> tuple[dict[str, str], str]:
@@ -294,8 +294,10 @@ def _beside(of: Theory, defined: System, few: Theory) -> Comparison:
 
 def differences(
     of: Theory, words: Mapping[str, Any], folder: Path, seed: int, few: Sequence[Theory] = ()
-) -> tuple[list[str], str]:
-    """Where the certificate in a folder differs from the rules, and what was compared, in a line.
+) -> tuple[list[str], list[str], str]:
+    """Where the certificate in a folder differs from the rules, what it defines otherwise, and what was compared.
+
+    What is defined otherwise may mean the same, and no state or step that is compared may show that it does not.
 
     Args:
         of: the theory of the rules.
@@ -319,9 +321,7 @@ def differences(
     fields = [WORD + of.program.graph.variables[term.value] for term in of.program.state]
     found += ["the state has other fields"] * (fields != [*defined.next][: len(fields)])
     if found:
-        return found, ""
+        return found, [], ""
     compared, said = _compared(of, defined, seed, few or [of])
-    if of.endless:  # what only many participants show
-        own = System(definition(of, defined.invariants, defined.steps))
-        compared = {**_redefined(defined, own), **compared}
-    return [*compared.values()], said
+    own = System(definition(of, defined.invariants, defined.steps))
+    return [*compared.values()], _redefined(defined, own), said

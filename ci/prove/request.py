@@ -70,7 +70,8 @@ class ProofRequest:
         be said of the order of one record.
         """
         system, bounds = self._system(), {bound.name: bound for bound in self._system().bounds}
-        numbers, first = {bound.name: min(bound.hi, FEW) for bound in self.free()}, system.setting(None).bounds
+        numbers = {bound.name: min(bound.hi, max(bound.lo, FEW)) for bound in self.free()}
+        first = system.setting(None).bounds
         for name in freed(bounds, self.bounds):
             if name in first:
                 value = first[name] if bounds[name].freed_by in numbers else bounds[name].lo + MORE

@@ -76,11 +76,16 @@ def system_and_bounds(words: Sequence[str]) -> tuple[str, dict[str, int]]:
     """The system among the free words of the running command, and the values of its bounds.
 
     Raises:
-        Refusal: as `parse_words` and `CommandWords.bounds` do, and for a system that there is not.
+        Refusal: as `parse_words` and `CommandWords.bounds` do, for a system that there is not, and for one of a user
+            with a bound that an option of the command hides.
     """
     options = own_options()
     parsed = parse_words(words, options)
-    return parsed.system, parsed.bounds([bound.name for bound in find_system(parsed.system).bounds], options)
+    names = [bound.name for bound in find_system(parsed.system).bounds]
+    for name in names:
+        if f"--{name}" in options and parsed.system not in {*SYSTEMS, *FAIR_SYSTEMS}:
+            raise Refusal(f"{parsed.system}: --{name} is an option of this command; give bound {name!r} another name")
+    return parsed.system, parsed.bounds(names, options)
 
 
 def parse_words(words: Sequence[str], options: Sequence[str]) -> CommandWords:

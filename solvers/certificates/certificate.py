@@ -19,6 +19,7 @@ obligations: who checks it makes them. These are its definitions, each under a n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -33,6 +34,8 @@ from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.printer import Printer, one_line, symbol
 from kraftcheck.solvers.smt.queries import Questions
 from kraftcheck.solvers.smt.theory import INITIATION, Theory
+
+_NO_NAME = re.compile(r"[|\\]|'\Z|, (argument|guard|bound|next|step): ")
 
 
 @frozen
@@ -64,6 +67,14 @@ def certificate(proof: Proof) -> Certificate | None:
     steps = tuple(claim.id for claim in proof.theory.steps if claim.id in proven)
     text = definition(proof.theory, invariants, steps)
     return Certificate(invariants, steps, text, tuple(proof.bounded()), of_nothing(proof.theory, invariants, steps))
+
+
+def unnamed(of: Theory) -> str | None:
+    """A name of the system that is no symbol of a certificate, or could be read as a part's; None where none is."""
+    names = [claim.id for claim in of.claims]
+    for kind in of.program.kinds:
+        names += [kind.action.name, *kind.guard]
+    return next((name for name in names if _NO_NAME.search(name)), None)
 
 
 def definition(of: Theory, invariants: Sequence[str], steps: Sequence[str]) -> str:

@@ -111,3 +111,15 @@ def test_the_command_prints_the_step() -> None:
     assert ran.code == 22
     assert "consistent: counterexample to induction with managers 2, unreachable (not among all 56 states" in ran.text
     assert "aborted: {} -> {" in ran.text
+
+
+FOUR = evolve(
+    TWO_PHASE, bounds=[kc.Bound("managers", 4, 5, "number of resource managers", takes_any=True)],
+    scopes={"default": {"managers": 4}},
+)  # fmt: skip
+
+
+def test_the_least_may_be_more_than_few() -> None:
+    """A system that takes no fewer than four is asked about four, and proven for any number."""
+    words = ("prove", "tests.ci.prove.test_smallest:FOUR", "--managers", "any", "--quiet", "--workers", "1")
+    assert kraftcheck(*words, "--search", "10000").code == 0

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import click
 import pytest
+from attrs import evolve
 
+import kraftcheck as kc
 from kraftcheck.ci.terminal.commands import COMMANDS, cli
 from tests.shared.commands import Ran, kraftcheck
 from tests.shared.places import ROOT
+from tests.toys import CLOCK
 
 ELR = ROOT / "tests" / "captured" / "elr"
 OUTAGE = ROOT / "tests" / "snapshots" / "outage.json"
@@ -114,7 +117,11 @@ def test_odd_values_end_in_a_line_or_a_verdict(name: str, option: click.Option) 
             assert ran.code == 2, told
 
 
+WORKED = evolve(CLOCK, bounds=[kc.Bound("workers", 1, 3, "how many work")], scopes={"default": {"workers": 1}})
+
 PAIRS = [
+    ("explore tests.ci.terminal.test_cli_options:WORKED --workers 1", "give bound 'workers' another name"),
+    ("prove tests.ci.terminal.test_cli_options:WORKED", "--workers is an option of this command"),
     ("prove elections --bmc 1 --k 1", "--bmc, --k and --pdr exclude each other; give one of them"),
     ("prove elections --bmc 1 --pdr", "--bmc, --k and --pdr exclude each other; give one of them"),
     ("prove elections --scope tiny --pdr --core", "--core does nothing with --bmc, --k or --pdr; leave it out"),

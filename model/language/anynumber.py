@@ -14,6 +14,7 @@ from kraftcheck.model.language.layout import (
     Counter,
     Domain,
     Endless,
+    EndlessSet,
     Flag,
     LayoutError,
     below,
@@ -446,7 +447,7 @@ def numbers(least: int = 0, below: str | None = None) -> Family:
 def set_below(count: int) -> Any:
     """The domain of a set of numbers from 0 to below a count, which may be ANY."""
     if count == ANY:
-        domain: Any = Endless(0, 1, truths=True, numbers=(bound_of(count),), is_set=True)
+        domain: Any = EndlessSet(0, 1, truths=True, numbers=(bound_of(count),))
         return AnySet(domain)
     return BrokerSet(subset_of(count))
 

@@ -146,7 +146,6 @@ class Endless:
         places: how many places name a word: 2 for a sequence of sequences.
         numbers: for each of these the bound whose number there are of it; None where they have no end.
         below: of the words, as in `Counter`.
-        is_set: whether the truths say of the last place whether it is a member: then members are below its number.
         cap: why steps after which a word is beyond `hi` may be left out; as in `Range`.
     """
 
@@ -156,13 +155,17 @@ class Endless:
     places: int = 1
     numbers: tuple[str | None, ...] = (None,)
     below: str | None = None
-    is_set: bool = False
     cap: str = field(default="", eq=False, repr=False, kw_only=True, validator=_check_reason)
 
     @property
     def bits(self) -> int:
         """As many as a word without bound: no state with one can be packed."""
         return UNBOUNDED.bit_length()
+
+
+@frozen
+class EndlessSet(Endless):
+    """Domain of a set: the truths say of the last place whether it is a member, and members are below its number."""
 
 
 Domain = Range | Flag | Counter | Endless

@@ -6,7 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from kraftcheck.model.language.anynumber import is_one_of
-from kraftcheck.model.language.layout import UNBOUNDED, Domain, Endless, Flag, Layout, below, cap_of, rebuild
+from kraftcheck.model.language.layout import (
+    UNBOUNDED,
+    Domain,
+    Endless,
+    EndlessSet,
+    Flag,
+    Layout,
+    below,
+    cap_of,
+    rebuild,
+)
 from kraftcheck.model.language.sequences import Sequence, every, number_of, symbol_of
 from kraftcheck.model.language.symbolic import enum_of, variable
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
@@ -20,7 +30,7 @@ def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
     """
     graph = word.graph
     if isinstance(domain, Endless) and domain.truths:
-        return graph.lift(_members_below(word, domain) if domain.is_set else True)
+        return graph.lift(_members_below(word, domain) if isinstance(domain, EndlessSet) else True)
     open_above, number = domain.hi >= UNBOUNDED or (or_capped and bool(cap_of(domain))), number_of(graph, below(domain))
 
     def within(value: Word) -> Truth:
@@ -32,7 +42,7 @@ def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
     return graph.lift(_at_every_place(graph, domain.places, lambda: within(word)))
 
 
-def _members_below(member: Term, domain: Endless) -> Truth:
+def _members_below(member: Term, domain: EndlessSet) -> Truth:
     """Whether each member of a set, or of the set at each place of a map, is below the number."""
     graph = member.graph
     numbers = [number_of(graph, bound) for bound in domain.numbers]
@@ -48,7 +58,7 @@ def _members_below(member: Term, domain: Endless) -> Truth:
 
 def may_have_stranger(value: Any, domain: Domain) -> bool:
     """Whether a set after a step may have a member that is not below its number: it is none that was."""
-    if not isinstance(domain, Endless) or not domain.is_set or domain.numbers[-1] is None:
+    if not isinstance(domain, EndlessSet) or domain.numbers[-1] is None:
         return False
     return value.member_number(domain.places) is not number_of(value.graph, domain.numbers[-1])
 

@@ -140,17 +140,16 @@ def explore(
     check_numbers(0, max_depth=max_depth)
     added = expressions_of(invariants, when, invariant)
     chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=added)
-    budget = search_budget(
-        threads_of(threads), memory or default_memory(), cache=cache, keep=keep, max_depth=max_depth,
-        max_states=max_states, stop_at_first=stop_at_first or find is not None, strict=strict, sampling=sampling,
-    )  # fmt: skip
+    budget = search_budget(threads_of(threads), memory or default_memory(), cache=cache, keep=keep, max_depth=max_depth,
+                           max_states=max_states, stop_at_first=stop_at_first or find is not None, strict=strict,
+                           sampling=sampling)  # fmt: skip
     if find is not None:
         if added.invariants or properties or stop_at_first:
             raise Refusal("find judges no property; leave out invariants, properties and stop_at_first")
         chosen = searched(chosen, find)
-    options, place = record_of(ClusterOptions, "cluster", cluster), None if out is None else os.fspath(out)
-    question = SearchQuestion(chosen, budget, engine, symmetry_of(symmetry), reduce, find=find, cluster=options,
-                              out=None if place is None else dataset_place(place), spelled=argument)  # fmt: skip
+    place = None if out is None else dataset_place(os.fspath(out))
+    question = SearchQuestion(chosen, budget, engine, symmetry_of(symmetry), reduce, find=find, out=place,
+                              cluster=record_of(ClusterOptions, "cluster", cluster), spelled=argument)  # fmt: skip
     with limited(time_limit):
         return _explored(question, progress)
 

@@ -21,7 +21,7 @@ SOURCES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 EVERY = SOURCES + TESTS
 
-MODULE_LINES, TEST_LINES, FUNCTION_LINES, FOLDER_ENTRIES = 600, 600, 50, 20
+MODULE_LINES, TEST_LINES, FUNCTION_LINES, FOLDER_ENTRIES, PARAMETERS = 600, 600, 50, 20, 8
 
 PURE = frozenset({
     "__future__", "attrs", "base64", "binascii", "collections", "dataclasses", "difflib", "enum", "functools",
@@ -196,6 +196,28 @@ def test_functions_fit_a_screen() -> None:
         for f in functions_of(tree_of(path))
     }
     assert {name: length for name, length in lengths.items() if length > FUNCTION_LINES} == {}
+
+
+BY_NAME = {"ci.interface.engines.explore", "ci.interface.engines.simulate", "ci.interface.engines.prove",
+           "ci.testing.judging.of", "properties.kinds.always"}  # fmt: skip
+"""Functions that users call with as many named arguments as the question has; the list only shrinks."""
+
+
+def parameters_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """The parameters of a function, but for the object or class that it belongs to."""
+    listed = [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+    return listed[listed[:1] in (["self"], ["cls"]) :]
+
+
+def test_functions_have_at_most_eight_parameters() -> None:
+    """More are a record's fields, or named arguments of what users call."""
+    many = {
+        f"{module_of(path)}.{f.name}".removeprefix("kraftcheck.")
+        for path in SOURCES
+        for f in functions_of(tree_of(path))
+        if len(parameters_of(f)) > PARAMETERS
+    }
+    assert many == BY_NAME
 
 
 def undocumented(node: ast.Module | ast.ClassDef, where: str) -> Iterator[str]:

@@ -19,9 +19,10 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.options import ClusterOptions
+from kraftcheck.ci.dataset.part import Bounds, DatasetPart
 from kraftcheck.ci.dataset.search.committed import Place, explore_committed
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
-from kraftcheck.ci.dataset.search.run import Bounds, DatasetPart, DatasetRun
+from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.dataset import check_files
 from kraftcheck.ci.dataset.store.job import LevelJob, Part
 from kraftcheck.ci.dataset.store.levelfiles import (

@@ -89,7 +89,7 @@ def quoted(text: str, mark: str) -> str:
     """A text in SQL between two marks, which are doubled in it.
 
     All else in it means nothing: the names of a decoding table have no backslash, dollar or control character
-    (`kraftcheck.ci.dataset.documents.NAME`).
+    (`kraftcheck.ci.dataset.values.NAME`).
     """
     return mark + text.replace(mark, 2 * mark) + mark
 

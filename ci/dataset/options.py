@@ -9,7 +9,7 @@ from typing import Any
 import click
 from attrs import fields, frozen
 
-from kraftcheck.ci.dataset.search.run import BUCKETS, HANDOVER
+from kraftcheck.ci.dataset.part import BUCKETS, HANDOVER
 
 CLUSTER_BUCKETS = 1 << 12
 """Parts of the visited set on a cluster: 2.4 million states in each, of 10^10."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import asdict, define, evolve, field, frozen
 
-from kraftcheck.ci.dataset.documents import (
+from kraftcheck.ci.dataset.values import (
     Reader,
     as_it_is,
     boolean,

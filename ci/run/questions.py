@@ -15,7 +15,7 @@ import click
 from attrs import evolve, field, frozen
 
 from kraftcheck.ci.dataset.options import ClusterOptions, default_handover
-from kraftcheck.ci.dataset.search.run import Bounds, DatasetPart
+from kraftcheck.ci.dataset.part import Bounds, DatasetPart
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.run.judged import judged, judged_by_walks
 from kraftcheck.ci.run.result import Result

@@ -15,9 +15,10 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets
+from kraftcheck.ci.dataset.part import Bounds, DatasetPart
 from kraftcheck.ci.dataset.search.committed import Place, explore_committed
 from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError
-from kraftcheck.ci.dataset.search.run import Bounds, DatasetPart, DatasetRun
+from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.dataset import entries, refuse_damage
 from kraftcheck.ci.dataset.store.job import Sight

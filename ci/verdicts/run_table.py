@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from attrs import field, fields_dict, frozen
 
-from kraftcheck.ci.dataset.documents import shown
+from kraftcheck.ci.dataset.values import shown
 from kraftcheck.ci.terminal.files import MAX_NESTING, deeper, read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest

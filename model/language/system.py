@@ -293,8 +293,8 @@ class Setting:
 
     def __getitem__(self, bound: str) -> int:
         """The value of a bound."""
-        least = self.defaults.get(bound, 0)
-        return valued(bound, self.bounds.get(bound, least), least)
+        value = self.bounds[bound] if bound in self.bounds else self.defaults[bound]
+        return valued(bound, value, self.defaults.get(bound, 0))
 
     def values(self) -> dict[str, int | None]:
         """Every bound with its value, in order; None where it bounds nothing."""

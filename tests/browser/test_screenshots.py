@@ -44,6 +44,7 @@ def test_every_picture_is_shown_and_small() -> None:
     """Each picture stands in a page with words for who cannot see it, and is small."""
     names = {path.name for path in IMAGES.iterdir()}
     drawn = {"billion.svg", "billion-spark.svg", "dead-leader.svg", "lasso.svg"}
+    drawn |= {f"lemmas-{system}.svg" for system in ("elections", "replication", "directories")}
     assert names == drawn | {f"{name}.png" for name in SCENES}
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages())
     shown = re.findall(r"!\[([^\]]{20,})\]\((?:\.\./|docs/)images/([\w.-]+)\)", text)

@@ -189,7 +189,7 @@ MUTANTS = (
            "ci.dataset.store.hdfs:HdfsPath.put_instead", '["fileId"] == version', "is not None", MOVED, slow=True),
     Mutant("datanode-asked-once", "A datanode that is dead ends the work, though another has the data.",
            "ci.dataset.store.hdfs:transfer", "attempt == ATTEMPTS - 1", "True", OTHER_DATANODE, dies=(OSError,)),
-    Mutant("truth-as-number", "A truth in a document is a number.", "ci.dataset.documents:number",
+    Mutant("truth-as-number", "A truth in a document is a number.", "ci.dataset.values:number",
            "type(value) not in (int, float) or", "", NUMBER),
     Mutant("hard-link-written", "A file is written that is another one too.",
            "solvers.machine_code.regular:open_regular", "status.st_nlink > 1", "False", HARD_LINK),

@@ -18,8 +18,9 @@ import numpy as np
 from attrs import evolve, frozen
 
 from kraftcheck.ci.dataset.documents import decoding
+from kraftcheck.ci.dataset.part import BUCKETS, Bounds, DatasetPart
 from kraftcheck.ci.dataset.search.levels import JobFailedError, LevelRunner, plan
-from kraftcheck.ci.dataset.search.run import BUCKETS, Bounds, DatasetPart, DatasetRun, Export, NativeStart
+from kraftcheck.ci.dataset.search.run import DatasetRun, Export, NativeStart
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity, lease_on
 from kraftcheck.ci.dataset.store.dataset import damage_refused
 from kraftcheck.ci.dataset.store.levelfiles import Groups, LevelFile, footer, read_states, verify

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from kraftcheck.ci.dataset.documents import FILE_NAME, SHA256, Reader, as_it_is, listed, matching, read_fields, whole
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.job import BLOCK, BLOCK_ROWS, LevelJob, Part, Sight, StoredRun
 from kraftcheck.ci.dataset.store.levelfiles import (
@@ -38,6 +37,7 @@ from kraftcheck.ci.dataset.store.manifests import (
     write_sealed,
 )
 from kraftcheck.ci.dataset.store.objects import AnyPath, by_name, durable, remove_folder, remove_others
+from kraftcheck.ci.dataset.values import FILE_NAME, SHA256, Reader, as_it_is, listed, matching, read_fields, whole
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.blocks.expansion import Descent
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS, ROW_BITS, BlockSpec

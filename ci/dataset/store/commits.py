@@ -27,7 +27,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.dataset.documents import FORMAT, DecodingTable, RunDocument, shown
+from kraftcheck.ci.dataset.documents import FORMAT, DecodingTable, RunDocument
 from kraftcheck.ci.dataset.store.job import Sight, StoredLevel, names, owner_of
 from kraftcheck.ci.dataset.store.manifests import (
     Commit,
@@ -52,6 +52,7 @@ from kraftcheck.ci.dataset.store.objects import (
     remove_folder,
     remove_unnamed,
 )
+from kraftcheck.ci.dataset.values import shown
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import check_local
 from kraftcheck.ci.terminal.refusal import Refusal

@@ -25,9 +25,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import cmp_using, define, field, frozen
 
-from kraftcheck.ci.dataset.documents import FILE_NAME, SHA256, attribute, matching, whole
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, TaskFile, new_file, opened
 from kraftcheck.ci.dataset.store.stores import place_of
+from kraftcheck.ci.dataset.values import FILE_NAME, SHA256, attribute, matching, whole
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, Words
 from kraftcheck.solvers.machine_code.regular import open_regular
 

@@ -12,9 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 from attrs import asdict, evolve, field, frozen
 
-from kraftcheck.ci.dataset.documents import (
+from kraftcheck.ci.dataset.documents import MOST_CLAIMS
+from kraftcheck.ci.dataset.store.levelfiles import NO_ACTION, Groups, LevelFile
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentError
+from kraftcheck.ci.dataset.values import (
     INT64,
-    MOST_CLAIMS,
     SHA256,
     Reader,
     as_it_is,
@@ -28,8 +30,6 @@ from kraftcheck.ci.dataset.documents import (
     shown,
     whole,
 )
-from kraftcheck.ci.dataset.store.levelfiles import NO_ACTION, Groups, LevelFile
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentError
 from kraftcheck.ci.terminal.files import parse_json, read_json, replace
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS

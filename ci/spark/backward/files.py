@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import asdict, define, field, frozen
 
-from kraftcheck.ci.dataset.documents import optional, record
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import COMPRESSION, DamagedLevelError, LevelFile, source_of, verify
 from kraftcheck.ci.dataset.store.objects import AnyPath, DigestingFile, ObjectPath, new_file
+from kraftcheck.ci.dataset.values import optional, record
 
 
 @frozen

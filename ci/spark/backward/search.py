@@ -22,11 +22,11 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, evolve, field, fields, frozen
 
-from kraftcheck.ci.dataset.documents import as_it_is, listed, read_fields, whole
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins, JobFailedError
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import Commit, StatePlace, read_sealed, write_sealed
 from kraftcheck.ci.dataset.store.objects import AnyPath, by_name, remove_folder, remove_others
+from kraftcheck.ci.dataset.values import as_it_is, listed, read_fields, whole
 from kraftcheck.ci.spark.backward.arcs import ArcsJob, Numbering, Numbers, arcs_task, exits_task, splits_of, ways_of
 from kraftcheck.ci.spark.backward.files import check_written, file_of, is_whole, read_groups
 from kraftcheck.ci.spark.backward.rounds import PartFiles, RoundJob, flow_task, marks_of, raise_task

@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow.parquet as pq
 from attrs import asdict, define, field, frozen
 
-from kraftcheck.ci.dataset.documents import SHA256, as_it_is, mapped, matching, read_fields, whole
 from kraftcheck.ci.dataset.store.manifests import read_sealed, write_sealed
+from kraftcheck.ci.dataset.values import SHA256, as_it_is, mapped, matching, read_fields, whole
 from kraftcheck.ci.spark.session import on_this_disk
 from kraftcheck.ci.spark.written import written
 from kraftcheck.ci.terminal.files import sha256_of

@@ -13,9 +13,10 @@ import pyarrow as pa
 from attrs import define, evolve, field
 
 from kraftcheck.ci.dataset.documents import decoding
+from kraftcheck.ci.dataset.part import Bounds
 from kraftcheck.ci.dataset.search.committed import audit_run
 from kraftcheck.ci.dataset.search.levels import JobResult
-from kraftcheck.ci.dataset.search.run import Bounds, DatasetRun
+from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, Lease, identity, lease_on
 from kraftcheck.ci.dataset.store.job import LevelJob
 from kraftcheck.ci.dataset.store.manifests import Commit

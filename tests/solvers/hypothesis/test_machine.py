@@ -60,7 +60,7 @@ def test_mended_rules_keep_every_property_beyond_the_layouts(name: str) -> None:
     engines = [engine(name, beyond) for beyond in settings_]
     tally = demanded(*engines)
     pairs = zip(engines, settings_, strict=True)
-    run(*(machine(made, weights=beyond.weights, tally=tally) for made, beyond in pairs), chosen=ROUND, rounds=30)
+    run(*(machine(made, weights=beyond.weights, tally=tally) for made, beyond in pairs), chosen=ROUND, rounds=90)
     assert tally.missing() == ()
     assert not tally.cut
 

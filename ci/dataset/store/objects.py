@@ -276,23 +276,16 @@ def new_file(place: AnyPath) -> DigestingFile:
 
 
 @define
-class TaskFile:
-    """A file that a task writes: there once it has something in it, and gone again where something fails.
+class WrittenFile:
+    """A file that a job writes: there once it has something in it, and gone again where something fails.
 
     Attributes:
         folder: where.
-        task: number of the task, for the name; attempts of the same task have different names.
     """
 
-    ending: ClassVar[str]
     folder: AnyPath
-    task: int
     _file: DigestingFile | None = field(init=False, default=None)
     _name: str = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Draw the name."""
-        self._name = f"part-{self.task:05}-{uuid.uuid4().hex[:12]}.{self.ending}"
 
     def __enter__(self) -> Self:
         """Nothing is created yet."""
@@ -318,6 +311,22 @@ class TaskFile:
 
     def finish(self) -> None:
         """Write what is still held."""
+
+
+@define
+class TaskFile(WrittenFile):
+    """A file of a task.
+
+    Attributes:
+        task: its number, for the name; attempts of the same task have different names.
+    """
+
+    ending: ClassVar[str]
+    task: int
+
+    def __attrs_post_init__(self) -> None:
+        """Draw the name."""
+        self._name = f"part-{self.task:05}-{uuid.uuid4().hex[:12]}.{self.ending}"
 
 
 def opened(place: AnyPath) -> IO[bytes] | ObjectReader:

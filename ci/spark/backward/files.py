@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ from attrs import asdict, define, field, frozen
 
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import COMPRESSION, DamagedLevelError, LevelFile, source_of, verify
-from kraftcheck.ci.dataset.store.objects import AnyPath, DigestingFile, ObjectPath, new_file
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, WrittenFile, new_file
 from kraftcheck.ci.dataset.values import optional, record
 
 
@@ -27,39 +26,24 @@ class PartFile(LevelFile):
 
 
 @define
-class PartWriter:
-    """Writes columns of numbers, some row groups; as a context it removes the file when something fails."""
+class PartWriter(WrittenFile):
+    """Writes columns of numbers, some row groups.
 
-    folder: AnyPath
+    Attributes:
+        kind: what they are, for the name; attempts of the same task have different names.
+    """
+
     kind: str
-    _name: str = field(init=False)
-    _file: DigestingFile | None = field(init=False, default=None)
     _writer: Any = field(init=False, default=None)
     _rows: int = 0
 
     def __attrs_post_init__(self) -> None:
-        """Attempts of the same task have different names."""
+        """Draw the name."""
         self._name = f"{self.kind}-{uuid.uuid4().hex}.parquet"
 
-    def __enter__(self) -> PartWriter:
-        """Nothing is created before the first row."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        """Finish the file, or remove it."""
-        if self._file is None:
-            return
-        try:
-            if kind is None:
-                self._writer.close()
-                self._file.close()
-        except BaseException:
-            kind = OSError
-            raise
-        finally:
-            if kind is not None:
-                self._file.abandon()
-                (self.folder / self._name).unlink(missing_ok=True)
+    def finish(self) -> None:
+        """See `WrittenFile`."""
+        self._writer.close()
 
     def write(self, **columns: Any) -> None:
         """Add a row group; none of no rows."""

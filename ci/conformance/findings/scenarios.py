@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
@@ -318,6 +318,19 @@ def deleted_offline(cluster: KafkaCluster) -> Outcome:
     )
 
 
+def _reassigned_twice(cluster: KafkaCluster, then: Sequence[int]) -> PartitionDescription:
+    """A partition of [1,2] is moved to broker 3, which is down, and then to others; 3 comes back. How it was before."""
+    cluster.create(TOPIC, [(1, 2)])
+    cluster.stop(3)
+    cluster.wait_until_fenced(3)
+    cluster.reassign(TOPIC, 0, (3,))
+    cluster.reassign(TOPIC, 0, then)
+    replaced = cluster.partition(TOPIC)
+    cluster.start(3)
+    cluster.wait_until_unfenced(3)
+    return replaced
+
+
 @_scenario(
     "reassignment-stuck", "B10",
     "A reassignment that was replaced by another never completes, though every replica is in sync.",
@@ -326,14 +339,7 @@ def deleted_offline(cluster: KafkaCluster) -> Outcome:
 )  # fmt: skip
 def reassignment_stuck(cluster: KafkaCluster) -> Outcome:
     """Move to a broker that is down, change one's mind, and bring the broker back."""
-    cluster.create(TOPIC, [(1, 2)])
-    cluster.stop(3)
-    cluster.wait_until_fenced(3)
-    cluster.reassign(TOPIC, 0, (3,))
-    cluster.reassign(TOPIC, 0, (2, 1))
-    replaced = cluster.partition(TOPIC)
-    cluster.start(3)
-    cluster.wait_until_unfenced(3)
+    replaced = _reassigned_twice(cluster, (2, 1))
     in_sync = cluster.happens(lambda: set(cluster.partition(TOPIC).isr) == set(cluster.partition(TOPIC).replicas))
     time.sleep(OBSERVED_S)
     under_way = cluster.admin.ask("reassignments")
@@ -359,14 +365,7 @@ def reassignment_stuck(cluster: KafkaCluster) -> Outcome:
 )  # fmt: skip
 def replication_lost(cluster: KafkaCluster) -> Outcome:
     """Move to a broker that is down, then ask for all three, and bring the broker back."""
-    cluster.create(TOPIC, [(1, 2)])
-    cluster.stop(3)
-    cluster.wait_until_fenced(3)
-    cluster.reassign(TOPIC, 0, (3,))
-    cluster.reassign(TOPIC, 0, (1, 2, 3))
-    replaced = cluster.partition(TOPIC)
-    cluster.start(3)
-    cluster.wait_until_unfenced(3)
+    replaced = _reassigned_twice(cluster, (1, 2, 3))
     ended = cluster.happens(lambda: not cluster.admin.ask("reassignments"))
     final = cluster.partition(TOPIC)
     return Outcome(

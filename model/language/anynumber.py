@@ -24,7 +24,7 @@ from kraftcheck.model.language.layout import (
     rebuild,
     subset_of,
 )
-from kraftcheck.model.language.sequences import Places, Sequence, above, cardinality, every, least_by
+from kraftcheck.model.language.sequences import Places, Sequence, above, cardinality, every, is_one_of, least_by
 from kraftcheck.model.language.sequences import some as some_place
 from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import ANY, bound_of
@@ -37,11 +37,6 @@ Item = TypeVar("Item")
 def where(graph: Graph, claim: Places) -> AnySet:
     """The set of the brokers that a claim holds of, which must be finitely many."""
     return AnySet(Sequence(graph, claim))
-
-
-def is_one_of(place: Word, number: Term | None) -> Truth:
-    """Whether a place that is not negative is one of so many; of None every place is."""
-    return True if number is None else place < number
 
 
 @frozen

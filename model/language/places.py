@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.anynumber import AnySet, PerBroker, is_one_of
+from kraftcheck.model.language.anynumber import AnySet, PerBroker
 from kraftcheck.model.language.collections import AWAY, doubted, equal, text_of, undoubted
 from kraftcheck.model.language.layout import UNBOUNDED, LayoutError, ints, leaves, rebuild
-from kraftcheck.model.language.sequences import cardinality, every
+from kraftcheck.model.language.sequences import cardinality, every, is_one_of
 from kraftcheck.model.language.system import spelled
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, word

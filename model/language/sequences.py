@@ -98,7 +98,7 @@ class Sequence(Symbolic):
         truth = self.at(place)
         if not isinstance(truth, bool) and not (isinstance(truth, Term) and truth.is_truth):
             raise self.graph.refusal("choose() between maps of two bounds; choose between their values")
-        return truth if self.number is None else all_of(place < self.number, truth)
+        return all_of(is_one_of(place, self.number), truth)
 
     def member_number(self, places: int) -> Term | None:
         """How many places there are of the last that names a truth."""
@@ -117,6 +117,11 @@ class Sequence(Symbolic):
         if places == 1:
             return Sequence(self.graph, self.within)
         return Sequence(self.graph, lambda at: self.at(at).of_members(places - 1), self.number)
+
+
+def is_one_of(place: Word, number: Term | None) -> Truth:
+    """Whether a place that is not negative is one of so many; of None every place is."""
+    return True if number is None else place < number
 
 
 def number_of(graph: Graph, bound: str | None) -> Term | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kraftcheck.model.language.anynumber import is_one_of
 from kraftcheck.model.language.layout import (
     UNBOUNDED,
     Domain,
@@ -17,7 +16,7 @@ from kraftcheck.model.language.layout import (
     cap_of,
     rebuild,
 )
-from kraftcheck.model.language.sequences import Sequence, every, number_of, symbol_of
+from kraftcheck.model.language.sequences import Sequence, every, is_one_of, number_of, symbol_of
 from kraftcheck.model.language.symbolic import enum_of, variable
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of, implies
@@ -39,7 +38,7 @@ def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
 
     if not isinstance(domain, Endless):
         return graph.lift(within(word))
-    return graph.lift(_at_every_place(graph, domain.places, lambda: within(word)))
+    return graph.lift(_at_every_place(graph, domain.places, lambda *_: within(word)))
 
 
 def _members_below(member: Term, domain: EndlessSet) -> Truth:
@@ -47,13 +46,11 @@ def _members_below(member: Term, domain: EndlessSet) -> Truth:
     graph = member.graph
     numbers = [number_of(graph, bound) for bound in domain.numbers]
 
-    def claim(places: tuple[Word, ...]) -> Truth:
-        if len(places) < len(numbers):
-            return every(graph, lambda at: claim((*places, at)))
+    def claim(*places: Word) -> Truth:
         known = [is_one_of(place, number) for place, number in zip(places, numbers, strict=True)]
         return implies(all_of(member, *known[:-1]), known[-1])
 
-    return claim(())
+    return _at_every_place(graph, domain.places, claim)
 
 
 def may_have_stranger(value: Any, domain: Domain) -> bool:
@@ -63,8 +60,11 @@ def may_have_stranger(value: Any, domain: Domain) -> bool:
     return value.member_number(domain.places) is not number_of(value.graph, domain.numbers[-1])
 
 
-def _at_every_place(graph: Graph, places: int, claim: Callable[[], Truth]) -> Truth:
-    return claim() if places == 0 else every(graph, lambda _: _at_every_place(graph, places - 1, claim))
+def _at_every_place(graph: Graph, count: int, claim: Callable[..., Truth], *places: Word) -> Truth:
+    """Whether a claim holds of so many places, whatever they are."""
+    if len(places) == count:
+        return claim(*places)
+    return every(graph, lambda at: _at_every_place(graph, count, claim, *places, at))
 
 
 def may_reach_number(term: Term, domain: Domain) -> bool:

@@ -76,14 +76,14 @@ def system_and_bounds(words: Sequence[str]) -> tuple[str, dict[str, int]]:
     """The system among the free words of the running command, and the values of its bounds.
 
     Raises:
-        Refusal: as `parse_words` and `CommandWords.bounds` do, for a system that there is not, and for one of a user
-            with a bound that an option of the command hides.
+        Refusal: as `parse_words` and `CommandWords.bounds` do, for a system that there is not, and for one with a bound
+            that an option of the command hides.
     """
     options = own_options()
     parsed = parse_words(words, options)
     names = [bound.name for bound in find_system(parsed.system).bounds]
     for name in names:
-        if f"--{name}" in options and parsed.system not in {*SYSTEMS, *FAIR_SYSTEMS}:
+        if f"--{name}" in options:
             raise Refusal(f"{parsed.system}: --{name} is an option of this command; give bound {name!r} another name")
     return parsed.system, parsed.bounds(names, options)
 

@@ -88,7 +88,7 @@ def _goals(setting: Setting) -> list[Property]:
         ]
     if setting["partitions"] > 1:
         goals.append(happens("shows-partial-success", "a run recovers one partition and not another", _partly))
-    if setting["runs"] > 1:
+    if setting["attempts"] > 1:
         goals.append(happens("shows-second-run", "a run ends that found every partition online", _again))
     return goals
 

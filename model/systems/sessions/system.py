@@ -119,7 +119,7 @@ def layout(setting: Setting) -> Sessions:
     brokers = setting["brokers"]
     peer = Peer(
         up=truth(), stopping=truth(), leads=truth(), due=truth(), fenced=truth(), retired=truth(), leaving=truth(),
-        silence=ints(NOT_HEARD_OF, setting["timeout"] + 1), registration=ints(0, LAG), shutdown=ints(0, LAG),
+        silence=ints(NOT_HEARD_OF, setting["patience"] + 1), registration=ints(0, LAG), shutdown=ints(0, LAG),
         passed=BrokerSet(subset_of(brokers)),
     )  # fmt: skip
     return Sessions((peer,) * brokers, ints(NO_LEADER, brokers - 1))
@@ -162,10 +162,10 @@ LEGEND = Legend(
 
 BOUNDS = (
     Bound("brokers", 1, 3, "number of brokers"),
-    Bound("timeout", 1, 2, "rounds that a session outlasts the last heartbeat"),
+    Bound("patience", 1, 2, "rounds that a session outlasts the last heartbeat"),
 )
 
-SCOPES = {"tiny": {"brokers": 2, "timeout": 1}}
+SCOPES = {"tiny": {"brokers": 2, "patience": 1}}
 
 
 @frozen
@@ -182,7 +182,7 @@ class Touch:
 
     def in_session(self, peer: Peer) -> Truth:
         """Whether no other process may register the broker's id."""
-        valid = all_of(negate(peer.silence == NOT_HEARD_OF), peer.silence <= self.setting["timeout"])
+        valid = all_of(negate(peer.silence == NOT_HEARD_OF), peer.silence <= self.setting["patience"])
         return valid if self.rules.sessions_by_contact else all_of(valid, negate(peer.fenced))
 
     def may_beat(self, state: Sessions, broker: Word) -> Conjuncts:
@@ -241,7 +241,7 @@ class Touch:
 
     def pass_round(self, state: Sessions) -> Sessions:
         """A round ends: everything is one round older."""
-        last = self.setting["timeout"] + 1
+        last = self.setting["patience"] + 1
 
         def later(peer: Peer) -> Peer:
             counts = any_of(peer.silence == NOT_HEARD_OF, peer.silence == last)
@@ -256,7 +256,7 @@ class Touch:
     def may_expire(self, state: Sessions, broker: Word) -> Conjuncts:
         """The session of an unfenced broker is over."""
         peer = state.broker(broker)
-        return {"broker is unfenced": negate(peer.fenced), "session is over": peer.silence > self.setting["timeout"]}
+        return {"broker is unfenced": negate(peer.fenced), "session is over": peer.silence > self.setting["patience"]}
 
     def expire(self, state: Sessions, broker: Word) -> Sessions:
         """The session check fences the broker."""

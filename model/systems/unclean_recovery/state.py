@@ -134,7 +134,7 @@ class Recovered:
 class UncleanRecoveryBudgets:
     """What may still happen."""
 
-    runs: Word
+    attempts: Word
     returns: Word
     faults: Word
     disks: Word
@@ -181,14 +181,14 @@ def replaced(items: tuple[T, ...], index: Word, item: T) -> tuple[T, ...]:
     return tuple(choose(index == position, item, old) for position, old in enumerate(items))
 
 
-BUDGETS = ("runs", "returns", "faults", "disks", "writes", "replacements")
+BUDGETS = ("attempts", "returns", "faults", "disks", "writes", "replacements")
 
 
 def layout(setting: Setting) -> Recovery:
     """The domain of each field."""
     brokers, last = setting["brokers"], setting["brokers"] - 1
     # A leader changes when a broker returns, when one fails, and once for each time without a leader.
-    epochs = OFFLINE_EPOCH + 1 + setting["returns"] + 2 * setting["faults"] + setting["runs"]
+    epochs = OFFLINE_EPOCH + 1 + setting["returns"] + 2 * setting["faults"] + setting["attempts"]
     epoch, length = ints(0, epochs), ints(0, max(end for _, end, _ in LOGS) + setting["writes"])
     held = ints(0, COMMITTED + setting["writes"])
     incarnation = ints(0, setting["replacements"])

@@ -264,10 +264,10 @@ BOUNDS = (
     Bound("brokers", 2, 5, "number of brokers, each a replica of every partition; broker 0 is gone at the start"),
     Bound("partitions", 1, 3, "number of partitions"),
     Bound("histories", 0, 1, "partitions whose replicas may have every log; the others have one each"),
-    Bound("limit", 1, 3, "partitions that one request is served for: 1,000 scaled down"),
+    Bound("served", 1, 3, "partitions that one request is served for: 1,000 scaled down"),
     Bound("ticks", 1, 3, "parts of --recovery-duration-ms", _MANY),
     Bound("retries", 0, 3, "retries of a request for elections", _MANY),
-    Bound("runs", 1, 3, "budget: runs of the tool", _MANY),
+    Bound("attempts", 1, 3, "budget: runs of the tool", _MANY),
     Bound("returns", 0, 3, "budget: brokers that come back", _MANY),
     Bound("faults", 0, 3, "budget: brokers that die, or are cut off from the controller", _MANY),
     Bound("disks", 0, 2, "budget: directories that fail", _MANY),
@@ -276,21 +276,21 @@ BOUNDS = (
 )
 
 _BASE = {
-    "brokers": 3, "partitions": 1, "histories": 1, "limit": 1, "ticks": 1, "retries": 1, "runs": 1, "returns": 0,
+    "brokers": 3, "partitions": 1, "histories": 1, "served": 1, "ticks": 1, "retries": 1, "attempts": 1, "returns": 0,
     "faults": 0, "disks": 0, "writes": 0, "replacements": 0,
 }  # fmt: skip
 
 SCOPES = {
     "tiny": {**_BASE, "faults": 1, "disks": 1},
     "returning": {**_BASE, "returns": 1, "faults": 1, "writes": 1},
-    "requests": {**_BASE, "partitions": 2, "histories": 0, "ticks": 2, "runs": 2, "returns": 1, "disks": 1},
-    "small": {**_BASE, "retries": 3, "runs": 2, "returns": 1, "faults": 1, "writes": 1},
+    "requests": {**_BASE, "partitions": 2, "histories": 0, "ticks": 2, "attempts": 2, "returns": 1, "disks": 1},
+    "small": {**_BASE, "retries": 3, "attempts": 2, "returns": 1, "faults": 1, "writes": 1},
 }
 
 
 def actions(setting: Setting) -> list[Action]:
     """Steps of the tool, of the controller, and what goes wrong as far as there is budget for it."""
-    tool = Tool(setting.rules, setting["limit"], setting["retries"], setting["ticks"], designation)
+    tool = Tool(setting.rules, setting["served"], setting["retries"], setting["ticks"], designation)
     brokers = {"broker": tuple(range(setting["brokers"]))}
     return [
         Action("start", tool.start, tool.may_start, {}, "kafka-unclean-recovery.sh"),

@@ -80,7 +80,7 @@ class Tool:
 
     def may_start(self, state: Recovery) -> dict[str, Truth]:
         """The operator runs the tool."""
-        return {"no tool runs": state.phase == IDLE, "a run is left": state.left.runs > 0}
+        return {"no tool runs": state.phase == IDLE, "a run is left": state.left.attempts > 0}
 
     def start(self, state: Recovery) -> Outcome:
         """It looks which partitions are offline; the others need nothing."""
@@ -88,7 +88,7 @@ class Tool:
             evolve(p.forgotten(), asked_at=p.epoch, result=choose(p.is_led(), ONLINE, PENDING), led=p.is_led())
             for p in state.partitions
         )
-        left = evolve(state.left, runs=state.left.runs - 1)
+        left = evolve(state.left, attempts=state.left.attempts - 1)
         return Outcome(
             evolve(state, partitions=begun, phase=ASKING, clock=self.ticks, tries=self.retries + 1, left=left),
             UncleanRecoveryEvent()

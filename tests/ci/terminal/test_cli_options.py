@@ -11,6 +11,7 @@ from attrs import evolve
 
 import kraftcheck as kc
 from kraftcheck.ci.terminal.commands import COMMANDS, cli
+from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from tests.shared.commands import Ran, kraftcheck
 from tests.shared.places import ROOT
 from tests.toys import CLOCK
@@ -118,6 +119,20 @@ def test_odd_values_end_in_a_line_or_a_verdict(name: str, option: click.Option) 
 
 
 WORKED = evolve(CLOCK, bounds=[kc.Bound("workers", 1, 3, "how many work")], scopes={"default": {"workers": 1}})
+
+
+def test_no_bound_of_a_shipped_system_is_an_option() -> None:
+    """No option of a command that takes bounds hides a bound of a shipped system."""
+    bounded = {"explore", "simulate", "explain", "step", "prove", "serve", "export"}
+    taken = {flag for name, option in OPTIONS if name in bounded for flag in option.opts}
+    hidden = {
+        (name, bound.name)
+        for name, system in {**SYSTEMS, **FAIR_SYSTEMS}.items()
+        for bound in system.bounds
+        if f"--{bound.name}" in taken
+    }
+    assert hidden == set()
+
 
 PAIRS = [
     ("explore tests.ci.terminal.test_cli_options:WORKED --workers 1", "give bound 'workers' another name"),

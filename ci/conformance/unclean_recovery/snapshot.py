@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.conformance.vectors.forms import RECOVERY, brokers, configuration, directories
+from kraftcheck.ci.conformance.vectors.forms import RECOVERY, brokers, configuration, directories, recovering
 from kraftcheck.ci.terminal.files import read_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.commits import replay_all
@@ -232,15 +232,9 @@ def _partition(entry: Fields) -> tuple[int, Partition]:
         directories=DirectoryList(replicas.ids, placed),
         isr=isr,
         leader=leader,
-        recovering=entry.read_or("leader_recovery_state", _recovering, False),
+        recovering=entry.read_or("leader_recovery_state", recovering, False),
         leader_epoch=entry.read("leader_epoch", _count),
         partition_epoch=entry.read("partition_epoch", _count),
         **lists,
     )
     return entry.read("partition", _count), partition
-
-
-def _recovering(value: object, where: str) -> bool:
-    if value not in RECOVERY:
-        raise FormError(f"{where}: {value!r} is none of {', '.join(RECOVERY)}")
-    return value == RECOVERY[1]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from kraftcheck.model.controller.placement import UsableBroker
 from kraftcheck.model.language.idlists import IdList
@@ -41,27 +41,8 @@ B = TypeVar("B")
 RECOVERY = ("RECOVERED", "RECOVERING")
 """The leader recovery states by their number."""
 
-PARTITION_KEYS = (
-    "replicas", "directories", "isr", "removing_replicas", "adding_replicas", "leader",
-    "leader_recovery_state", "leader_epoch", "elr", "last_known_elr", "partition_epoch",
-)  # fmt: skip
-"""The keys of a partition state, in the order in which differences are reported."""
-
-LISTS = {
-    "isr": "isr",
-    "replicas": "replicas",
-    "removing_replicas": "removing",
-    "adding_replicas": "adding",
-    "elr": "elr",
-    "last_known_elr": "last_known_elr",
-}
-"""Keys that hold lists of brokers, and the fields of the model they stand for."""
-
 NO_INCARNATION = "AAAAAAAAAAAAAAAAAAAAAA"
 """The incarnation where a vector names none."""
-
-CHANGE_KEYS = (*LISTS, "leader", "leader_recovery_state", "directories")
-"""The keys of a change."""
 
 
 def directory(value: object, where: str) -> int:
@@ -86,63 +67,93 @@ def brokers(value: object, where: str) -> IdList:
     return IdList(integers(value, where))
 
 
+def recovering(value: object, where: str) -> bool:
+    """Whether a recovery state is that of a leader that recovers."""
+    return choice(*RECOVERY)(value, where) == RECOVERY[1]
+
+
+@frozen
+class Part:
+    """A field of partitions, of their changes and of their records.
+
+    Attributes:
+        name: what the model calls it.
+        read: its value in a record from a plain one.
+        write: the plain value of one in a record or a partition.
+        default: what a record has that does not name it.
+    """
+
+    name: str
+    read: Callable[[object, str], Any] = integer
+    write: Callable[[Any], Any] = lambda value: value
+    default: Any = -1
+
+
+def _members(name: str, default: Any = ()) -> Part:
+    return Part(name, integers, lambda members: list(ids(members)), default)
+
+
+PARTS = {
+    "replicas": _members("replicas"),
+    "directories": Part(
+        "directories", directories, lambda placed: [directory_text(d) for d in getattr(placed, "ids", placed)], None
+    ),
+    "isr": _members("isr"),
+    "removing_replicas": _members("removing"),
+    "adding_replicas": _members("adding"),
+    "leader": Part("leader"),
+    "leader_recovery_state": Part("recovering", recovering, lambda value: RECOVERY[int(value)], False),
+    "leader_epoch": Part("leader_epoch"),
+    "elr": _members("elr", None),
+    "last_known_elr": _members("last_known_elr", None),
+    "partition_epoch": Part("partition_epoch"),
+}
+"""The parts of a partition by key, in the order in which differences are reported."""
+
+LISTS = tuple(key for key, part in PARTS.items() if part.read is integers)
+"""Keys that hold lists of brokers."""
+
+CHANGE_KEYS = tuple(key for key in PARTS if not key.endswith("_epoch"))
+"""The keys of a change."""
+
+
+def _of_partition(values: Mapping[str, Any], replicas: Ids) -> dict[str, Any]:
+    """Values of a record, by name, as a partition with these replicas has them."""
+    names = {PARTS[key].name for key in LISTS}
+    lists = {name: IdList(value) for name, value in values.items() if name in names}
+    placed = {"directories": DirectoryList(replicas, values["directories"])} if "directories" in values else {}
+    return {**values, **lists, **placed}
+
+
 def read_partition(value: object, where: str) -> Partition:
     """A partition from its state."""
-    fields = Fields.of(value, where).only(*PARTITION_KEYS)
-    replicas = fields.read("replicas", brokers)
-    ids = fields.read("directories", directories)
-    if len(ids) != replicas.size():
-        raise FormError(f"{fields.key('directories')}: {len(ids)} directories for {replicas.size()} replicas")
-    return Partition(
-        directories=DirectoryList(replicas.ids, ids),
-        leader=fields.read("leader", integer),
-        recovering=fields.read("leader_recovery_state", choice(*RECOVERY)) == "RECOVERING",
-        leader_epoch=fields.read("leader_epoch", integer),
-        partition_epoch=fields.read("partition_epoch", integer),
-        **{name: fields.read(key, brokers) for key, name in LISTS.items()},
-    )
+    fields = Fields.of(value, where).only(*PARTS)
+    values = {part.name: fields.read(key, part.read) for key, part in PARTS.items()}
+    replicas, placed = values["replicas"], values["directories"]
+    if len(placed) != len(replicas):
+        raise FormError(f"{fields.key('directories')}: {len(placed)} directories for {len(replicas)} replicas")
+    return Partition(**_of_partition(values, replicas))
 
 
 def write_partition(p: Partition) -> dict[str, Any]:
     """The state of a partition, in reporting order."""
-    state: dict[str, Any] = {key: list(ids(getattr(p, name))) for key, name in LISTS.items()}
-    state["directories"] = [directory_text(d) for d in _ids(p.directories)]
-    state["leader"] = p.leader
-    state["leader_recovery_state"] = RECOVERY[int(p.recovering)]
-    state["leader_epoch"] = p.leader_epoch
-    state["partition_epoch"] = p.partition_epoch
-    return {key: state[key] for key in PARTITION_KEYS}
+    return {key: part.write(getattr(p, part.name)) for key, part in PARTS.items()}
 
 
 def read_change(p: Partition, value: object, where: str) -> PartitionChange:
     """A change of this partition from the object that lists its fields."""
     fields = Fields.of(value, where).only(*CHANGE_KEYS)
-    change: dict[str, Any] = {
-        name: present(fields.read(key, brokers)) for key, name in LISTS.items() if key in fields.data
-    }
-    if "leader" in fields.data:
-        change["leader"] = present(fields.read("leader", integer))
-    if "leader_recovery_state" in fields.data:
-        change["recovering"] = present(fields.read("leader_recovery_state", choice(*RECOVERY)) == RECOVERY[1])
-    if "directories" in fields.data:
-        replicas = ids(change["replicas"].value if "replicas" in change else p.replicas)
-        change["directories"] = present(DirectoryList(replicas, fields.read("directories", directories)))
-    return evolve(no_change(p), **change)
+    values = {PARTS[key].name: fields.read(key, PARTS[key].read) for key in CHANGE_KEYS if key in fields.data}
+    changed = _of_partition(values, values.get("replicas", ids(p.replicas)))
+    return evolve(no_change(p), **{name: present(one) for name, one in changed.items()})
 
 
 def write_change(change: PartitionChange) -> dict[str, Any] | None:
     """The fields of a change; None when nothing is written."""
     if change.is_noop():
         return None
-    lists = {key: getattr(change, name) for key, name in LISTS.items()}
-    written: dict[str, Any] = {key: list(ids(members.value)) for key, members in lists.items() if members.present}
-    if change.leader.present:
-        written["leader"] = change.leader.value
-    if change.recovering.present:
-        written["leader_recovery_state"] = RECOVERY[int(change.recovering.value)]
-    if change.directories.present:
-        written["directories"] = [directory_text(d) for d in _ids(change.directories.value)]
-    return written
+    parts = {key: (PARTS[key], getattr(change, PARTS[key].name)) for key in CHANGE_KEYS}
+    return {key: part.write(field.value) for key, (part, field) in parts.items() if field.present}
 
 
 def elr_sorted(state: Any) -> Any:
@@ -219,34 +230,18 @@ def register_record_of(fields: Fields, key: str) -> RegisterBrokerRecord:
 
 def read_record(value: object, where: str) -> PartitionRecord:
     """The record of a partition; fields with a default may be absent."""
-    fields = Fields.of(value, where).only(*PARTITION_KEYS)
-    optional: dict[str, Ids | None] = {
-        "removing_replicas": (),
-        "adding_replicas": (),
-        "elr": None,
-        "last_known_elr": None,
-    }
-    lists: dict[str, Any] = {
-        name: fields.read_or(key, integers, optional[key]) if key in optional else fields.read(key, integers)
-        for key, name in LISTS.items()
-    }
-    numbers: dict[str, Any] = {
-        key: fields.read_or(key, integer, -1) for key in ("leader", "leader_epoch", "partition_epoch")
-    }
-    recovering = fields.read_or("leader_recovery_state", choice(*RECOVERY), RECOVERY[0]) == RECOVERY[1]
-    placed = fields.read_or("directories", directories, None)
-    return PartitionRecord("topic", 0, recovering=recovering, directories=placed, **numbers, **lists)
+    fields = Fields.of(value, where).only(*PARTS)
+    values: dict[str, Any] = {part.name: fields.read_or(key, part.read, part.default) for key, part in PARTS.items()}
+    needed = {key: fields.read(key, integers) for key in ("replicas", "isr")}
+    return PartitionRecord("topic", 0, **{**values, **needed})
 
 
 def write_record(record: PartitionRecord) -> dict[str, Any]:
     """The object of a record; without the field it has no directories."""
-    lists = {key: getattr(record, name) for key, name in LISTS.items()}
-    return {
-        **{key: members if members is None else list(members) for key, members in lists.items()},
-        **{key: getattr(record, key) for key in ("leader", "leader_epoch", "partition_epoch")},
-        "leader_recovery_state": RECOVERY[record.recovering],
-        "directories": [directory_text(d) for d in record.directories or ()],
+    values = {key: getattr(record, part.name) for key, part in PARTS.items()} | {
+        "directories": record.directories or ()
     }
+    return {key: None if value is None else PARTS[key].write(value) for key, value in values.items()}
 
 
 def configuration(value: object, where: str) -> Mapping[str, str | None]:
@@ -273,7 +268,3 @@ def read_usable(value: object, where: str) -> UsableBroker:
 def write_usable(broker: UsableBroker) -> dict[str, Any]:
     """The object of a usable broker."""
     return {"id": broker.id, "rack": broker.rack, "fenced": broker.fenced}
-
-
-def _ids(value: object) -> Ids:
-    return cast(DirectoryList, value).ids

@@ -21,7 +21,7 @@ from kraftcheck.ci.conformance.vectors.core import (
 from kraftcheck.ci.conformance.vectors.forms import (
     CHANGE_KEYS,
     LISTS,
-    PARTITION_KEYS,
+    PARTS,
     brokers,
     directories,
     directory,
@@ -240,11 +240,11 @@ def _checked(build: Any) -> Partition:
 def _diff(vector: Vector, rules: RuleSet) -> dict[str, Any]:
     before = write_partition(vector.given.read("before", read_partition))
     after = write_partition(vector.given.read("after", read_partition))
-    return {"changed": [[key, before[key], after[key]] for key in PARTITION_KEYS if before[key] != after[key]]}
+    return {"changed": [[key, before[key], after[key]] for key in PARTS if before[key] != after[key]]}
 
 
 def _construct(vector: Vector, rules: RuleSet) -> dict[str, Any]:
-    fields = vector.when.read("fields", Fields.of).only(*PARTITION_KEYS)
+    fields = vector.when.read("fields", Fields.of).only(*PARTS)
     for key in MANDATORY:
         if not fields.has(key):
             raise KafkaError("ILLEGAL_STATE", missing_field=key)

@@ -17,6 +17,7 @@ from kraftcheck.ci.conformance.vectors.forms import (
     directory,
     known_parts,
     pair,
+    recovering,
     register_record_of,
 )
 from kraftcheck.model.controller.alter_configs import alter_config
@@ -304,7 +305,7 @@ def _alter_partition(controller: Controller, step: Fields, rules: RuleSet) -> St
             leader_epoch=row.read("leader_epoch", integer),
             partition_epoch=row.read("partition_epoch", integer),
             new_isr=row.read("new_isr", each(pair(integer, long))),
-            recovering=row.read_or("leader_recovery_state", choice(*RECOVERY), RECOVERY[0]) == RECOVERY[1],
+            recovering=row.read_or("leader_recovery_state", recovering, False),
         )
 
     proposals = read_rows(step, "partitions", proposal)

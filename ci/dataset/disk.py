@@ -11,7 +11,6 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -19,8 +18,7 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.options import ClusterOptions
-from kraftcheck.ci.dataset.part import Bounds, DatasetPart
-from kraftcheck.ci.dataset.search.committed import Place, explore_committed
+from kraftcheck.ci.dataset.part import BUCKETS
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.dataset import check_files
@@ -35,8 +33,6 @@ from kraftcheck.ci.dataset.store.levelfiles import (
     read_states,
 )
 from kraftcheck.ci.dataset.store.stores import place_of
-from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.expansion import Expansion
 from kraftcheck.solvers.blocks.tasks import (
     ROW_BITS,
@@ -48,9 +44,8 @@ from kraftcheck.solvers.blocks.tasks import (
     load_block_kernel,
 )
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
-from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress
+from kraftcheck.solvers.exploration.explore import SearchBudget, SearchProgress
 from kraftcheck.solvers.machine_code.threads import ThreadPool
-from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.levels import OUT_OF_MEMORY
 
 JOB_ROWS = 1 << 15
@@ -298,33 +293,22 @@ class _LevelWork:
         )  # fmt: skip
 
 
-def explore_on_disk(
-    chosen: Subject, traced: Program, bounds: Bounds, options: ClusterOptions, out: str | None,
-    cache: Path | None, quiet: bool, sampling: Sampling,
-) -> tuple[Exploration, DatasetPart]:  # fmt: skip
-    """Explore; levels are committed below `out`. `recovers` and liveness properties stay unknown.
-
-    Raises:
-        Refusal: for a folder that cannot be used, a run that cannot be resumed, or a damaged level.
-        EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
-    """
-    place = Place(out, options.resume, options.repair, options.buckets)
-    return explore_committed(
-        chosen, traced, bounds, place, cache, quiet, sampling, DiskEngine(bounds.threads, bounds.memory)
-    )  # fmt: skip
-
-
 @frozen
 class DiskEngine:
-    """Levels in files, as `ci.dataset.search.committed.LevelEngine`.
+    """Levels in files, as `ci.dataset.search.committed.LevelEngine`; `recovers` and liveness properties stay unknown.
 
     Attributes:
         threads, memory: what a runner may take.
     """
 
-    name = "disk"
+    name, buckets, target = "disk", BUCKETS, None
     threads: int
     memory: int
+
+    @classmethod
+    def of(cls, options: ClusterOptions, budget: SearchBudget) -> DiskEngine:
+        """The engine within a budget."""
+        return cls(budget.threads, budget.memory)
 
     @contextlib.contextmanager
     def opened(self, run: DatasetRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[DiskRunner]:

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import click
 from attrs import evolve, field, frozen
 
-from kraftcheck.ci.dataset.options import ClusterOptions, default_handover
-from kraftcheck.ci.dataset.part import Bounds, DatasetPart
+from kraftcheck.ci.dataset.options import ClusterOptions
+from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.run.judged import judged, judged_by_walks
 from kraftcheck.ci.run.result import Result
@@ -332,19 +332,22 @@ class SearchQuestion:
 
     def _committed(self, traced: Program, quiet: bool) -> tuple[Exploration, DatasetPart]:
         """The search whose levels are committed."""
-        budget, place = self.budget, None if self.out is None else str(self.out)
-        bounds = Bounds(
-            default_handover(self.cluster), budget.memory, budget.threads, budget.max_depth, budget.max_states,
-            stop_at_first=budget.stop_at_first, strict=budget.strict,
-        )  # fmt: skip
         check_packages(self.engine)
         # The modules below import packages that are there only with an extra.
+        from kraftcheck.ci.dataset.search.committed import LevelEngine, explore_committed
+
+        engine: LevelEngine[Any]
+        if self.engine == "disk":
+            from kraftcheck.ci.dataset.disk import DiskEngine
+
+            engine = DiskEngine.of(self.cluster, self.budget)
+        else:
+            from kraftcheck.ci.spark.explore import SparkEngine
+
+            engine = SparkEngine.of(self.cluster, self.budget)
+        kept = None if self.out is None else str(self.out)
         try:
-            if self.engine == "disk":
-                from kraftcheck.ci.dataset.disk import explore_on_disk as explore
-            else:
-                from kraftcheck.ci.spark.explore import explore_with_spark as explore
-            return explore(self.chosen, traced, bounds, self.cluster, place, budget.cache_dir, quiet, budget.sampling)
+            return explore_committed(self.chosen, traced, self.budget, self.cluster, engine, kept, quiet)
         except LoweringError as error:
             raise Refusal(f"{traced.system.name}: {error}") from error
 

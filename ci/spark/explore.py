@@ -14,9 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets
-from kraftcheck.ci.dataset.part import Bounds, DatasetPart
-from kraftcheck.ci.dataset.search.committed import Place, explore_committed
+from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets, default_handover
 from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog
@@ -31,13 +29,10 @@ from kraftcheck.ci.spark.liveness.search import SparkLiveness
 from kraftcheck.ci.spark.session import is_embedded, parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.spark.small import SMALL, VISITED_BYTES
 from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, sight_task, verify_task
-from kraftcheck.ci.systems.subject import Subject
-from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.blocks.tasks import BlockSpec
-from kraftcheck.solvers.exploration.explore import Exploration
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.liveness.judge import Liveness
-from kraftcheck.solvers.machine_code.objectcode import portable
-from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.machine_code.objectcode import CodeTarget, portable
 
 
 def check_on(session: Any, log: CommitLog, commits: Sequence[Commit], messages: Path) -> None:
@@ -112,25 +107,6 @@ LOG = "spark.log"
 SOURCES = "sources.zip"
 
 
-def explore_with_spark(
-    chosen: Subject, traced: Program, bounds: Bounds, options: ClusterOptions, out: str | None,
-    cache: Path | None, quiet: bool, sampling: Sampling,
-) -> tuple[Exploration, DatasetPart]:  # fmt: skip
-    """Explore; levels are committed below `out`.
-
-    Raises:
-        Refusal: for options that do not fit, a folder that cannot be used, a run that cannot be
-            resumed, or a Spark that cannot be started or fails.
-        EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
-    """
-    target = portable() if options.portable_code else None
-    buckets = default_buckets(options.master, bounds.threads)
-    place = Place(out, options.resume, options.repair, options.buckets, target, default=buckets)
-    engine = SparkEngine(options.master, parse_conf(options.conf), bounds.threads, bounds.memory,
-                         min(bounds.handover, SMALL))  # fmt: skip
-    return explore_committed(chosen, traced, bounds, place, cache, quiet, sampling, engine)
-
-
 @frozen
 class SparkEngine:
     """Spark, as `ci.dataset.search.committed.LevelEngine`.
@@ -140,6 +116,7 @@ class SparkEngine:
         threads: of the session, where it is local.
         memory: bytes that arcs or a region may take in the driver.
         small: levels with fewer states are expanded in the driver.
+        buckets, target: as of the protocol.
     """
 
     name = "spark"
@@ -148,6 +125,21 @@ class SparkEngine:
     threads: int
     memory: int
     small: int
+    buckets: int
+    target: CodeTarget | None
+
+    @classmethod
+    def of(cls, options: ClusterOptions, budget: SearchBudget) -> SparkEngine:
+        """Spark as the options have it.
+
+        Raises:
+            Refusal: for a setting that is none.
+        """
+        return cls(
+            options.master, parse_conf(options.conf), budget.threads, budget.memory,
+            min(default_handover(options), SMALL), default_buckets(options.master, budget.threads),
+            portable() if options.portable_code else None,
+        )  # fmt: skip
 
     @contextlib.contextmanager
     def opened(self, run: DatasetRun, spec: BlockSpec, begin_event: threading.Event) -> Iterator[SparkCluster]:

@@ -284,6 +284,16 @@ class Limits:
     max_states: int | None = None
     stop_at_first: bool = False
 
+    def reached(self, stop: threading.Event, distinct: int, refuted: bool) -> str | None:
+        """The limit that is reached, but those of memory and depth; `stop` is one too."""
+        if stop.is_set():
+            return stop_reason(stop)
+        if self.stop_at_first and refuted:
+            return FIRST_VIOLATION
+        if self.max_states is not None and distinct >= self.max_states:
+            return f"state limit {self.max_states:,}"
+        return None
+
 
 @define
 class Search:
@@ -449,14 +459,8 @@ class Search:
 
     def _limit(self, *, unfinished: bool) -> str | None:
         """The limit that is reached, but that of memory; that of states matters where something is left to do."""
-        limits, goals = self.limits, self.kernel.plan.goals
-        if self.stop.is_set():
-            return stop_reason(self.stop)
-        if limits.stop_at_first and not goals.issuperset(self.claims):
-            return FIRST_VIOLATION
-        if unfinished and limits.max_states is not None and self.distinct >= limits.max_states:
-            return f"state limit {limits.max_states:,}"
-        return None
+        refuted = not self.kernel.plan.goals.issuperset(self.claims)
+        return self.limits.reached(self.stop, self.distinct if unfinished else -1, refuted)
 
     def _expand_chunk(self, thread: int, one: Round, chunk: int, *, judge_only: bool) -> None:
         """Expand a chunk into as many candidate buffers as it takes."""

@@ -18,8 +18,9 @@ import numpy as np
 from attrs import evolve, frozen
 
 from kraftcheck.ci.dataset.documents import decoding
-from kraftcheck.ci.dataset.part import BUCKETS, Bounds, DatasetPart
-from kraftcheck.ci.dataset.search.levels import JobFailedError, LevelRunner, plan
+from kraftcheck.ci.dataset.options import ClusterOptions, default_handover
+from kraftcheck.ci.dataset.part import DatasetPart
+from kraftcheck.ci.dataset.search.levels import CommittedOrigins, JobFailedError, LevelRunner, plan
 from kraftcheck.ci.dataset.search.run import DatasetRun, Export, NativeStart
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity, lease_on
 from kraftcheck.ci.dataset.store.dataset import damage_refused
@@ -36,7 +37,7 @@ from kraftcheck.solvers.audit.comparison import BlockEngine, NativeEngine, State
 from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, one_by_one
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
-from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress, conclude
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, SearchProgress, conclude
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget
@@ -111,8 +112,8 @@ def _damaged(run: DatasetRun, commits: Sequence[Commit]) -> dict[int, list[Level
 
 def _natively(run: DatasetRun, last: int, scratch: AnyPath) -> dict[int, list[AnyPath]]:
     """The files of the native levels up to one, derived again."""
-    native = NativeStart(sys.maxsize, run.bounds.memory)
-    native.run(run.kernel, run.bounds.threads, Limits(run.bounds.memory, last), run.stop, lambda _: None)
+    native = NativeStart(sys.maxsize, run.budget.memory)
+    native.run(run.kernel, run.budget.threads, Limits(run.budget.memory, last), run.stop, lambda _: None)
     export = Export.of(run.blocks, native)
     made = {}
     for depth, records, ids in native.levels():
@@ -165,18 +166,8 @@ GROUPS = 4
 """Most row groups of a level that candidates are read from."""
 
 
-@frozen
-class CommittedSpace:
-    """The committed levels, as `kraftcheck.solvers.audit.sampling.Space`.
-
-    Attributes:
-        log, commits: where they are.
-        words: words of a packed state.
-    """
-
-    log: CommitLog
-    commits: Sequence[Commit]
-    words: int
+class CommittedSpace(CommittedOrigins):
+    """The committed levels, as `kraftcheck.solvers.audit.sampling.Space`."""
 
     @property
     def sizes(self) -> list[int]:
@@ -227,6 +218,14 @@ class LevelEngine(Protocol[R]):
     def name(self) -> str:
         """Its name on the command line."""
 
+    @property
+    def buckets(self) -> int:
+        """Parts of the visited set, unless the options say otherwise."""
+
+    @property
+    def target(self) -> CodeTarget | None:
+        """The processor to compile for; None: this one."""
+
     def opened(self, run: DatasetRun, spec: BlockSpec, begin_event: threading.Event) -> AbstractContextManager[R]:
         """What runs the jobs of levels; the event is set as long as a stop has to wait for a report."""
 
@@ -234,65 +233,44 @@ class LevelEngine(Protocol[R]):
         """Expand what is left, and judge what it can; `checked`: the files were compared with their digests."""
 
 
-@frozen
-class Place:
-    """Where levels are committed, and how.
-
-    Attributes:
-        out: the folder; None: a temporary one.
-        resume: go on after the last committed level there.
-        repair: derive damaged level files again before that.
-        buckets: parts of the visited set; None: what the run to resume has, else the default.
-        target: the processor to compile for; None: this one.
-        default: the default.
-    """
-
-    out: str | None
-    resume: bool
-    repair: bool
-    buckets: int | None
-    target: CodeTarget | None = None
-    default: int = BUCKETS
-
-
 def explore_committed(
-    chosen: Subject, traced: Program, bounds: Bounds, place: Place, cache: Path | None, quiet: bool,
-    sampling: Sampling, engine: LevelEngine[R],
+    chosen: Subject, traced: Program, budget: SearchBudget, options: ClusterOptions, engine: LevelEngine[Any],
+    kept: str | None, quiet: bool,
 ) -> tuple[Exploration, DatasetPart]:  # fmt: skip
-    """Explore; the first levels natively, the others by the engine.
+    """Explore; the first levels natively, the others by the engine. Levels are committed below `kept`, if anywhere.
 
     Raises:
         Refusal: for options that do not fit, a folder that cannot be used, or a run that cannot be resumed.
         EngineDisagreement: when ints do not confirm a witness, or the audit finds a difference.
     """
-    bits = _bucket_bits(place.default if place.buckets is None else place.buckets)
-    if place.resume and place.out is None:
+    bits = _bucket_bits(engine.buckets if options.buckets is None else options.buckets)
+    if options.resume and kept is None:
         raise Refusal("--resume needs the --out of the run to go on with")
-    if place.repair and not place.resume:
+    if options.repair and not options.resume:
         raise Refusal("--repair mends the --out of an earlier run; give --resume too")
-    with _folder(place.out) as out, lease_on(out) as lease, damage_refused():
+    with _folder(kept) as out, lease_on(out) as lease, damage_refused():
         log = CommitLog(out, lease)
-        if place.resume and place.buckets is None and log.exists():
+        if options.resume and options.buckets is None and log.exists():
             bits = _bucket_bits(log.read_run().identity["buckets"])
         refuse_constraint(traced, engine.name)
-        _open(log, identity(chosen, traced, bits), traced, resume=place.resume)
-        start = time.monotonic()
+        _open(log, identity(chosen, traced, bits), traced, resume=options.resume)
+        start, cache = time.monotonic(), budget.cache_dir
         with progress_meter(quiet) as meter:
             kernel = load_kernel(traced, cache, on_compile=None if meter is None else meter.compiling)
-        spec = block_spec(traced, bits, ObjectCache(cache), place.target)
+        spec = block_spec(traced, bits, ObjectCache(cache), engine.target)
         compiled = time.monotonic()
         with stop_flag(awaits_report=True) as stop, progress_meter(quiet) as meter:
-            run = DatasetRun(kernel, load_block_kernel(spec), log, bounds, stop, report=_reporter(meter),
-                             engine=engine.name)  # fmt: skip
+            run = DatasetRun(kernel, load_block_kernel(spec), log, budget, stop, report=_reporter(meter),
+                             engine=engine.name, handover=default_handover(options))  # fmt: skip
             begin_event = threading.Event()
             begin_event.set()
-            resumed = run_interruptibly(lambda: _search(run, spec, place, engine, begin_event), stop, begin_event)
+            resumed = run_interruptibly(lambda: _search(run, spec, options, engine, begin_event), stop, begin_event)
         seconds = time.monotonic() - compiled
-        audit = audit_run(run, sampling)
+        audit = audit_run(run, budget.sampling)
         result = conclude(run, kernel, seconds, compiled - start, audit, run.recoverability, run.liveness,
-                          strict=bounds.strict)  # fmt: skip
+                          strict=budget.strict)  # fmt: skip
         costs = {level.depth: level.cost for level in run.commits if level.engine != "native"}
-        return result, DatasetPart(run.handed_over, place.out, resumed, costs, engine.name)
+        return result, DatasetPart(run.handed_over, kept, resumed, costs, engine.name)
 
 
 def _bucket_bits(number: int) -> int:
@@ -330,12 +308,12 @@ def _open(log: CommitLog, of: Mapping[str, Any], traced: Program, *, resume: boo
 
 
 def _search(
-    run: DatasetRun, spec: BlockSpec, place: Place, engine: LevelEngine[R], begin_event: threading.Event
+    run: DatasetRun, spec: BlockSpec, options: ClusterOptions, engine: LevelEngine[Any], begin_event: threading.Event
 ) -> int | None:
     """Resume or start, then go on if something is left; the level after which it was resumed."""
     resumed, checked = None, True
-    if place.resume:
-        if place.repair:
+    if options.resume:
+        if options.repair:
             for line in repair(run, lambda: engine.opened(run, spec, begin_event)).lines():
                 sys.stderr.write(f"{line}\n")
         checked = run.resume()

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, evolve, field
 
-from kraftcheck.ci.dataset.part import Bounds
+from kraftcheck.ci.dataset.part import HANDOVER
 from kraftcheck.ci.dataset.search.levels import (
     CommittedOrigins,
     Compaction,
@@ -31,7 +31,7 @@ from kraftcheck.ci.dataset.store.levelfiles import Groups, LevelFile, LevelWrite
 from kraftcheck.ci.dataset.store.manifests import Commit, PlacedOccurrence, StatePlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, Words, first_claims
-from kraftcheck.solvers.exploration.explore import SearchProgress
+from kraftcheck.solvers.exploration.explore import SearchBudget, SearchProgress
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, search_liveness
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
@@ -165,10 +165,11 @@ class DatasetRun:
         kernel: the program, compiled for the native start and for judging.
         blocks: functions on blocks, on the driver.
         log: the commit log.
-        bounds: where to stop.
+        budget: resources, and where to stop: between levels only.
         stop: set from outside to end it.
         report: called after each level with the progress.
         engine: the name of the engine that expands levels.
+        handover: states of the first level that is left to it.
         commits: the committed levels.
         handed_over: the first depth that the engine expanded; None: none.
         cut: why the search is not complete; None when it is.
@@ -178,10 +179,11 @@ class DatasetRun:
     kernel: Kernel
     blocks: BlockKernel
     log: CommitLog
-    bounds: Bounds
+    budget: SearchBudget
     stop: threading.Event
     report: Callable[[SearchProgress, Commit | None], None]
     engine: str = "spark"
+    handover: int = HANDOVER
     commits: list[Commit] = field(factory=list)
     handed_over: int | None = None
     cut: str | None = None
@@ -249,9 +251,9 @@ class DatasetRun:
 
     def start(self) -> None:
         """The first levels, natively; every whole one is committed."""
-        native = NativeStart(self.bounds.handover, self.bounds.memory // 2)
-        limits = Limits(self.bounds.memory, self.bounds.max_depth)
-        finished = native.run(self.kernel, self.bounds.threads, limits, self.stop, self._native_progress)
+        native = NativeStart(self.handover, self.budget.memory // 2)
+        limits = Limits(self.budget.memory, self.budget.max_depth)
+        finished = native.run(self.kernel, self.budget.threads, limits, self.stop, self._native_progress)
         export, bits = Export.of(self.blocks, native), self.blocks.spec.bucket_bits
         for depth, records, ids in native.levels():
             file, groups, claims = export.write(self.log.folder(depth), depth, records, ids)
@@ -380,15 +382,10 @@ class DatasetRun:
 
     def _within_limits(self) -> bool:
         """Whether no limit is reached; else the cut says which."""
-        bounds = self.bounds
-        if self.stop.is_set():
-            self.cut = stop_reason(self.stop)
-        elif bounds.max_depth is not None and len(self.levels) > bounds.max_depth:
-            self.cut = f"depth limit {bounds.max_depth}"
-        elif bounds.stop_at_first and not self.kernel.plan.goals.issuperset(self.claims):
-            self.cut = FIRST_VIOLATION
-        elif bounds.max_states is not None and self.distinct >= bounds.max_states:
-            self.cut = f"state limit {bounds.max_states:,}"
+        refuted, deepest = not self.kernel.plan.goals.issuperset(self.claims), self.budget.max_depth
+        self.cut = self.budget.reached(self.stop, self.distinct, refuted)
+        if self.cut is None and deepest is not None and len(self.levels) > deepest:
+            self.cut = f"depth limit {deepest}"
         return self.cut is None
 
     def _commit(self, level: Commit) -> None:

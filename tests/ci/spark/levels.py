@@ -13,7 +13,6 @@ import pyarrow as pa
 from attrs import define, evolve, field
 
 from kraftcheck.ci.dataset.documents import decoding
-from kraftcheck.ci.dataset.part import Bounds
 from kraftcheck.ci.dataset.search.committed import audit_run
 from kraftcheck.ci.dataset.search.levels import JobResult
 from kraftcheck.ci.dataset.search.run import DatasetRun
@@ -152,8 +151,8 @@ def begun(
     of = identity(subject, program, BUCKET_BITS)
     reports: list[Commit | None] = []
     run = DatasetRun(
-        kernel, load_block_kernel(spec), log, Bounds(handover, 1 << 30, 1, **limits), threading.Event(),
-        lambda now, level: reports.append(level),
+        kernel, load_block_kernel(spec), log, SearchBudget(1 << 30, **limits), threading.Event(),
+        lambda now, level: reports.append(level), handover=handover,
     )  # fmt: skip
     if resume:
         log.check_same(of)

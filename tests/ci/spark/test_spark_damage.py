@@ -154,8 +154,8 @@ def resumed(out: Path, whole: Whole) -> str:
     try:
         with lease_on(out) as lease:
             log = CommitLog(out, lease)
-            run = DatasetRun(whole.run.kernel, whole.run.blocks, log, whole.run.bounds, threading.Event(),
-                      lambda *_: None)  # fmt: skip
+            run = DatasetRun(whole.run.kernel, whole.run.blocks, log, whole.run.budget, threading.Event(),
+                      lambda *_: None, handover=whole.run.handover)  # fmt: skip
             run.log.check_same(whole.of)
             run.resume()
             if not run.commits:

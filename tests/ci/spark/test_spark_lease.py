@@ -145,7 +145,7 @@ def test_a_driver_that_stands_still_in_a_commit_commits_nothing(
     program, stood = program_of(toys.HASTY, "3"), list[dict[str, bytes]]()
     run, runner = begun(program, tmp_path, max_depth=4)
     run.expand(runner)
-    run.cut, run.bounds = None, evolve(run.bounds, max_depth=None)
+    run.cut, run.budget = None, evolve(run.budget, max_depth=None)
     write, rename = tempfile.mkstemp, os.replace
 
     def stand_still() -> None:

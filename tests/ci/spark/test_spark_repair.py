@@ -32,7 +32,7 @@ def mended(out: Path, run: DatasetRun, runner: InProcess) -> tuple[Repaired, Dat
     """What a repair did, and the run that was taken up after it and ended."""
     with lease_on(out) as lease:
         log, never = CommitLog(out, lease), threading.Event()
-        again = DatasetRun(run.kernel, run.blocks, log, run.bounds, never, lambda *_: None)
+        again = DatasetRun(run.kernel, run.blocks, log, run.budget, never, lambda *_: None, handover=run.handover)
         did = repair(again, lambda: contextlib.nullcontext(runner))
         assert again.resume()
         if not again.commits:

@@ -17,10 +17,9 @@ from kraftcheck.ci.conformance.kafka.fuzz.run import (
     FuzzProcess,
     FuzzProgress,
     FuzzRow,
-    compared,
+    Played,
     fuzz_with_kafka,
     fuzzed,
-    played,
     shortened,
 )
 from kraftcheck.model.controller.partitions import Reassignment, reassign
@@ -66,18 +65,17 @@ def test_progress_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_seed_draws_the_same_again() -> None:
     """The requests of a sequence, and the model's answers, depend on seed, number and rules alone."""
-    first, again = (played(NEWEST, parse("kafka-4.4.0"), drawn_plan(5, 3, 60)) for _ in range(2))
-    other = played(NEWEST, parse("kafka-4.4.0"), drawn_plan(5, 4, 60))
-    lines = [[exchange.request.line for exchange in exchanges] for _, exchanges in (first, again, other)]
-    assert lines[0] == lines[1] != lines[2]
-    assert [exchange.model for exchange in first[1]] == [exchange.model for exchange in again[1]]
+    first, again = (Played.of(NEWEST, parse("kafka-4.4.0"), drawn_plan(5, 3, 60)) for _ in range(2))
+    other = Played.of(NEWEST, parse("kafka-4.4.0"), drawn_plan(5, 4, 60))
+    assert first.lines == again.lines != other.lines
+    assert [exchange.model for exchange in first.exchanges] == [exchange.model for exchange in again.exchanges]
 
 
 @pytest.mark.parametrize(("version", "has"), [("3.9.2", False), ("4.0.2", False), (NEWEST, True)])
 def test_a_release_is_asked_what_its_requests_can_say(version: str, has: bool) -> None:
     """A field that the requests of a release lack is not put to it, whatever the rule set knows."""
-    lines = [e.request.line for n in range(40) for e in played(version, parse("kafka-4.4.0"), drawn_plan(0, n, 60))[1]]
-    assert any(line.endswith(" same-factor") for line in lines) == has
+    sequences = (Played.of(version, parse("kafka-4.4.0"), drawn_plan(0, number, 60)) for number in range(40))
+    assert any(line.endswith(" same-factor") for one in sequences for line in one.lines) == has
 
 
 def test_zeros_draw_the_plainest() -> None:
@@ -98,7 +96,7 @@ def test_every_kind_of_request_writes_records_somewhere() -> None:
     asked: set[str] = set()
     written: set[str] = set()
     for number in range(60):
-        for exchange in played(NEWEST, parse("kafka-4.4.0"), drawn_plan(1, number, 120))[1]:
+        for exchange in Played.of(NEWEST, parse("kafka-4.4.0"), drawn_plan(1, number, 120)).exchanges:
             asked.add(exchange.request.kind)
             written |= {exchange.request.kind} if "|" in exchange.model else set()
     assert asked == {*REQUESTS, "image"}
@@ -147,12 +145,13 @@ def test_two_rows_of_one_partition_halt() -> None:
         exchanges.append(Exchange(0, request, world.answer(request)))
     twice = same_partition_twice((Reassignment("foo", 0, (2,)), Reassignment("foo", 0, (1, 0))))
     exchanges.append(Exchange(0, twice, world.answer(twice)))
+    played = Played(drawn_plan(0, 0, 0), "begin", exchanges)
     with FuzzProcess(NEWEST) as kafka:
-        kafka.send(["begin", *(exchange.request.line for exchange in exchanges)])
+        kafka.send(played.lines)
         answers = kafka.answers(len(exchanges))
     assert exchanges[-1].model == HALTED
     assert "lengths for replicas and directories do not match" in answers[-1]
-    assert compared(drawn_plan(0, 0, 0), "begin", exchanges, answers) is None
+    assert played.compared(answers) is None
 
 
 def differences(rules: RuleSet) -> list[FuzzDifference]:

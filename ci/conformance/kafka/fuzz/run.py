@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from attrs import asdict, define, field, frozen
+from attrs import asdict, define, evolve, field, frozen
 
 from kraftcheck.ci.conformance.kafka.columns import answer_lines
 from kraftcheck.ci.conformance.kafka.fuzz.model import ModelController, Request, answer_text
@@ -150,44 +150,70 @@ def _head(head: str) -> str:
     return "ok" if head[3:].isdigit() else head
 
 
-def played(version: str, rules: RuleSet, plan: Plan) -> tuple[str, list[Exchange]]:
-    """The first line of a sequence, and its requests with the model's answers."""
-    draws = Draws(plan.brokers)
-    brokers = drawn_brokers(draws)
-    elr = not version.startswith("3.") and not draws.percent(30)
-    world = ModelController.start(version, rules, elr)
-    exchanges = []
-    for number, numbers in enumerate(plan.steps):
-        step = Draws(numbers)
-        request = step.pick(DRAWN)(world, brokers, step)
-        if request is not None:
-            exchanges.append(Exchange(number, request, world.answer(request)))
-    image = Request("image")
-    exchanges.append(Exchange(len(plan.steps), image, world.answer(image)))
-    return "begin elr" if elr else "begin", exchanges
+@frozen
+class Played:
+    """A plan that the model has played, for Kafka to play.
 
+    Attributes:
+        plan: the plan.
+        begin: the first line of its sequence.
+        exchanges: its requests, with the model's answers.
+    """
 
-def compared(plan: Plan, begin: str, exchanges: list[Exchange], answers: Sequence[str]) -> FuzzDifference | None:
-    """The first difference, if there is one."""
-    pairs = []
-    for exchange, answer in zip(exchanges, answers, strict=False):  # after an answer that none follows it has died
-        head, *records = answer.removeprefix("ok ").split("|")
-        text = answer_text(head, records) if answer.startswith("ok ") else answer
-        pairs.append(Exchange(exchange.step, exchange.request, exchange.model, text))
-        if text.partition("#")[0] != exchange.model:
-            return FuzzDifference(plan, begin, tuple(pairs))
-    return None
+    plan: Plan
+    begin: str
+    exchanges: list[Exchange]
 
+    @classmethod
+    def of(cls, version: str, rules: RuleSet, plan: Plan) -> Played:
+        """What the model makes of a plan."""
+        draws = Draws(plan.brokers)
+        brokers = drawn_brokers(draws)
+        elr = not version.startswith("3.") and not draws.percent(30)
+        world = ModelController.start(version, rules, elr)
+        exchanges = []
+        for number, numbers in enumerate(plan.steps):
+            step = Draws(numbers)
+            request = step.pick(DRAWN)(world, brokers, step)
+            if request is not None:
+                exchanges.append(Exchange(number, request, world.answer(request)))
+        image = Request("image")
+        exchanges.append(Exchange(len(plan.steps), image, world.answer(image)))
+        return cls(plan, "begin elr" if elr else "begin", exchanges)
 
-def differs(kafka: FuzzProcess, version: str, rules: RuleSet, plan: Plan) -> FuzzDifference | None:
-    """The first difference of a plan; a process that dies of it is followed by a new one."""
-    begin, exchanges = played(version, rules, plan)
-    with contextlib.suppress(DriverError):  # it died while it was asked: its answers say so
-        kafka.send([begin, *(exchange.request.line for exchange in exchanges)])
-    answers = kafka.answers(len(exchanges))
-    if answers[-1].startswith(DIED):
-        kafka.restart()
-    return compared(plan, begin, exchanges, answers)
+    @property
+    def lines(self) -> list[str]:
+        """Its lines."""
+        return [self.begin, *(exchange.request.line for exchange in self.exchanges)]
+
+    def send(self, kafka: FuzzProcess) -> None:
+        """Put it to the managers; of a process that dies while it is asked the answers say so."""
+        with contextlib.suppress(DriverError):
+            kafka.send(self.lines)
+
+    def answered(self, kafka: FuzzProcess, ahead: Played | None = None) -> FuzzDifference | None:
+        """The first difference; a process that dies of it is followed by a new one, which is sent what is ahead.
+
+        Raises:
+            DriverError: when the new one ends too.
+        """
+        answers = kafka.answers(len(self.exchanges))
+        if answers[-1].startswith(DIED):
+            kafka.restart()
+            if ahead is not None:
+                kafka.send(ahead.lines)
+        return self.compared(answers)
+
+    def compared(self, answers: Sequence[str]) -> FuzzDifference | None:
+        """The first difference from Kafka's answers, if there is one."""
+        pairs = []
+        for exchange, answer in zip(self.exchanges, answers, strict=False):  # after one that none follows it has died
+            head, *records = answer.removeprefix("ok ").split("|")
+            text = answer_text(head, records) if answer.startswith("ok ") else answer
+            pairs.append(evolve(exchange, kafka=text))
+            if text.partition("#")[0] != exchange.model:
+                return FuzzDifference(self.plan, self.begin, tuple(pairs))
+        return None
 
 
 def fuzzed(
@@ -207,40 +233,20 @@ def fuzzed(
         Refusal: where jars, Java, Maven or the network are missing.
     """
     with FuzzProcess(version) as kafka:
-        waiting: _Asked | None = None
+        waiting: Played | None = None
         while waiting is not None or not enough():
             plan = None if enough() else next(plans, None)
             if plan is None and waiting is None:
                 return
-            ahead = None
-            if plan is not None:
-                ahead = _Asked(plan, *played(version, rules, plan))
-                with contextlib.suppress(DriverError):  # the answers to what waits say so
-                    kafka.send(ahead.lines)
+            ahead = None if plan is None else Played.of(version, rules, plan)
+            if ahead is not None:
+                ahead.send(kafka)
             if waiting is not None:
-                answers = kafka.answers(len(waiting.exchanges))
-                difference = compared(waiting.plan, waiting.begin, waiting.exchanges, answers)
+                difference = waiting.answered(kafka, ahead)
                 _count(counts, waiting.exchanges, difference)
                 if difference is not None:
                     yield difference
-                if answers[-1].startswith(DIED):
-                    kafka.restart()
-                    if ahead is not None:
-                        kafka.send(ahead.lines)
             waiting = ahead
-
-
-@frozen
-class _Asked:
-    """A sequence that waits for its answers."""
-
-    plan: Plan
-    begin: str
-    exchanges: list[Exchange]
-
-    @property
-    def lines(self) -> list[str]:
-        return [self.begin, *(exchange.request.line for exchange in self.exchanges)]
 
 
 def _count(counts: FuzzCounts, exchanges: list[Exchange], difference: FuzzDifference | None) -> None:
@@ -271,7 +277,9 @@ def shortened(kafka: FuzzProcess, version: str, rules: RuleSet, difference: Fuzz
         at, before = 0, len(steps)
         while at < len(steps):
             plan = Plan(difference.plan.brokers, (*steps[:at], *steps[at + size :]))
-            again = differs(kafka, version, rules, plan)
+            played = Played.of(version, rules, plan)
+            played.send(kafka)
+            again = played.answered(kafka)
             if again is not None and again.cause == difference.cause:
                 best, steps = again, plan.steps[: again.exchanges[-1].step + 1]
             else:

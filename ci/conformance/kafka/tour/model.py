@@ -318,13 +318,6 @@ class TourModel:
             np.array(choices.table, dtype=np.int64).reshape(len(choices.table), len(choices.variables)), rules,
         )  # fmt: skip
 
-    def _keeps(self, outcome: Outcome, before: Sequence[Any]) -> bool:
-        """Whether what the managers have stays as it is: term by term the same."""
-        after = [leaf for _, leaf in leaves(outcome.state)]
-        return all(
-            old is new for old, new in zip(before[: self.managed_width], after[: self.managed_width], strict=True)
-        )
-
     def _request_roots(self, put: ManagerRequest) -> list[Any]:
         code = self._codes.setdefault(put.action, len(self._codes))
         target = [VACANT] * self.brokers if put.target is None else [leaf for _, leaf in leaves(put.target)]

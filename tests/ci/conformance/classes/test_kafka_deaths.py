@@ -12,7 +12,7 @@ import pytest
 from kraftcheck.ci.conformance.kafka.columns import Rows
 from kraftcheck.ci.conformance.kafka.fuzz import run
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
-from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, played
+from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, Played
 from kraftcheck.ci.conformance.kafka.jars import DriverError, JavaProcess
 from kraftcheck.ci.conformance.kafka.tour import run as tours
 from kraftcheck.ci.conformance.kafka.tour.model import TourModel
@@ -90,16 +90,16 @@ def test_java_that_ends_at_once_is_no_fault(monkeypatch: pytest.MonkeyPatch, tmp
 
 def test_the_end_of_a_process_is_an_answer() -> None:
     """Of a process that ends within a sequence the answers before its end are read, and the end is the next one."""
-    begin, exchanges = played(NEWEST, parse(f"kafka-{NEWEST}"), drawn_plan(1, 1, 30))
+    played = Played.of(NEWEST, parse(f"kafka-{NEWEST}"), drawn_plan(1, 1, 30))
     with FuzzProcess(NEWEST) as kafka:
-        kafka.send([begin, *(exchange.request.line for exchange in exchanges)])
+        kafka.send(played.lines)
         first = kafka.answers(2)
         kafka._process.kill()
-        rest = kafka.answers(len(exchanges))
+        rest = kafka.answers(len(played.exchanges))
         assert not any(answer.startswith(DIED) for answer in (*first, *rest[:-1]))
         assert rest[-1].startswith(f"{DIED}: the driver ended with code -9")
         kafka.restart()
-        kafka.send([begin, exchanges[0].request.line])
+        kafka.send(played.lines[:2])
         assert kafka.answers(1) == first[:1]
 
 

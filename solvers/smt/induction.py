@@ -20,6 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 from attrs import define, field, frozen
 
+from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.stop import STOPPED, stop_reason
 from kraftcheck.solvers.smt.queries import PROVEN, Clock, Effort, Obligation, ObligationAnswer
 from kraftcheck.solvers.smt.runs.starts import check_described
@@ -64,9 +65,9 @@ class Proof:
 
     def inductive(self, claim: str) -> bool:
         """Whether a claim holds for any number of steps within the domains; nothing while the proof is unfinished."""
+        required = {obligation.action for obligation in obligations(self.theory, [claim])}
         if self.stopped or claim in self.unproven:
             return False
-        required = {obligation.action for obligation in obligations(self.theory, [claim])}
         return {answer.obligation.action for answer in self.of(claim) if answer.result == PROVEN} == required
 
     def assumed(self) -> list[str]:
@@ -105,11 +106,17 @@ class Proof:
 
 
 def obligations(subject: Theory, claims: Sequence[str]) -> list[Obligation]:
-    """Everything to show about some claims (and about domains, where these are named), in a fixed order."""
+    """Everything to show about some claims (and about domains, where these are named), in a fixed order.
+
+    Raises:
+        KeyError: for a name that is no claim, of which there is nothing to show, with those that are.
+    """
+    names = [*(claim.id for claim in subject.claims), *DOMAINS]
+    if strangers := [name for name in claims if name not in names]:
+        raise KeyError(f"no claim {strangers[0]!r}; {nearest(strangers[0], names, '')}")
     actions = [kind.action.name for kind in subject.program.kinds]
     starting = [*(claim.id for claim in subject.invariants), *subject.program.starts]
     result = [Obligation(name, INITIATION) for name in starting if name in claims]
-    names = [*(claim.id for claim in subject.claims), *DOMAINS]
     return result + [Obligation(name, action) for action in actions for name in names if name in claims]
 
 

@@ -12,7 +12,7 @@ from tests.solvers.reference import test_confirm_edges
 from tests.solvers.search import test_engine_edges, test_explorer, test_recoverability, test_symmetry, test_toys
 from tests.solvers.search.orders import test_orders
 from tests.solvers.search.symmetries import test_proof
-from tests.solvers.smt import test_lassos
+from tests.solvers.smt.runs import test_lassos
 from tests.solvers.walks import test_suspects, test_walks
 
 LIFT = Killer(test_engine_edges.test_the_native_engine_finds_what_ints_find, (2,))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import resource
 import select
 import signal
 import time
@@ -11,9 +13,16 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+PATIENCE = 8
+"""How many seconds may pass for each that a processor may work: beside other work, all takes longer."""
+
 
 def in_child(work: Callable[[], Any], seconds: float) -> Any:
     """What some work gives in a child of this process, as JSON has it; None: it died, or took longer.
+
+    Args:
+        work: what to do.
+        seconds: how long a processor may work at it; a whole number of them, rounded up.
 
     Raises:
         RuntimeError: what the work raises.
@@ -21,9 +30,10 @@ def in_child(work: Callable[[], Any], seconds: float) -> Any:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
         _work(work, writing)
     os.close(writing)
-    text, end = b"", time.monotonic() + seconds
+    text, end = b"", time.monotonic() + PATIENCE * seconds
     while select.select([reading], [], [], max(0.0, end - time.monotonic()))[0]:
         read = os.read(reading, 1 << 16)
         if not read:

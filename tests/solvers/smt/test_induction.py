@@ -138,6 +138,14 @@ def test_an_unfinished_proof_proves_nothing() -> None:
     assert all(isinstance(one.verdict.verdict, Incomplete) for one in judge(proof, SearchEvidence()))
 
 
+def test_a_name_that_is_no_claim_is_refused() -> None:
+    """Nothing is to be shown of it, which is no proof: a proof is not asked of it, and does not say that it holds."""
+    proof = proof_of(toy(toys.CLOCK))
+    for asked in (proof.inductive, proof.proven, lambda name: proof_of(toy(toys.CLOCK), only=[name])):
+        with pytest.raises(KeyError, match="no claim 'no-such'; "):
+            asked("no-such")
+
+
 def test_a_timeout_is_unknown() -> None:
     """A query that runs out of time leaves its claim unknown, with the action and Z3's reason."""
     proof = prove(lambda: elections("fixed", brokers=5), effort=Effort(timeout=0.001), clock=time.monotonic,

@@ -1,0 +1,297 @@
+"""The rounds of a proof: of answers that are drawn just what supports itself is proven, by one process or by more."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+import pytest
+from attrs import define, evolve, field, frozen
+
+from kraftcheck.model.language.system import Action, Property, System
+from kraftcheck.solvers.program.stop import StopFlag
+from kraftcheck.solvers.smt import induction
+from kraftcheck.solvers.smt.induction import CHUNK, Proof, chunks_of, obligations, prove
+from kraftcheck.solvers.smt.queries import (
+    AFTER,
+    PREMISE,
+    PROVEN,
+    REFUTED,
+    UNDECIDED,
+    Effort,
+    Obligation,
+    ObligationAnswer,
+)
+from kraftcheck.solvers.smt.reading.goals.proof import STEP
+from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, theory
+from tests import toys
+
+INVARIANTS, LEMMAS, STEPS = ("a", "b", "c", "d", "e", "f"), ("l", "m"), ("s", "t")
+ACTIONS = ("one", "two", "three")
+
+Reasons = Mapping[Obligation, Sequence[frozenset[str]]]
+"""By obligation the sets of invariants of which each suffices to prove it."""
+
+
+def _claims(names: Sequence[str], kind: str) -> list[Property]:
+    return [Property(name, kind, "Says something.", lambda seen: True) for name in names]
+
+
+SYSTEM: System = evolve(
+    toys.CLOCK,
+    actions=lambda setting: [Action(name, lambda state: toys.Clock(1 - state.hand)) for name in ACTIONS],
+    properties=lambda setting: [*_claims(INVARIANTS, "always"), *_claims(STEPS, "step")],
+    lemmas=lambda setting: _claims(LEMMAS, "always"),
+)
+SUBJECT = theory(SYSTEM, SYSTEM.setting())
+EVERY = (*INVARIANTS, *LEMMAS, *STEPS)
+
+
+def drawn(dice: random.Random) -> Reasons:
+    """Reasons of every obligation: a few sets of invariants; of some there is none."""
+    names = (*INVARIANTS, *LEMMAS)
+    return {
+        one: [
+            frozenset(dice.sample(names, dice.choice((0, 1, 1, 2, 3)))) for _ in range(dice.choice((0,) + (1, 2) * 9))
+        ]
+        for one in obligations(SUBJECT, [*EVERY, *DOMAINS])
+    }
+
+
+@define
+class Drawn:
+    """A worker whose answers are drawn, and what it was asked.
+
+    Attributes:
+        reasons: of each obligation.
+        watch: called with each batch before it is answered.
+        asked: the obligations, in order.
+    """
+
+    reasons: Reasons
+    watch: Callable[[Sequence[Obligation]], None] = lambda batch: None
+    asked: list[Obligation] = field(factory=list)
+
+    def answer(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
+        """Proven where some reason may be assumed, of which half is said to hold after the step, and a lemma of it."""
+        self.watch(batch)
+        self.asked += batch
+        return [self._answer(one, assumed) for one in batch]
+
+    def _answer(self, one: Obligation, assumed: Sequence[str]) -> ObligationAnswer:
+        reason = next((reason for reason in self.reasons[one] if reason <= {*assumed}), None)
+        if reason is not None:
+            core = [(AFTER if place % 2 else PREMISE) + name for place, name in enumerate(sorted(reason))]
+            return ObligationAnswer(one, PROVEN, 0.0, (*core, "guard: g", f"{STEP}s"))
+        fields = ("x", "y") if one.claim in DOMAINS else ()
+        return ObligationAnswer(
+            one, REFUTED if len(one.action) % 2 else UNDECIDED, 0.0, fields=fields, faults=fields[1:]
+        )
+
+
+def supported(reasons: Reasons) -> set[str]:
+    """The claims that hold by the reasons: the largest set of invariants that support each other, and what they do."""
+    held = {*INVARIANTS, *LEMMAS}
+
+    def holds(claim: str) -> bool:
+        return all(any(reason <= held for reason in reasons[one]) for one in obligations(SUBJECT, [claim]))
+
+    while kept := {claim for claim in held if not holds(claim)}:
+        held -= kept
+    return held | {claim for claim in (*STEPS, *DOMAINS) if holds(claim)}
+
+
+class Threads(ThreadPoolExecutor):
+    """A pool of threads that is made, and has processes, as one of processes."""
+
+    made: list[Threads] = []  # noqa: RUF012
+
+    def __init__(self, count: int, context: Any, start: Callable[..., None], given: tuple[Any, ...]) -> None:
+        super().__init__(1)
+        assert context.get_start_method() == "spawn"
+        start(*given)
+        self.count, self.ended, self.shut = count, list[str](), dict[str, bool]()
+        self._processes = {number: Process(self.ended, str(number)) for number in range(count)}
+        Threads.made.append(self)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Note how it is asked, and end."""
+        self.shut = {"wait": wait, "cancel_futures": cancel_futures}
+        super().shutdown(wait=True, cancel_futures=True)
+
+
+@frozen
+class Process:
+    """A process that notes that it is ended."""
+
+    ended: list[str]
+    name: str
+
+    def terminate(self) -> None:
+        """End it."""
+        self.ended.append(self.name)
+
+
+@pytest.fixture(params=[1, 3], ids=["here", "processes"])
+def workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """How many processes; those of more than one are threads."""
+    monkeypatch.setattr(induction, "ProcessPoolExecutor", Threads)
+    monkeypatch.setattr(induction, "_WORKER", [])
+    monkeypatch.setattr(induction, "STOP_SECONDS", 0.05)
+    signals = list[Any]()
+    monkeypatch.setattr(signal, "signal", lambda number, way: signals.append((number, way)))
+    Threads.made.clear()
+    yield request.param
+    assert {*signals} == ({(signal.SIGINT, signal.SIG_IGN)} if request.param > 1 else set())
+
+
+def proof_by(
+    worker: Drawn, workers: int, monkeypatch: pytest.MonkeyPatch, few: Sequence[Any] = (), **options: Any
+) -> Proof:
+    """A proof with a worker whose answers are drawn."""
+    effort, clock = Effort(), lambda: 0.0
+
+    def made(*given: object) -> Drawn:
+        assert given == (SUBJECT, few, effort, clock)
+        return worker
+
+    monkeypatch.setattr(induction, "proof_worker", made)
+    return prove(lambda: SUBJECT, effort=effort, clock=clock, workers=workers, few=few, **options)
+
+
+def test_just_what_supports_itself_is_proven(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of forty drawings, whatever is asked for: no claim that fails is proven, and each that is supported is."""
+    counted = {True: 0, False: 0}
+    for seed in range(40):
+        dice = random.Random(seed)
+        reasons, only = drawn(dice), dice.sample(EVERY, dice.choice((0, 1, 2)))
+        told, wanted, worker = list[tuple[int, int]](), supported(reasons), Drawn(reasons)
+        proof = proof_by(worker, workers, monkeypatch, [seed], only=[*only, *only], progress=noted(told))
+        assert proof.targets == (tuple(only) or (*INVARIANTS, *LEMMAS, *STEPS))
+        assert {*proof.claims} >= {*proof.targets, *DOMAINS}
+        for claim in proof.claims:
+            counted[claim in wanted] += 1
+            assert proof.inductive(claim) == (claim in wanted), (seed, claim)
+            assert proof.proven(claim) == (claim in wanted and DOMAINS[0] in wanted)
+        assert [*proof.answers] == [one for one in obligations(SUBJECT, proof.claims) if one in proof.answers]
+        assert {*worker.asked} == {*proof.answers}
+        rests_on_what_stands(proof, reasons)
+        told_in_rounds(told, len(worker.asked), proof.rounds)
+        assert not proof.stopped
+    assert min(counted.values()) > 50
+    for pool in Threads.made:
+        assert (pool.count, pool.ended, pool.shut) == (3, [], {"wait": True, "cancel_futures": True})
+
+
+def noted(told: list[tuple[int, int]]) -> Callable[[int, int], None]:
+    """What keeps progress as it is told."""
+    return lambda count, total: told.append((count, total))
+
+
+def rests_on_what_stands(proof: Proof, reasons: Reasons) -> None:
+    """What a proof says of its claims is what the last answers say, and these are from nothing that fell."""
+    standing = {*INVARIANTS, *LEMMAS} - {*proof.unproven}
+    assert proof.assumed() == [claim.id for claim in SUBJECT.invariants if claim.id in standing]
+    failing = {answer.obligation.claim for answer in proof.answers.values() if answer.result != PROVEN}
+    assert {*proof.unproven} == failing & {*INVARIANTS, *LEMMAS}
+    for claim in {*proof.claims} - {*proof.unproven}:
+        names = {name.split(": ")[1] for answer in proof.of(claim) for name in answer.core if "invariant" in name}
+        assert names <= standing & {*proof.claims}
+        assert {*proof.support(claim)} >= names - {claim}
+        assert proof.failures(claim) == [one for one in proof.of(claim) if one.result != PROVEN]
+        assert {*proof.core(claim)} >= {"guard: g"} or not any(one.core for one in proof.of(claim))
+        for further in proof.support(claim):
+            assert {*proof.support(further)} - {claim} <= {*proof.support(claim)}
+    cited = {name for one, answer in proof.answers.items() for name in ["s", *_names(answer)] if name != one.claim}
+    lemmas = [lemma for lemma in LEMMAS if lemma in proof.claims and lemma not in proof.unproven]
+    assert proof.idle_lemmas() == [lemma for lemma in lemmas if lemma not in cited]
+    leaves = any(answer.result != PROVEN for answer in proof.of(DOMAINS[0]))
+    assert (proof.bounded(), proof.faults()) == ((["x", "y"], ["y"]) if leaves else ([], []))
+    assert all(one in reasons for one in proof.answers)
+
+
+def _names(answer: ObligationAnswer) -> list[str]:
+    return [name.split(": ")[1] for name in answer.core if "invariant" in name]
+
+
+def told_in_rounds(told: Sequence[tuple[int, int]], asked: int, rounds: int) -> None:
+    """Progress rises in each round from its first answers to all of them."""
+    ends = [total for count, total in told if count == total]
+    assert len(ends) == rounds
+    assert sum(ends) == asked
+    for (before, of), (count, total) in itertools.pairwise(told):
+        assert count > before if before < of else count <= total
+        assert 0 < count <= total
+
+
+@pytest.mark.parametrize("when", range(0, 30, 3))
+def test_a_proof_that_is_stopped_proves_nothing(when: int, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whenever it is: what is answered meanwhile is dropped, no more is asked, and the reason is told."""
+    halt, reasons = StopFlag(), {one: [frozenset[str]()] for one in obligations(SUBJECT, [*EVERY, *DOMAINS])}
+    halt.reason = "time limit of 5 s"
+    worker, batches = Drawn(reasons), list[Sequence[Obligation]]()
+
+    def watch(batch: Sequence[Obligation]) -> None:
+        batches.append(batch)
+        if len(batches) > when:
+            halt.set()
+
+    worker.watch = watch
+    if not when:
+        halt.set()
+    proof = proof_by(worker, workers, monkeypatch, stop=halt)
+    ended = len(batches) > when or not when
+    assert (proof.stopped, proof.stop_reason) == ((True, "time limit of 5 s") if ended else (False, halt.reason))
+    assert any(map(proof.inductive, EVERY)) != ended
+    if workers == 1 and ended:
+        assert len(proof.answers) == sum(map(len, batches[:when]))
+        assert len(batches) == (when + 1 if when else 0)
+    for pool in Threads.made:
+        assert pool.ended == (["0", "1", "2"] if ended else [])
+        assert pool.shut == {"wait": not ended, "cancel_futures": True}
+
+
+@pytest.mark.parametrize("stopping", [False, True])
+def test_a_worker_that_dies_ends_a_proof_that_is_stopped_and_no_other(
+    stopping: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stops a process may stop its workers too, a moment before; any other death is an error."""
+    halt = threading.Event()
+    monkeypatch.setattr(induction, "ProcessPoolExecutor", Threads)
+    monkeypatch.setattr(signal, "signal", lambda number, way: None)
+    monkeypatch.setattr(induction, "STOP_SECONDS", 0.3 if stopping else 0.01)
+
+    def die(batch: Sequence[Obligation]) -> None:
+        if stopping:
+            threading.Timer(0.05, halt.set).start()
+        raise BrokenProcessPool("gone")
+
+    worker = Drawn({}, die)
+    if stopping:
+        assert proof_by(worker, 2, monkeypatch, stop=halt).stopped
+    else:
+        with pytest.raises(BrokenProcessPool, match="gone"):
+            proof_by(worker, 2, monkeypatch, stop=halt)
+
+
+def test_a_batch_is_cut_into_chunks_of_one_action() -> None:
+    """In their order, none too long, and what is asked of domains apart, for which other premises hold."""
+    wanted = [Obligation(f"claim {number}", action) for action in ("one", "two") for number in range(2 * CHUNK + 3)]
+    wanted[4] = Obligation(DOMAINS[0], "one")
+    chunks = [*chunks_of(wanted)]
+    assert [one for chunk in chunks for one in chunk] == wanted
+    assert [len(chunk) for chunk in chunks] == [4, 1, CHUNK, CHUNK - 2, CHUNK, CHUNK, 3]
+    assert {len({one.action for one in chunk}) for chunk in chunks} == {1}
+
+
+def test_what_is_to_be_shown_is_asked_once() -> None:
+    """Of an invariant its start and each action, of a step property each action, of domains the actions alone."""
+    found = obligations(SUBJECT, ["a", "s", *DOMAINS])
+    assert found == [Obligation("a", INITIATION)] + [Obligation(name, action) for action in ACTIONS for name in
+                                                      ("a", "s", *DOMAINS)]  # fmt: skip

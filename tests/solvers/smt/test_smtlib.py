@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import random
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+import z3
 from attrs import evolve
 
+from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.smt import smtlib
 from kraftcheck.solvers.smt.induction import Proof, prove
+from kraftcheck.solvers.smt.printer import WORD, Printer
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, Effort
 from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS, SolverMissing, scripts, second_answer
 from kraftcheck.solvers.smt.theory import theory
+from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests import toys
 from tests.shared.commands import kraftcheck
+from tests.solvers.machine_code.test_lower import BINARY, UNARY
 
 ELECTIONS = SYSTEMS["elections"]
 
@@ -44,6 +51,47 @@ def test_a_second_solver_confirms_every_answer(solver: str) -> None:
     assert {found.answers[one.obligation].result for one in sample} == {PROVEN, REFUTED}
     for one in sample:
         assert second_answer(solver, one.text, EFFORT) == wanted[found.answers[one.obligation].result], one.name
+
+
+def terms_of(seed: int) -> list[Term]:
+    """Terms with every operator, each of some that were before it."""
+    graph, dice = Graph(), random.Random(seed)
+    words = [graph.variable(f"word {n}", lo, hi) for n, (lo, hi) in enumerate([(-2, 70), (0, 7), (0, 1 << 20), (1, 9)])]
+    words += map(graph.lift, (-1, 0, 3))
+    truths = [graph.truth_variable("t0"), graph.truth_variable("t|1"), graph.constant(True)]
+    for op in 2 * (*BINARY, *UNARY, "not", "and", "or", "ite", "ite truths"):
+        (a, b), (p, q, r) = dice.choices(words, k=2), dice.choices(truths, k=3)
+        if op in ("div", "mod"):
+            b = words[3]
+        if op in ("band", "bor", "bclear", "member", "count", "lowest"):
+            a, b = dice.choices([word for word in words if word.lo >= 0], k=2)
+        args = (p,) if op == "not" else (p, q) if op in ("and", "or") else (a,) if op in UNARY else (a, b)
+        asked = {"ite": (p, a, b), "ite truths": (p, q, r)}.get(op)
+        made = graph.lift(graph.ite(*asked) if asked else graph.apply(op, *args))
+        if made.hi < 1 << 20:
+            (truths if made.is_truth else words).append(made)
+    return [*words, *truths]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_printed_is_read_as_what_it_was(seed: int) -> None:
+    """Every term, and of two texts of one printer the second without what the first has defined."""
+    read, printer = Z3Reader(prefix=WORD), Printer()
+    found = [read.expression(term) for term in terms_of(seed)]
+    place, word = z3.Int("bound 0"), z3.Int("a word")
+    quantified = [z3.ForAll([place], z3.Implies(place < word, truth)) for truth in filter(z3.is_bool, found[:20])]
+    text, given = list[str](), list[Any]()
+    for some in (found[::2], [*found[1::2], *found[::3], *quantified]):
+        text += printer.lines(some)
+        given += some
+    roots = [f"(define-fun |root {n}| () {e.sort().sexpr()} {printer.reference(e)})" for n, e in enumerate(given)]
+    asked = [f"(assert (= |root {n}| |root {n}|))" for n in range(len(given))]
+    assert len({*text}) == len(text)
+    for one, other in zip(given, z3.parse_smt2_string("\n".join([*text, *roots, *asked])), strict=True):
+        assert other.arg(0).sexpr() == one.sexpr().replace("|$t\\|1|", "$t!1")
+    named = {f"name {n}": truth for n, truth in enumerate(found) if z3.is_bool(truth)}
+    again = z3.parse_smt2_string("\n".join(printer.assertions(named)))
+    assert [one.sexpr().replace("|$t\\|1|", "$t!1") for one in named.values()] == [one.sexpr() for one in again]
 
 
 def test_every_query_is_exported(tmp_path: Path) -> None:

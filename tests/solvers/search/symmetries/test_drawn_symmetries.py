@@ -80,6 +80,10 @@ EFFECTS: tuple[Effect, ...] = (
     (lambda s, room: _filled(s, room, -1), lambda s, room: _filled_ints(s, room, -1)),
 )
 ODD_EFFECTS: tuple[Effect, ...] = (
+    (
+        lambda s, room: evolve(s, key=kc.choose(s.key == room, -1, 1)),
+        lambda s, room: (-1 if s[0] == room else 1, s[1], s[2]),
+    ),
     (lambda s, room: evolve(s, key=1), lambda s, room: (1, s[1], s[2])),
     (lambda s, room: evolve(s, key=s.key + 1), lambda s, room: (s[0] + 1, s[1], s[2])),
     (lambda s, room: _filled(s, 0, 1), lambda s, room: _filled_ints(s, 0, 1)),

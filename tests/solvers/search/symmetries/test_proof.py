@@ -63,6 +63,11 @@ def _stays_at_one(t: kc.Step) -> kc.Truth:
     return kc.any_of(t.before.holder != 1, t.after.holder == 1)
 
 
+def _begins(name: str, initially: Any) -> kc.Property:
+    """A claim about initial states, and nothing of steps."""
+    return evolve(kc.step(name, "how it begins", lambda t: True), initially=initially)
+
+
 def test_every_obstacle_is_named() -> None:
     """Each property and action that tells elements apart is in one refusal, claims of steps by their own names."""
     named = (
@@ -70,15 +75,20 @@ def test_every_obstacle_is_named() -> None:
         kc.always("fair", "somebody has it or has had it", lambda s: kc.any_of(s.holder >= 0, s.visited >= 0)),
         kc.sometimes("last", "place 2 has it", lambda s: s.holder == 2),
         kc.step("leaves", "place 1 does not give it away", _stays_at_one),
+        _begins("begins", lambda s: s.holder == 0),
+        _begins("begins anywhere", lambda s: s.holder >= 0),
+        _begins("begins late", lambda s: s.holder == 2),
     )
     extra = [kc.Action(f"keep-{n}", lambda s: s, lambda s, n=n: s.holder == n) for n in (0, 1)]
     system = evolve(RING, actions=lambda setting: [*RING.actions(setting), *extra], properties=lambda _: named)
     with pytest.raises(SymmetryError) as refused:
         prove_symmetries(reduced(traced(system)))
     said = str(refused.value)
-    for name in ("property first", "property last", "property leaves", "action keep-0", "action keep-1"):
+    claims = ("first", "last", "leaves", "begins, initially", "begins late, initially")
+    for name in (*(f"property {claim} " for claim in claims), "action keep-0", "action keep-1"):
         assert said.count(name) == 1, (name, said)
     assert "fair" not in said
+    assert "anywhere" not in said
     assert "action pass" not in said
 
 
@@ -116,13 +126,18 @@ def test_bounds_with_different_reasons_are_refused() -> None:
         prove_symmetries(reduced(traced(evolve(RING, layout=lambda setting: uneven))))
 
 
-def test_a_step_that_leaves_a_domain_at_one_element_only_is_refused() -> None:
+@pytest.mark.parametrize("may", [False, True], ids=["does not", "never does, though not by its interval"])
+def test_a_step_that_leaves_a_domain_at_one_element_only_is_refused(may: bool) -> None:
     """Bits that a renaming drops do not hide that a step leaves the domain: what stays within it is compared too."""
+
+    def adds(s: Wide, who: Any) -> kc.Truth:
+        return kc.any_of(who == 0, kc.all_of(s.members.has(0), s.members.size() < 1)) if may else who == 0
+
     far = System(
         name="far", summary="A set that one of two adds a stranger to.", initial=[Wide(kc.IntSet())],
         layout=Wide(kc.IntSet(kc.subset_of(2))),
         actions=[kc.Action("add", lambda s, who: Wide(s.members.plus(
-            kc.choose(who == 0, s.members.just(2), s.members.none()))), None, {"who": [0, 1]})],
+            kc.choose(adds(s, who), s.members.just(2), s.members.none()))), None, {"who": [0, 1]})],
         symmetries=lambda setting: [Symmetry("pair", 2, ("",))],
     )  # fmt: skip
     with pytest.raises(SymmetryError, match="action add tells pair apart"):

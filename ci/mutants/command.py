@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import click
 from attrs import evolve
 
-from kraftcheck.ci.mutants.operators import ExploreContext, OperatorRequest, explain_operators
+from kraftcheck.ci.mutants.operators import ExploreContext, OperatorRequest, explain_operators, explored, print_end
 from kraftcheck.ci.mutants.page import html, page
 from kraftcheck.ci.mutants.table import (
     MutantRow,
@@ -26,6 +25,7 @@ from kraftcheck.ci.mutants.table import (
     rows,
     sentences_of,
 )
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, refuse_liveness, subject, system_and_bounds
 from kraftcheck.ci.systems.switches import check_switches
@@ -33,16 +33,14 @@ from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
-from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.mutants import TABLES, Table
-from kraftcheck.solvers.mutants.explore import MutantBudget, MutantExplanation, Survived, Undecided
-from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
+from kraftcheck.solvers.exploration.explore import SearchBudget
+from kraftcheck.solvers.mutants.explore import MutantExplanation, Survived, Undecided
 
 RULES = "fixed"
 LIMIT = 5_000_000
-SECONDS = 5.0
 
 
 def of_subject(chosen: Subject, action: str | None, context: ExploreContext) -> TablePart:
@@ -98,9 +96,7 @@ def with_judgements(parts: Sequence[TablePart]) -> list[TablePart]:
     return [evolve(part, rows=tuple(next(every) for _ in part.rows)) for part in parts]
 
 
-@click.command(
-    "explain", context_settings={"ignore_unknown_options": True}
-)
+@click.command("explain", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SYSTEM [--BOUND N]...]")
 @click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
 @click.option("--rules", help=f"Rule set, PRESET[+VARIANT|-VARIANT...]; default {RULES}.")
@@ -144,7 +140,8 @@ def explain_command(words: tuple[str, ...], target: str | None, source: str | No
       kraftcheck explain --operators --results outcomes.jsonl --json scores.json
     """
     pages, quiet = {"markdown": flags["markdown"], "html": flags["table"]}, flags["quiet"]
-    budget, asked = MutantBudget(flags["workers"], flags["memory"], flags["limit"]), (flags["scope"], flags["rules"])
+    budget = search_budget(flags["workers"], flags["memory"], max_states=flags["limit"])
+    asked = (flags["scope"], flags["rules"])
     for output in (target, *pages.values()):
         check_writable(output)
     check_apart(json=target, **pages)
@@ -185,16 +182,13 @@ def _check_source(words: Sequence[str], source: str, target: str | None, **pages
     check_apart(**{"from": source}, json=target, **pages)
 
 
-def _explored(chosen: Subject | None, action: str | None, budget: MutantBudget, quiet: bool) -> list[TablePart]:
-    """The parts by a new exploration; Ctrl-C and SIGTERM stop it."""
-    begin_event = threading.Event()
-    with stop_flag(awaits_report=True) as stop:
-        context = ExploreContext(budget, quiet, stop, begin_event)
+def _explored(chosen: Subject | None, action: str | None, budget: SearchBudget, quiet: bool) -> list[TablePart]:
+    """The parts by a new exploration."""
 
-        def build_parts() -> list[TablePart]:
-            return of_page(context) if chosen is None else [of_subject(chosen, action, context)]
+    def build_parts(context: ExploreContext) -> list[TablePart]:
+        return of_page(context) if chosen is None else [of_subject(chosen, action, context)]
 
-        return with_judgements(run_interruptibly(build_parts, stop, begin_event))
+    return with_judgements(explored(budget, quiet, build_parts))
 
 
 def _subject(words: Sequence[str], scope: str | None, rules: str | None, action: str | None) -> Subject | None:
@@ -228,6 +222,4 @@ def _print(screen: Screen, parts: Sequence[TablePart], listed: bool) -> int:
         screen.plain(
             "\n" + ", ".join([f"{len(part.rows)} mutants", *(f"{n} {word}" for word, n in outcome_counts.items())])
         )
-    code = EXIT_INCOMPLETE if undecided else 0
-    screen.plain(f"{'every mutant is decided' if not undecided else f'{undecided} undecided'} (exit {code})")
-    return code
+    return print_end(screen, undecided)

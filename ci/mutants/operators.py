@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
 import click
 from attrs import asdict, evolve, field, frozen
@@ -18,14 +19,14 @@ from attrs import asdict, evolve, field, frozen
 from kraftcheck.ci.mutants.table import Outcomes
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject, subject
-from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write
-from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.model.language.words import BRANCH, CONJUNCT, DISJUNCT
 from kraftcheck.properties.register.mutants import CAMPAIGNS, FURTHER, JUDGEMENTS, LEFT, OPERATOR_JUDGEMENTS, Judgement
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.campaign import Campaign, ConditionMutant, Memory, campaign
 from kraftcheck.solvers.mutants.explore import (
@@ -33,7 +34,6 @@ from kraftcheck.solvers.mutants.explore import (
     GoalLost,
     Killed,
     LeavesDomain,
-    MutantBudget,
     MutantExplanation,
     MutantOutcome,
     Refused,
@@ -47,6 +47,11 @@ from kraftcheck.solvers.mutants.source import ROOT, SourceMutant, source_mutants
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 COMMAND = "explain --operators"
+
+T = TypeVar("T")
+
+NO_LIMIT = 1 << 62
+"""More states than a mutant has."""
 
 
 @frozen
@@ -211,7 +216,7 @@ SECONDS = 5.0
 class ExploreContext:
     """The context of explorations: budget, progress, and the stop flag."""
 
-    budget: MutantBudget
+    budget: SearchBudget
     quiet: bool
     stop: threading.Event
     begin_event: threading.Event
@@ -238,7 +243,7 @@ class ExploreContext:
         """
         with _refusals(chosen):
             return explain(
-                chosen.system, chosen.setting, self.budget, leave=LEFT, selected=selected, cache_dir=cache_folder(),
+                chosen.system, chosen.setting, self.budget, leave=LEFT, selected=selected,
                 progress=self.progress(), stop=self.stop,
             )  # fmt: skip
 
@@ -257,7 +262,7 @@ class ExploreContext:
         """
         with _refusals(chosen):
             found = campaign(
-                chosen.system, chosen.setting, self.budget, mutants, memory=memory, cache_dir=cache_folder(),
+                chosen.system, chosen.setting, self.budget, mutants, memory=memory,
                 progress=self.progress(), stop=self.stop,
             )  # fmt: skip
         if any(claim.kind in LIVENESS for claim in chosen.system.properties(chosen.setting)):
@@ -271,6 +276,21 @@ class ExploreContext:
         dropped = self.explore(chosen, lambda _, one: is_drawn(one))
         named = [(ConditionMutant.of(chosen.system, one), result) for one, result in dropped.outcomes]
         return evolve(found, outcomes=(*found.outcomes, *named))
+
+
+def explored(budget: SearchBudget, quiet: bool, work: Callable[[ExploreContext], T]) -> T:
+    """What explorations come to; Ctrl-C and SIGTERM stop them."""
+    begin_event = threading.Event()
+    with stop_flag(awaits_report=True) as stop:
+        context = ExploreContext(budget, quiet, stop, begin_event)
+        return run_interruptibly(lambda: work(context), stop, begin_event)
+
+
+def print_end(screen: Screen, undecided: int) -> int:
+    """Print how many mutants are undecided; the exit code."""
+    code = EXIT_INCOMPLETE if undecided else 0
+    screen.plain(f"{'every mutant is decided' if not undecided else f'{undecided} undecided'} (exit {code})")
+    return code
 
 
 @contextlib.contextmanager
@@ -328,7 +348,7 @@ def scores(
 
     Conditions are not: the load-bearing table has further scopes for them.
     """
-    mutants, memory = request.mutants(), Outcomes(request.results, context.budget.max_states).memory()
+    mutants, memory = request.mutants(), Outcomes(request.results, context.budget.max_states or NO_LIMIT).memory()
     found = {one.name: context.judge(one, mutants, memory, request.shared(mutants)) for one in chosen}
     others = dict(found)
     for label, one in further.items():
@@ -339,7 +359,7 @@ def scores(
 
 
 def explain_operators(
-    chosen: Subject | None, request: OperatorRequest, budget: MutantBudget, target: str | None, quiet: bool
+    chosen: Subject | None, request: OperatorRequest, budget: SearchBudget, target: str | None, quiet: bool
 ) -> int:
     """Judge, print, and write the document; the exit code.
 
@@ -355,19 +375,14 @@ def explain_operators(
         check_apart(results=str(request.results), json=target)
     subjects = [chosen] if chosen is not None else [subject(s, scope, {}, RULES) for s, scope in CAMPAIGNS.items()]
     further = {} if chosen is not None else further_subjects()
-    begin_event = threading.Event()
-    with stop_flag(awaits_report=True) as stop:
-        context = ExploreContext(budget, quiet, stop, begin_event)
-        found = run_interruptibly(lambda: scores(request, subjects, context, further), stop, begin_event)
+    found = explored(budget, quiet, lambda context: scores(request, subjects, context, further))
     screen = console(to_stderr=target == "-")
     for one in found:
         screen.plain(one.title)
         for line in listed(one):
             screen.plain(line)
         screen.plain(f"{totals(one)}\n")
-    undecided = sum(bool(row.cut) for one in found for row in one.alive)
-    code = EXIT_INCOMPLETE if undecided else 0
-    screen.plain(f"{'every mutant is decided' if not undecided else f'{undecided} undecided'} (exit {code})")
+    code = print_end(screen, sum(bool(row.cut) for one in found for row in one.alive))
     if target is not None:
         write(Path(target), text(found)) if target != "-" else print(text(found), end="")
     return code

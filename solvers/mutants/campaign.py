@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from attrs import define, evolve, field, frozen
@@ -18,19 +17,17 @@ from kraftcheck.model.language.layout import LayoutError
 from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, Setting, System
 from kraftcheck.model.language.terms import Graph
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.machine_code.compile import Kernel, load_kernel
 from kraftcheck.solvers.machine_code.lower import LoweringError
-from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.mutants.explore import (
     Baseline,
-    MutantBudget,
     MutantOutcome,
-    MutantRun,
     Refused,
     Same,
     Undecided,
     baseline,
-    outcome,
+    explore_each,
 )
 from kraftcheck.solvers.mutants.mutate import (
     GUARD,
@@ -194,10 +191,9 @@ class Memory:
 class _Run:
     system: System
     setting: Setting
-    budget: MutantBudget
+    budget: SearchBudget
     right: Meaning
     memory: Memory
-    cache_dir: Path | None
     progress: Progress
     stop: threading.Event
     total: int = 0
@@ -212,7 +208,7 @@ class _Run:
         try:
             sources = {number: one.mutant for number, one in enumerate(chunk, start=1)}
             mutations, left = join(self.system, self.setting, sources, TOGETHER)
-            kernel = load_kernel(mutations.program, self.cache_dir, quick=True)
+            kernel = load_kernel(mutations.program, self.budget.cache_dir, quick=True)
         except (*FAULTS, LoweringError):
             half = len(chunk) // 2
             if half == 0:
@@ -240,19 +236,16 @@ class _Run:
         """The exploration without a mutant."""
         if self.base is None:
             mutations, _ = join(self.system, self.setting, {}, TOGETHER)
-            kernel = load_kernel(mutations.program, self.cache_dir, quick=True)
+            kernel = load_kernel(mutations.program, self.budget.cache_dir, quick=True)
             self.base = baseline(mutations, kernel, self.budget, self.stop)
         return self.base
 
     def _explore(self, mutations: Mutations, kernel: Kernel, members: Sequence[Told]) -> None:
+        def told(job: int, result: MutantOutcome) -> None:
+            self._tell(members[job], result)
+
         base = self.measure()
-
-        def explore_mutant(_: int, job: int) -> None:
-            run = MutantRun(mutations, kernel, mutations.mutants[job], base, self.stop, any_kill=True)
-            self._tell(members[job], outcome(run, self.budget))
-
-        with ThreadPool(self.budget.threads) as pool:
-            pool.run(len(members), explore_mutant)
+        explore_each(mutations, kernel, mutations.mutants, base, self.budget, self.stop, told, any_kill=True)
 
     def _tell(self, one: Told, result: MutantOutcome) -> None:
         assert one.meaning is not None
@@ -263,9 +256,9 @@ class _Run:
 
 
 def campaign(
-    system: System, setting: Setting, budget: MutantBudget, mutants: Sequence[SourceMutant], *,
-    memory: Memory = Memory(), cache_dir: Path | None = None,
-    progress: Progress = lambda finished, of, what: None, stop: threading.Event | None = None,
+    system: System, setting: Setting, budget: SearchBudget, mutants: Sequence[SourceMutant], *,
+    memory: Memory = Memory(), progress: Progress = lambda finished, of, what: None,
+    stop: threading.Event | None = None,
 ) -> Campaign:  # fmt: skip
     """Judge the operator mutants that a system meets.
 
@@ -274,7 +267,7 @@ def campaign(
         budget: what the exploration of a mutant may use.
         mutants: those to judge; the rest of them, which the system does not meet, are left out.
         memory: what is known already, and where to leave what is found.
-        cache_dir, progress, stop: as of `kraftcheck.solvers.mutants.explore.explain`.
+        progress, stop: as of `kraftcheck.solvers.mutants.explore.explain`.
 
     Raises:
         BaselineFault: when the rules as they are exceed the budget.
@@ -282,7 +275,7 @@ def campaign(
     """
     stopping = stop or threading.Event()
     right = Meaning.of(trace(system, setting, graph=Graph()))
-    run = _Run(system, setting, budget, right, memory, cache_dir, progress, stopping)
+    run = _Run(system, setting, budget, right, memory, progress, stopping)
     every = _all_told(run, reached(system, setting, mutants))
     new: dict[str, Told] = {}
     for one in every:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 from attrs import evolve, field, frozen
 
 from kraftcheck.model.language.system import Setting, System
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.liveness.judge import LivenessFinding, search_liveness
 from kraftcheck.solvers.machine_code.compile import Kernel, load_kernel
 from kraftcheck.solvers.machine_code.threads import ThreadPool
@@ -27,7 +27,7 @@ from kraftcheck.solvers.program.verdict import DEADLOCK
 from kraftcheck.solvers.reference import terms as interpret
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.search.backward import BackwardSearch, RecoverabilityFinding
-from kraftcheck.solvers.search.levels import Limits, Search
+from kraftcheck.solvers.search.levels import Search
 from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.traces.render import call
 
@@ -264,56 +264,53 @@ class MutantExplanation:
     outcomes: tuple[tuple[Mutant, MutantOutcome], ...]
 
 
-@frozen
-class MutantBudget:
-    """The resources of the explorations.
+def explore_each(
+    mutations: Mutations, kernel: Kernel, mutants: Sequence[Mutant], base: Baseline, budget: SearchBudget,
+    stop: threading.Event, told: Callable[[int, MutantOutcome], None], any_kill: bool = False,
+) -> None:  # fmt: skip
+    """Explore mutants of one kernel, as many at a time as there are threads; `told` gets the place of each, and what
+    became of it."""
 
-    Attributes:
-        threads: mutants that are explored at the same time.
-        memory: bytes for all of them.
-        max_states: states of one mutant.
-    """
+    def explore_mutant(_: int, job: int) -> None:
+        told(job, outcome(MutantRun(mutations, kernel, mutants[job], base, stop, any_kill=any_kill), budget))
 
-    threads: int
-    memory: int
-    max_states: int
+    with ThreadPool(budget.threads) as pool:
+        pool.run(len(mutants), explore_mutant)
 
 
 def explain(
-    system: System, setting: Setting, budget: MutantBudget, *, leave: Leave = (),
-    selected: Callable[[Mutations, Mutant], bool] = lambda mutations, mutant: True, cache_dir: Path | None = None,
+    system: System, setting: Setting, budget: SearchBudget, *, leave: Leave = (),
+    selected: Callable[[Mutations, Mutant], bool] = lambda mutations, mutant: True,
     progress: Callable[[int, int, str], None] = lambda finished, of, what: None, stop: threading.Event | None = None,
 ) -> MutantExplanation:  # fmt: skip
     """Explore every mutant of a system.
 
     Args:
         system, setting: what to mutate.
-        budget: what it may use; a mutant cut by it is undecided.
+        budget: what it may use, as many mutants at a time as it has threads; a mutant cut by it is undecided.
         leave: rules to leave as they are.
         selected: which mutants to explore.
-        cache_dir: folder for compiled code; None: keep none.
         progress: called with the number of mutants done and of all, and what is at work.
         stop: once set, the rest is undecided.
 
     Raises:
-        BrokenBase: when the rules as they are exceed the budget.
+        BaselineFault: when the rules as they are exceed the budget.
         EngineDisagreement: when ints do not confirm a counterexample.
     """
     stopping = stop or threading.Event()
     mutations = mutate(system, setting, leave)
     progress(0, 0, f"compiling {len(mutations.mutants)} mutants of {system.name}")
-    kernel = load_kernel(mutations.program, cache_dir, quick=False)
+    kernel = load_kernel(mutations.program, budget.cache_dir, quick=False)
     chosen = [mutant for mutant in mutations.mutants if selected(mutations, mutant)]
     base = baseline(mutations, kernel, budget, stopping)
     results: dict[int, MutantOutcome] = {}
 
-    def explore_mutant(_: int, job: int) -> None:
+    def told(job: int, result: MutantOutcome) -> None:
         mutant = chosen[job]
-        results[mutant.number] = outcome(MutantRun(mutations, kernel, mutant, base, stopping), budget)
+        results[mutant.number] = result
         progress(len(results), len(chosen), f"{mutant.group}: {mutant.part} {mutant.change}")
 
-    with ThreadPool(budget.threads) as pool:
-        pool.run(len(chosen), explore_mutant)
+    explore_each(mutations, kernel, chosen, base, budget, stopping, told)
     outcomes = tuple((mutant, results[mutant.number]) for mutant in chosen)
     bad = [name for number, name in enumerate(claim_names(kernel))
            if number in base.claims and number not in kernel.plan.goals]  # fmt: skip
@@ -329,15 +326,14 @@ def claim_names(kernel: Kernel) -> list[str]:
     return [DEADLOCK if claim is None else claim.id for claim in claims]
 
 
-def baseline(mutations: Mutations, kernel: Kernel, budget: MutantBudget, stop: threading.Event) -> Baseline:
+def baseline(mutations: Mutations, kernel: Kernel, budget: SearchBudget, stop: threading.Event) -> Baseline:
     """The exploration of the rules as they are.
 
     Raises:
         BaselineFault: when they exceed the budget.
     """
     program = mutations.of(0)
-    search = Search(evolve(kernel, program=program), Limits(budget.memory, max_states=budget.max_states), 1, stop,
-                    lambda search: None)  # fmt: skip
+    search = Search(evolve(kernel, program=program), budget, 1, stop, lambda search: None)
     search.run()
     if search.cut is not None:
         raise BaselineFault(f"the rules as they are have more than {search.distinct:,} states here ({search.cut})")
@@ -404,7 +400,7 @@ class MutantRun:
         return sorted(self.kernel.plan.slots_left(search.counters()) - self.base.pruned)
 
 
-def outcome(run: MutantRun, budget: MutantBudget) -> MutantOutcome:
+def outcome(run: MutantRun, budget: SearchBudget) -> MutantOutcome:
     """The outcome of one mutant.
 
     Raises:
@@ -419,7 +415,7 @@ def outcome(run: MutantRun, budget: MutantBudget) -> MutantOutcome:
         if run.stop.is_set() or (run.blamed(search) if run.any_kill else search.queue == 0 and run.decided(search)):
             enough.set()
 
-    limits = Limits(budget.memory // budget.threads, max_states=budget.max_states)
+    limits = evolve(budget, memory=budget.memory // budget.threads)
     search = Search(evolve(run.kernel, program=program), limits, 1, enough, check)
     search.run()
     blamed, pruned = run.blamed(search), run.pruned(search)

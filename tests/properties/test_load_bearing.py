@@ -19,11 +19,11 @@ from kraftcheck.ci.mutants.table import (
     row_document,
     rows,
 )
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.files import read_json
-from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.properties.register.mutants import JUDGEMENTS, KINDS, LEFT, TABLES, Table
-from kraftcheck.solvers.mutants.explore import Killed, MutantBudget, Survived, explain
+from kraftcheck.solvers.mutants.explore import Killed, Survived, explain
 from kraftcheck.solvers.mutants.mutate import DROPPED, GUARD, Mutant, Mutations, mutate
 from tests.shared.places import DOCS
 
@@ -122,8 +122,8 @@ def test_a_sample_is_what_the_table_says() -> None:
     """Mutants of the first table, explored again, have the same outcome, trace and effect as in the table."""
     table = TABLES[0]
     chosen = subject(table.system, table.scope, table.bounds, "fixed")
-    found = explain(chosen.system, chosen.setting, MutantBudget(1, 1 << 29, 1_000_000), leave=LEFT,
-                    selected=lambda _, mutant: mutant.number % SAMPLE == 0, cache_dir=cache_folder())  # fmt: skip
+    found = explain(chosen.system, chosen.setting, search_budget(1, 1 << 29, max_states=1_000_000), leave=LEFT,
+                    selected=lambda _, mutant: mutant.number % SAMPLE == 0)  # fmt: skip
     part, listed = recorded(PARTS[table.system]), rows(chosen, found, table.scope)
     assert len(listed) > 15
     judged_later = ("line", "judgement", "why")

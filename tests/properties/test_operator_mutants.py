@@ -10,11 +10,11 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.mutants.operators import Alive, ExploreContext, OperatorRequest, SystemScore, judgement, score
+from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.properties.register.mutants import CAMPAIGNS, OPERATOR_JUDGEMENTS
 from kraftcheck.solvers.mutants.campaign import Memory, reached
-from kraftcheck.solvers.mutants.explore import MutantBudget
 from kraftcheck.solvers.mutants.source import SourceMutant
 from tests.ci.mutants.scores import read_scores
 from tests.shared.places import DOCS
@@ -38,7 +38,7 @@ def judged(
     system: str, mutants: Sequence[SourceMutant], drawn: Callable[[str], bool] = lambda name: False
 ) -> SystemScore:  # fmt: skip
     """The score now of mutants of a system, and of its conditions whose names are drawn."""
-    context = ExploreContext(MutantBudget(1, 2 << 30, LIMIT), True, threading.Event(), threading.Event())
+    context = ExploreContext(search_budget(1, 2 << 30, max_states=LIMIT), True, threading.Event(), threading.Event())
     chosen = subject(system, CAMPAIGNS[system], {}, "fixed")
     return score(system, chosen.title(), context.judge(chosen, mutants, Memory(), drawn))
 

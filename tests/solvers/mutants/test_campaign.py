@@ -17,13 +17,13 @@ from kraftcheck.model.language.system import Fairness, Property, System
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.words import any_of, negate
 from kraftcheck.properties.kinds import leads_to
+from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.mutants.campaign import TOGETHER, apart, campaign, join, reached, told
 from kraftcheck.solvers.mutants.explore import (
     GoalLost,
     Killed,
     LeavesDomain,
-    MutantBudget,
     MutantOutcome,
     MutantRun,
     Refused,
@@ -38,7 +38,8 @@ from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.trace import trace
 from tests.gates import GATE, LOCK, MOST, Gate
 
-BUDGET = MutantBudget(1, 1 << 28, 1000)
+LIMIT = 1000
+BUDGET = SearchBudget(1 << 28, max_states=LIMIT)
 MUTANTS = source_mutants(modules=["tests.gates"])
 SETTING = GATE.setting(None)
 
@@ -100,7 +101,7 @@ def test_one_kernel_judges_as_many_do() -> None:
     sources = dict(enumerate(mutants, start=1))
     mutations, left = join(chosen.system, chosen.setting, sources, TOGETHER)
     kernel = load_kernel(mutations.program, None, quick=True)
-    budget, stop = MutantBudget(1, 1 << 30, 200_000), threading.Event()
+    budget, stop = SearchBudget(1 << 30, max_states=200_000), threading.Event()
     base = baseline(mutations, kernel, budget, stop)
     assert len(left) < len(sources) > 2
     for mutant in mutations.mutants[:2]:
@@ -124,13 +125,13 @@ def with_claim(predicate: Callable[[Gate], object]) -> System:
 def test_a_campaign_goes_on_with_what_is_known(tmp_path: Path) -> None:
     """What a file has is not asked again; one more property asks of survivors again, and of nothing that is killed."""
     place = tmp_path / "outcomes.jsonl"
-    first = campaign(GATE, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, BUDGET.max_states).memory())
+    first = campaign(GATE, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT).memory())
     rows = len(place.read_text(encoding="utf-8").splitlines())
-    again = campaign(GATE, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, BUDGET.max_states).memory())
+    again = campaign(GATE, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT).memory())
     assert again == first
     assert len(place.read_text(encoding="utf-8").splitlines()) == rows > 10
     more = with_claim(lambda state: any_of(state.open, state.inside < MOST))
-    third = campaign(more, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, BUDGET.max_states).memory())
+    third = campaign(more, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT).memory())
     asked = len(place.read_text(encoding="utf-8").splitlines()) - rows
     alive = {told_.whole for m, result in first.outcomes if isinstance(result, Survived | GoalLost | LeavesDomain)
              and (told_ := told(GATE, SETTING, m).meaning) is not None}  # fmt: skip
@@ -142,9 +143,9 @@ def test_a_campaign_goes_on_with_what_is_known(tmp_path: Path) -> None:
 def test_a_new_property_kills_what_survived(tmp_path: Path) -> None:
     """A property that comes later is asked of the survivors in the file, and kills those that it refutes."""
     place = tmp_path / "outcomes.jsonl"
-    campaign(GATE, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, BUDGET.max_states).memory())
+    campaign(GATE, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT).memory())
     strict = with_claim(lambda state: state.inside <= MOST - 1)
-    weak = campaign(strict, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, BUDGET.max_states).memory())
+    weak = campaign(strict, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT).memory())
     fresh = campaign(strict, SETTING, BUDGET, MUTANTS)
     assert [(m.name, type(result)) for m, result in weak.outcomes] == [
         (m.name, type(result)) for m, result in fresh.outcomes

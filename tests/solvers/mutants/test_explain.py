@@ -29,7 +29,6 @@ from kraftcheck.solvers.mutants.explore import (
     GoalLost,
     Killed,
     LeavesDomain,
-    MutantBudget,
     MutantExplanation,
     MutantOutcome,
     Survived,
@@ -60,12 +59,12 @@ FREE = System(
 )
 """11 states; 81 once its guard is dropped."""
 
-BUDGET = MutantBudget(1, 1 << 28, 1_000_000)
+BUDGET = SearchBudget(1 << 28, max_states=1_000_000, cache_dir=cache_folder())
 
 
 def explained(system: System, setting: Setting, **more: Any) -> MutantExplanation:
     """An explanation with the tests' cache."""
-    return explain(system, setting, more.pop("budget", BUDGET), cache_dir=cache_folder(), **more)
+    return explain(system, setting, more.pop("budget", BUDGET), **more)
 
 
 def outcomes(found: MutantExplanation) -> dict[tuple[str, str, str], MutantOutcome]:

@@ -40,7 +40,6 @@ from kraftcheck.solvers.blocks.tasks import (
     BlockSpec,
     Words,
     blocks_of,
-    first_claims,
     load_block_kernel,
 )
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
@@ -268,18 +267,15 @@ class _LevelWork:
         return [part for part in written if part is not None]
 
     def _file(self, number: int, buckets: Iterable[int]) -> _Written:
-        spec, claims = self.runner.spec, dict[int, int]()
+        spec = self.runner.spec
         writer = LevelWriter(place_of(self.level.folder), number, self.level.depth, spec.words, spec.claim_words)
         with writer:
             for bucket in buckets:
                 if not (parts := self._new[bucket]) or not len(records := np.concatenate(parts)):
                     continue
                 parts.clear()
-                bits = self.runner.kernel.claims(records)
-                writer.write(bucket, records, bits)
-                for claim, row in first_claims(bits).items():
-                    claims.setdefault(claim, bucket << ROW_BITS | row)
-        return _Written(writer.result(), tuple(writer.groups), claims)
+                writer.write(bucket, records, self.runner.kernel.claims(records))
+        return _Written(writer.result(), tuple(writer.groups), writer.claims)
 
     def result(self, written: list[_Written], seconds: float) -> JobResult:
         """What was found, in the form of a job's result."""

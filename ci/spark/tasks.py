@@ -21,7 +21,7 @@ import pyarrow as pa
 from attrs import asdict, frozen
 
 from kraftcheck.ci.dataset.store.job import LevelJob, Sight, check_sight
-from kraftcheck.ci.dataset.store.levelfiles import BucketRange, LevelFile, LevelWriter, RowGroup, read_states, verify
+from kraftcheck.ci.dataset.store.levelfiles import BucketRange, LevelFile, LevelWriter, read_states, verify
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.exchange import (
     FRAME,
@@ -40,7 +40,6 @@ from kraftcheck.solvers.blocks.tasks import (
     BlockKernel,
     BlockSpec,
     Sorted,
-    first_claims,
     load_block_kernel,
     sift,
 )
@@ -166,7 +165,6 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
         spec = kernel.spec
         task = task_number()
         writer = LevelWriter(place_of(level.folder), task, level.depth, spec.words, spec.claim_words)
-        claims: dict[int, int] = {}
         candidates = 0
         with writer:
             for item in from_rows(batches, spec) if files is None else from_files(batches, spec, files):
@@ -178,14 +176,8 @@ def sift_task(shipped: Callable[[], BlockSpec], level: LevelJob, files: Path | N
                 visited = (states for part in level.visited for _, states in part.blocks(chosen, spec.words))
                 records, counts = sift(kernel, item.size, item.blocks, visited)
                 _check_buckets(item, counts)
-                bits = kernel.claims(records)
-                ends = np.cumsum(counts)
-                for bucket in np.flatnonzero(counts).tolist():
-                    rows = slice(int(ends[bucket] - counts[bucket]), int(ends[bucket]))
-                    writer.write(bucket, records[rows], bits[rows])
-                    for claim, row in first_claims(bits[rows]).items():
-                        claims.setdefault(claim, bucket << ROW_BITS | row)
-        yield result_row("file", _description(writer.result(), writer.groups, claims, candidates))
+                writer.write_sorted(records, counts, kernel.claims(records))
+        yield result_row("file", _description(writer.result(), writer, candidates))
 
     return sift_blocks
 
@@ -200,11 +192,11 @@ def _check_buckets(item: Candidates, counts: npt.NDArray[np.int64]) -> None:
         raise LostCandidatesError(f"candidates of the buckets {item.lo} to {item.hi - 1} are of other buckets")
 
 
-def _description(file: LevelFile | None, groups: Sequence[RowGroup], claims: dict[int, int], candidates: int) -> bytes:
+def _description(file: LevelFile | None, writer: LevelWriter, candidates: int) -> bytes:
     content = {
         "file": None if file is None else asdict(file),
-        "groups": [[g.bucket, g.group, g.rows, g.first] for g in groups],
-        "claims": claims,
+        "groups": [[g.bucket, g.group, g.rows, g.first] for g in writer.groups],
+        "claims": writer.claims,
         "candidates": candidates,
     }
     return json.dumps(content).encode()
@@ -247,7 +239,3 @@ def sight_task(sight: Sight) -> Callable[[Batches], Batches]:
                 yield result_row("sight", b"")
 
     return see
-
-
-
-

@@ -30,7 +30,7 @@ from kraftcheck.ci.dataset.store.dataset import check_fit, check_locally
 from kraftcheck.ci.dataset.store.levelfiles import Groups, LevelFile, LevelWriter, RowGroup
 from kraftcheck.ci.dataset.store.manifests import Commit, PlacedOccurrence, StatePlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
-from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, Words, first_claims
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, Words
 from kraftcheck.solvers.exploration.explore import SearchBudget, SearchProgress
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, search_liveness
 from kraftcheck.solvers.machine_code.compile import Kernel
@@ -136,17 +136,10 @@ class Export:
         parents = self.new_ids[(marks[later] >> np.uint64(16)).astype(np.int64)].astype(np.uint64)
         marks[later] = parents << np.uint64(16) | marks[later] & np.uint64(0xFFFF)
         ordered[:, spec.words] = marks
-        bits = self.kernel.claims(ordered)
-        claims: dict[int, int] = {}
         writer = LevelWriter(folder, 0, depth, spec.words, spec.claim_words)
         with writer:
-            ends = np.cumsum(counts)
-            for bucket in np.flatnonzero(counts).tolist():
-                part = slice(int(ends[bucket] - counts[bucket]), int(ends[bucket]))
-                writer.write(bucket, ordered[part], bits[part])
-                for claim, row in first_claims(bits[part]).items():
-                    claims.setdefault(claim, bucket << ROW_BITS | row)
-        return writer.result(), writer.groups, claims
+            writer.write_sorted(ordered, counts, self.kernel.claims(ordered))
+        return writer.result(), writer.groups, writer.claims
 
     def occurrence(self, mark: int) -> PlacedOccurrence:
         """Where the state of a native mark was written, and its action instance."""

@@ -28,7 +28,7 @@ from attrs import cmp_using, define, field, frozen
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, TaskFile, new_file, opened
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.dataset.values import FILE_NAME, SHA256, attribute, matching, whole
-from kraftcheck.solvers.blocks.tasks import ROW_BITS, Words
+from kraftcheck.solvers.blocks.tasks import ROW_BITS, Words, first_claims
 from kraftcheck.solvers.machine_code.regular import open_regular
 
 PLACE = np.dtype([("bucket", "<u2"), ("file", "<u4"), ("group", "<u4"), ("rows", "<u4"), ("first", "<u4")])
@@ -239,6 +239,7 @@ class LevelWriter(TaskFile):
         depth: the level.
         words, claim_words: sizes of a state and of its claim bits.
         groups: what was written.
+        claims: for each claim that a state shows, the first that was written.
     """
 
     ending = "parquet"
@@ -246,6 +247,7 @@ class LevelWriter(TaskFile):
     words: int
     claim_words: int
     groups: list[RowGroup] = field(factory=list)
+    claims: dict[int, int] = field(factory=dict)
     _pending: list[Any] = field(factory=list)
     _pending_rows: int = 0
     _row_groups: int = 0
@@ -256,7 +258,14 @@ class LevelWriter(TaskFile):
         self._finish_group()
         self._writer.close()
 
-    def write(self, bucket: int, records: Words, claims: Words) -> None:
+    def write_sorted(self, records: Words, counts: npt.NDArray[np.int64], bits: Words) -> None:
+        """Add the rows of all buckets, in their order; `counts` says how many each has."""
+        ends = np.cumsum(counts)
+        for bucket in np.flatnonzero(counts).tolist():
+            rows = slice(int(ends[bucket] - counts[bucket]), int(ends[bucket]))
+            self.write(bucket, records[rows], bits[rows])
+
+    def write(self, bucket: int, records: Words, bits: Words) -> None:
         """Add the rows of a bucket: records, and the claim bits of their states."""
         marks = np.ascontiguousarray(records[:, self.words])
         initial = marks == np.uint64(0xFFFF_FFFF_FFFF_FFFF)
@@ -266,7 +275,7 @@ class LevelWriter(TaskFile):
         columns: list[npt.NDArray[Any]] = [np.full(len(records), self.depth, dtype=np.int32)]
         columns += [np.arange(first, first + len(records), dtype=np.int64), parents, actions.astype(np.int32)]
         columns += [np.ascontiguousarray(records[:, i]).view(np.int64) for i in range(self.words)]
-        columns += [np.ascontiguousarray(claims[:, i]).view(np.int64) for i in range(self.claim_words)]
+        columns += [np.ascontiguousarray(bits[:, i]).view(np.int64) for i in range(self.claim_words)]
         layout = schema(self.words, self.claim_words)
         if self._file is None:
             self._open(layout)
@@ -275,6 +284,8 @@ class LevelWriter(TaskFile):
         self.groups.append(RowGroup(bucket, self._name, self._row_groups, len(records), self._pending_rows))
         self._pending.append(pa.Table.from_arrays([pa.array(column) for column in columns], schema=layout))
         self._pending_rows += len(records)
+        for claim, row in first_claims(bits).items():
+            self.claims.setdefault(claim, first | row)
 
     def _finish_group(self) -> None:
         """Write the buckets that wait as one row group."""

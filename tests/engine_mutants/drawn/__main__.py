@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tests.engine_mutants.drawn.campaign import ALIVE, Request, run, told
+from tests.engine_mutants.drawn.campaign import ALIVE, Request, record, run, told
 from tests.shared.places import ROOT
 
 
@@ -20,11 +20,14 @@ from tests.shared.places import ROOT
 @click.option("--each", default=60.0, show_default=True, help="Seconds of tests that are asked of one mutant.")
 @click.option("--reach", type=click.Path(path_type=Path), help="Keeps which lines each test reaches.")
 @click.option("--only", multiple=True, metavar="FILE:FUNCTION", help="Only those whose names begin so; repeatable.")
+@click.option("--record", "into", type=click.Path(path_type=Path), help="Counts there what became of each file's.")
 @click.argument("tests", nargs=-1)
-def main(folder: str, tests: tuple[str, ...], **choices: object) -> None:
+def main(folder: str, tests: tuple[str, ...], into: Path | None, **choices: object) -> None:
     """Change FOLDER at random, and run those of TESTS that reach the change."""
     place = ROOT / folder
     found = run(Request(place, tests or (f"tests/{folder}",), **choices))  # type: ignore[arg-type]
+    if into is not None:
+        record(found, into)
     for line in told(found):
         print(line)
     sys.exit(int(any(outcome in ALIVE for _, outcome, _ in found.outcomes)))

@@ -32,6 +32,12 @@ KILLED, SURVIVED, EXCUSED, UNREACHED = "killed", "survived", "judged", "reached 
 ALIVE = (SURVIVED, UNREACHED)
 """Outcomes that are holes of the tests."""
 
+RAN = Path(__file__).parent / "ran.toml"
+"""Of each file how many mutants there were when some were run last, and what became of these."""
+
+WORDS = {"killed": KILLED, "judged": EXCUSED, "survived": SURVIVED, "unreached": UNREACHED}
+"""Outcomes as the record counts them."""
+
 
 @frozen
 class Judgement:
@@ -211,6 +217,21 @@ def run(request: Request) -> Campaign:
     code = pytest.main([*words, *request.tests], plugins=[campaign])
     assert code in (0, 5), f"pytest ends with {code}"
     return campaign
+
+
+def record(campaign: Campaign, place: Path) -> None:
+    """Write how many mutants of each file there are, and what became of those that were run; other files stay."""
+    rows = (
+        {one["file"]: one for one in tomllib.loads(place.read_text("utf-8")).get("ran", [])} if place.exists() else {}
+    )
+    there = Counter(one.file for one in mutants_of(campaign.request.folder))
+    for file in {mutant.file for mutant, _, _ in campaign.outcomes}:
+        counted = Counter(outcome for mutant, outcome, _ in campaign.outcomes if mutant.file == file)
+        numbers = {word: counted[outcome] for word, outcome in WORDS.items()}
+        rows[file] = {"file": file, "mutants": there[file], "run": counted.total(), **numbers}
+    texts = ["".join(f"{key} = {json.dumps(value)}\n" for key, value in rows[file].items()) for file in sorted(rows)]
+    head = place.read_text("utf-8").partition("[[ran]]")[0] if place.exists() else ""
+    place.write_text(head + "\n".join(f"[[ran]]\n{text}" for text in texts), "utf-8")
 
 
 def told(campaign: Campaign) -> Iterator[str]:

@@ -7,11 +7,12 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests.engine_mutants.drawn.campaign import judgements
+from tests.engine_mutants.drawn.campaign import RAN, WORDS, judgements
 from tests.engine_mutants.drawn.children import in_child
 from tests.engine_mutants.drawn.mutants import mutants_of
 from tests.engine_mutants.drawn.operators import OF_PYTHON, changes
@@ -78,10 +79,26 @@ def test_an_engine_is_asked(folder: str, tmp_path: Path) -> None:
 
 def test_a_survivor_is_told(tmp_path: Path) -> None:
     """A change that no test reaches is listed with its line, and the run ends with 1."""
-    ran = drawn("--folder", "solvers/smt/facts.py", "--count", 1, "--reach", tmp_path / "reach.json", QUICK[0])
+    words = ("--reach", tmp_path / "reach.json", "--record", tmp_path / "ran.toml")
+    (tmp_path / "ran.toml").write_text('# kept\n[[ran]]\nfile = "other.py"\nrun = 3\n')
+    ran = drawn("--folder", "solvers/smt/facts.py", "--count", 1, *words, QUICK[0])
     assert ran.returncode == 1, ran.stdout
     assert "solvers/smt/facts.py:" in ran.stdout
     assert "1 mutants: 1 " in ran.stdout
+    text = (tmp_path / "ran.toml").read_text()
+    assert text.startswith('# kept\n[[ran]]\nfile = "other.py"\nrun = 3\n')
+    one = tomllib.loads(text)["ran"][1]
+    assert (one["file"], one["run"]) == ("solvers/smt/facts.py", 1)
+    assert one["survived"] + one["unreached"] == 1 < one["mutants"]
+
+
+def test_what_was_run_is_recorded() -> None:
+    """No more of a file are run than there were, and each that was run is killed, judged or alive."""
+    rows = tomllib.loads(RAN.read_text("utf-8"))["ran"]
+    assert len({one["file"] for one in rows}) == len(rows)
+    for one in rows:
+        assert (ROOT / one["file"]).is_file()
+        assert one["mutants"] >= one["run"] == sum(one[word] for word in WORDS)
 
 
 def test_a_judgement_is_of_a_mutant_that_there_is() -> None:

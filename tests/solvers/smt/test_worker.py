@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.model.language.system import ANY
@@ -31,7 +31,7 @@ from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
 from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN, TIMEOUT
 from kraftcheck.solvers.smt.theory import DOMAINS, Theory, theory
 from kraftcheck.solvers.smt.worker import ProofWorker, SolverSession
-from tests.shared.any_number import EWD_840, LEASE, NOBODY, TWO_PHASE, Lease, lease, two_phase
+from tests.shared.any_number import EWD_840, LEASE, NOBODY, TWO_PHASE, lease, two_phase
 
 
 def of_number(system: kc.System, number: int) -> Theory:
@@ -152,15 +152,39 @@ def test_nothing_is_assumed_that_may_not_be() -> None:
     assert of.answer([obligation], [])[0].result != PROVEN
 
 
+@pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("guarded", [True, False])
-def test_only_a_field_that_stays_in_its_domain_is_proven_to(guarded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With quantifiers too, domains are shown of a step that keeps them, and of no other."""
+def test_only_a_field_that_stays_in_its_domain_is_proven_to(
+    guarded: bool, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With quantifiers too, domains are shown of a step that keeps them, and of no other, whose fields are named."""
     monkeypatch.setattr(GoalProver, "is_needed", True)
 
-    def fall(state: Lease) -> Lease:
+    def fall(state: Ranked) -> Ranked:
         falls = state.leader > NOBODY if guarded else True
-        return Lease(state.fenced, kc.choose(falls, state.leader - 1, state.leader))
+        leader, rank = kc.choose(falls, state.leader - 1, state.leader), kc.choose(state.rank > 0, state.rank - 1, 0)
+        return Ranked(state.fenced, leader, rank, state.capped if guarded else state.capped + 1)
 
-    falling = evolve(LEASE, actions=lambda _: [kc.Action("fall", fall, lambda state: True)])
-    (answer,) = worker(falling, falling).answer([Obligation(DOMAINS[0], "fall")], [])
-    assert (answer.result == PROVEN, answer.fields) == (guarded, () if guarded else ("leader",))
+    def layout(setting: kc.Setting) -> Ranked:
+        of: Any = LEASE.layout(setting)
+        return Ranked(of.fenced, of.leader, kc.ints(0, 4), kc.ints(0, 4, cap="drawn so"))
+
+    falling = evolve(
+        LEASE, layout=layout, properties=[], actions=lambda _: [kc.Action("fall", fall, lambda state: True)],
+        initial=lambda setting: [kc.all_where(lambda state: {"nobody leads": state.leader == NOBODY})]
+        if setting["brokers"] == ANY else [Ranked(kc.IntSet(), NOBODY, 0, 0)],
+    )  # fmt: skip
+    of = worker(falling, falling)
+    (answer,) = evolve(of, few=of.few * times).answer([Obligation(DOMAINS[0], "fall")], [])
+    assert answer.result == PROVEN if guarded else answer.result != PROVEN
+    assert (answer.fields, answer.faults) == (((), ()) if guarded else (("leader", "capped"), ("leader",)))
+
+
+@frozen
+class Ranked:
+    """A lease with two words that have bounds: one of these is capped."""
+
+    fenced: Any
+    leader: Any
+    rank: Any
+    capped: Any

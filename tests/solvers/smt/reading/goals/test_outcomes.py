@@ -19,12 +19,14 @@ from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, ObligationAnswer, Questions
-from kraftcheck.solvers.smt.reading.goals import decisions
+from kraftcheck.solvers.smt.reading.goals import decisions, prover
 from kraftcheck.solvers.smt.reading.goals.decisions import Decisions, decided_sets
+from kraftcheck.solvers.smt.reading.goals.frame import Frame
 from kraftcheck.solvers.smt.reading.goals.proof import STEP
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.worker import rests_on
 from kraftcheck.solvers.smt.z3terms import Substitution
 from tests.shared.any_number import LEASE, Lease, lease
 from tests.shared.interpretation import Places
@@ -32,6 +34,7 @@ from tests.solvers.smt.reading.goals.drawing import Drawing, drawing, interpreta
 
 EFFORT = Effort(timeout=30)
 LEMMA, FALSE = "lemma-who-is-fenced-does-not-lead", "lemma-nobody-is-fenced"
+ANEW, KEPT = "lemma-nobody-is-fenced-anew", "lemma-the-fenced-stay-so"
 UNFENCED, UNFENCED_STAYS = "leader-unfenced", "lemma-unfenced stays"
 
 
@@ -57,6 +60,8 @@ def with_lemmas(
     lemmas = [
         kc.step(LEMMA, "who is fenced does not lead", _does_not_lead),
         kc.step(FALSE, "nobody is fenced", lambda step: step.after.fenced.is_empty()),
+        kc.step(ANEW, "nobody is fenced anew", lambda step: step.after.fenced.minus(step.before.fenced).is_empty()),
+        kc.step(KEPT, "the fenced stay so", lambda step: step.before.fenced.minus(step.after.fenced).is_empty()),
         kc.always("lemma-unfenced", "as the invariant", _is_unfenced),
     ]
     return evolve(system, properties=[unfenced], lemmas=lemmas, decided=tuple(decided))
@@ -92,6 +97,35 @@ def test_a_lemma_that_is_not_proven_proves_nothing() -> None:
     assert right.result == PROVEN
     assert STEP + FALSE not in right.core
     assert wrong.result != PROVEN
+
+
+def test_a_lemma_is_of_one_action_and_of_what_may_be_assumed() -> None:
+    """What holds of other steps, or another lemma, proves nothing, nor does what is proven from what fell since."""
+    asked = GoalProver(Questions(of_any(with_lemmas([ANEW], lease(forgets=True)))), EFFORT, time.monotonic)
+    found = [asked.from_before(Obligation(UNFENCED, action), (), (), (), [UNFENCED]) for action in ("unfence", "fence")]
+    assert [one.result == PROVEN for one in found] == [True, False]
+    both = answer(with_lemmas([KEPT, FALSE], lease(forgets=True)), "fence", UNFENCED)
+    assert both.result != PROVEN
+    stays = GoalProver(Questions(of_any(with_lemmas([UNFENCED_STAYS]))), EFFORT, time.monotonic)
+    for name in ("lemma-unfenced", UNFENCED):
+        found = [stays.from_before(Obligation(UNFENCED, "fence"), (), (), (), [name])]
+        assert [(one.result, rests_on(one)) for one in found] == [(PROVEN, [name])]
+
+
+def test_a_frame_is_of_one_action(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one action leaves as it is another may change: each is asked what it leaves, and each once."""
+    counted = Counter[str]()
+
+    def frame(questions: Questions, action: str, assumed: Sequence_[str]) -> Frame:
+        counted[action] += 1
+        return Frame(core=frozenset({f"of {action}"}))
+
+    monkeypatch.setattr(prover, "frame_of", frame)
+    asked = GoalProver(Questions(of_any(LEASE)), EFFORT, time.monotonic)
+    for action in ("fence", "unfence", "fence"):
+        found = asked.from_before(Obligation(UNFENCED, action), (), (), (), [UNFENCED])
+        assert {name for name in found.core if name.startswith("of ")} == {f"of {action}"}
+    assert counted == {"fence": 1, "unfence": 1}
 
 
 def test_where_nothing_is_decided_no_lemma_is_asked() -> None:

@@ -54,7 +54,9 @@ class Drawing:
     def _atom(self, places: Sequence_[Any]) -> Any:
         at = self.dice.choice([*places, self.dice.choice(self.words)])
         other = self.dice.choice([*self.words, self.dice.randrange(PLACES)])
-        return self.dice.choice([self.bits.at(at), at == other])
+        return self.dice.choice(
+            [self.bits.at(at), at == other, self.bits.at(at), at == other, at < other, at + 1 == other]
+        )
 
 
 def drawing(seed: int) -> Drawing:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -16,17 +17,26 @@ from kraftcheck.model.language.sequences import every
 from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions
+from kraftcheck.solvers.smt.queries import (
+    PREMISE,
+    PROVEN,
+    UNDECIDED,
+    Effort,
+    Obligation,
+    Premises,
+    Questions,
+    SolverAnswer,
+)
 from kraftcheck.solvers.smt.reading.goals.conjuncts import MOST, Conjuncts
-from kraftcheck.solvers.smt.reading.goals.decisions import consequences
+from kraftcheck.solvers.smt.reading.goals.decisions import consequences, replaced
 from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
-from kraftcheck.solvers.smt.reading.goals.proof import Cases, simplified
+from kraftcheck.solvers.smt.reading.goals.proof import SOON, Attempt, Cases, GoalProof, Parts, PremiseParts, simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD
 from kraftcheck.solvers.smt.theory import theory
-from kraftcheck.solvers.smt.z3terms import Substitution
+from kraftcheck.solvers.smt.z3terms import Substitution, Z3Reader
 from tests.shared.any_number import LEASE, lease
 from tests.shared.interpretation import Places
-from tests.solvers.smt.reading.goals.drawing import Drawing, drawing, interpretations
+from tests.solvers.smt.reading.goals.drawing import PLACES, Drawing, drawing, interpretations
 from tests.solvers.smt.reading.goals.proving import by_parts, proves
 from tests.solvers.smt.reading.test_premises import ACTIONS, COUNT, endless, most_of_each
 from tests.solvers.smt.reading.worlds import meaning
@@ -130,6 +140,54 @@ def test_a_place_that_is_bound_again_is_another_place() -> None:
     assert simplified(Substitution(of.graph), whole) is whole
 
 
+def check_one_place(seed: int) -> None:
+    """Compare a drawn claim about two places, with parts that bind one again, with what it is where some is known."""
+    of, made = drawing(seed), list[tuple[Any, Any]]()
+    closed = [of.claim(2), of.claim(1)]
+
+    def of_one(first: Any) -> bool:
+        parts = [*closed, of.claim(1, first), of.claim(2, first)]
+
+        def of_two(second: Any) -> bool:
+            fact = of.dice.choice([any_of, all_of])(of.claim(seed % 2, second), of.claim(0, first), of.claim(0))
+            both = [*parts, of.claim(1, second), of.claim(2, first, second)]
+            of.dice.shuffle(both)
+            truth = choose(any_of(*both[:2]), all_of(*both[1:4]), any_of(*both[3:]))
+            made.append((of.graph.lift(fact), of.graph.lift(truth)))
+            return True
+
+        return bool(every(of.graph, of_two))
+
+    every(of.graph, of_one)
+    ((fact, truth),) = made
+    told = {holds: replaced(Substitution(of.graph), truth, consequences(fact, holds)) for holds in (True, False)}
+    for world, first, second in itertools.product(interpretations(of), range(PLACES), range(PLACES)):
+        at = {0: first, 1: second}
+        assert world.value(told[bool(world.value(fact, at))], at) == world.value(truth, at), seed
+
+
+def test_what_is_known_of_one_place_is_known_of_no_other() -> None:
+    """A drawn claim about a place is as true where what is known of that place is replaced in it."""
+    for seed in range(150):
+        check_one_place(seed)
+
+
+def test_cases_of_two_disjuncts_are_left_as_they_are() -> None:
+    """Each has a case for each place that it names: of one of them alone the cases would say less."""
+    of = drawing(0)
+
+    def claim(number: int) -> Term:
+        at_word = of.bits.at(of.words[1 - number])
+        return claim_of_every(of, lambda at: choose(at == of.words[number], at_word, of.bits.at(at)))
+
+    one, other = claim(0), claim(1)
+    substitution = Substitution(of.graph)
+    for truth in (of.graph.lift(any_of(*pair)) for pair in itertools.permutations((one, other, of.bits.at(0)))):
+        cases = Cases(substitution, Conjuncts(substitution)).by_place(truth)
+        for _, world in itertools.product(range(4), interpretations(of)):
+            assert all(world.value(case) for case in cases) == bool(world.value(truth))
+
+
 def test_disjunctions_are_distributed_up_to_a_limit() -> None:
     """Two conjunctions with few conjuncts together make their products; more are left, the longest in one piece."""
     of = drawing(0)
@@ -174,6 +232,34 @@ def test_a_goal_is_proven_only_if_all_its_parts_are(system: kc.System, stays: bo
     ]  # fmt: skip
     assert len(kept) > 1
     assert all(kept) == stays
+
+
+def test_every_part_of_a_goal_is_proven_and_names_what_it_rests_on() -> None:
+    """A part that does not follow is seen wherever it is; what proves the others, soon or late, is in the core."""
+    of = drawing(0)
+    a, b, c = (of.graph.truth_variable(name) for name in "abc")
+    names = {f"{PREMISE}one": a, f"{PREMISE}two": b, f"{GUARD}three": of.graph.truth_variable("g")}
+    read = Z3Reader()
+    premises = Premises(
+        {name: read.expression(term) for name, term in names.items()}, (read.expression(a),), (a,), 1, names
+    )
+    for soon in (True, False):
+        for goals in itertools.permutations((a, b, c)):
+            parts = PremiseParts(Parts(Substitution(of.graph)), read.expression)
+            proof = Late(Substitution(of.graph), (parts.of(premises),), parts, EFFORT, Frame())
+            proof.soon = soon
+            assert proof.answer(goals).result != PROVEN
+            assert proof.answer([of.graph.lift(negate(names[f"{GUARD}three"]))]).result != PROVEN
+            assert proof.answer([goal for goal in goals if goal is not c]).core == tuple(sorted(names))
+
+
+class Late(GoalProof):
+    """A proof that may find nothing soon."""
+
+    soon = True
+
+    def _from_any(self, part: Term, attempts: Sequence[Attempt]) -> SolverAnswer:
+        return super()._from_any(part, attempts) if self.soon or attempts is not SOON else SolverAnswer(UNDECIDED)
 
 
 def framed(action: str) -> Frame:

@@ -201,6 +201,8 @@ def test_a_claim_of_every_decision_holds_of_the_one_there_is(monkeypatch: pytest
         for number, world in enumerate(interpretations(of)):
             meaning = with_names(Places(world.count, {**world.words, "argument": [number % 3]}), of, sets)
             assert meaning.value(told) == meaning.value(whole)
+            inside = [node for node in closure([told]) if node.op == "var"]
+            assert all(node.lo <= meaning.value(node) <= node.hi for node in inside)
     assert min(named["decision"], named["decided"]) > 10
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kraftcheck.ci.interface.finished import open_run as open  # noqa: A004, as `webbrowser` has it
     from kraftcheck.ci.interface.kafka import Report, check, conform, replay, whatif
     from kraftcheck.ci.run.result import Result, States
+    from kraftcheck.ci.systems.changed import ChangedSystem, kafka
     from kraftcheck.ci.terminal.refusal import Refusal
     from kraftcheck.model.language.anynumber import keys, map_below, numbers_below, set_below, word_below
     from kraftcheck.model.language.brokersets import BrokerSet, Replicas
@@ -62,6 +63,7 @@ _PLACES = {
     "kraftcheck.ci.interface.finished": ("FinishedRun", "query"),
     "kraftcheck.ci.interface.kafka": ("Report", "check", "conform", "replay", "whatif"),
     "kraftcheck.ci.run.result": ("Result", "States"),
+    "kraftcheck.ci.systems.changed": ("ChangedSystem", "kafka"),
     "kraftcheck.ci.terminal.refusal": ("Refusal",),
     "kraftcheck.model.language.anynumber": (
         "keys", "map_below", "numbers_below", "set_below", "word_below",
@@ -98,14 +100,15 @@ _HOMES |= {
 _HOMES["open"] = ("kraftcheck.ci.interface.finished", "open_run")
 
 __all__ = [
-    "ANY", "Action", "Answer", "Bag", "Bound", "BrokerSet", "EngineDisagreement", "Enum", "Fairness", "FinishedRun",
-    "Holds", "Incomplete", "IntSet", "Map", "Outcome", "Property", "Queue", "Refusal", "Refuted", "Replicas", "Report",
-    "Result", "Sampling", "Sequence", "Set", "SetOf", "Setting", "States", "Step", "Symmetry", "System", "Trace",
-    "Truth", "Unknown", "Vacuous", "Word", "all_of", "all_where", "always", "always_eventually", "any_of", "check",
-    "choice", "choose", "conform", "count", "each", "equal", "eventually", "eventually_always", "explore", "get",
-    "happens", "implies", "ints", "keys", "leads_to", "map_below", "maximum", "minimum", "negate", "none_of",
-    "numbers_below", "open", "pick", "prove", "put", "query", "recovers", "refines", "replay", "set_below", "simulate",
-    "some", "sometimes", "step", "strong_fairness", "subset_of", "truth", "weak_fairness", "whatif", "word_below",
+    "ANY", "Action", "Answer", "Bag", "Bound", "BrokerSet", "ChangedSystem", "EngineDisagreement", "Enum", "Fairness",
+    "FinishedRun", "Holds", "Incomplete", "IntSet", "Map", "Outcome", "Property", "Queue", "Refusal", "Refuted",
+    "Replicas", "Report", "Result", "Sampling", "Sequence", "Set", "SetOf", "Setting", "States", "Step", "Symmetry",
+    "System", "Trace", "Truth", "Unknown", "Vacuous", "Word", "all_of", "all_where", "always", "always_eventually",
+    "any_of", "check", "choice", "choose", "conform", "count", "each", "equal", "eventually", "eventually_always",
+    "explore", "get", "happens", "implies", "ints", "kafka", "keys", "leads_to", "map_below", "maximum", "minimum",
+    "negate", "none_of", "numbers_below", "open", "pick", "prove", "put", "query", "recovers", "refines", "replay",
+    "set_below", "simulate", "some", "sometimes", "step", "strong_fairness", "subset_of", "truth", "weak_fairness",
+    "whatif", "word_below",
 ]  # fmt: skip
 
 

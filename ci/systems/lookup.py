@@ -161,6 +161,7 @@ def describe(system: System) -> dict[str, object]:
     return {
         "name": system.name,
         "summary": system.summary,
+        **({"changes": list(system.changes)} if system.changes else {}),
         "scopes": {name: dict(bounds) for name, bounds in system.scopes.items()},
         "bounds": [{"name": b.name, "lo": b.lo, "hi": b.hi, "help": b.help} for b in system.bounds],
         "properties": [
@@ -232,6 +233,8 @@ def _print_variants(screen: Screen, choices: Mapping[str, attrs.Attribute[bool]]
 
 def _print_system(screen: Screen, system: System) -> None:
     screen.plain(f"{system.name}: {system.summary}\n")
+    if system.changes:
+        screen.plain(f"with {' and '.join(system.changes)}\n")
     screen.heading("scopes", "(the first is the default)")
     for name, bounds in system.scopes.items():
         screen.plain(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in bounds.items()))

@@ -193,6 +193,10 @@ Traced = TypeVar("Traced", Program, Theory)
 DEFAULT_RULES = KAFKA
 
 
+OWN_NAME = "FILE.py:SYSTEM"
+"""What stands for a changed system that was given as it is, whose own name is that of a shipped system."""
+
+
 @frozen
 class Subject:
     """A system at a setting, and the words that name both.
@@ -222,7 +226,8 @@ class Subject:
         bounds = [f"--{k} {spelled(v)}" for k, v in self.setting.bounds.items() if preset.get(k) != v]
         rules = [] if self.rules is None else [f"--rules {self.rules}"]
         scope = f"--scope {shlex.quote(self.setting.scope)}"
-        return " ".join([f"kraftcheck {engine}", shlex.quote(self.name), scope, *bounds, *rules])
+        name = OWN_NAME if self.system.changes and ":" not in self.name else self.name
+        return " ".join([f"kraftcheck {engine}", shlex.quote(name), scope, *bounds, *rules])
 
     def again(self, claim: str) -> str:
         """The command that explores this subject again, and judges one property."""
@@ -234,14 +239,21 @@ class Subject:
 
     def document(self) -> dict[str, Any]:
         """The words that name it, as plain values."""
-        values = self.setting.values()
-        return {"system": self.name, "scope": self.setting.scope, "bounds": values, "rules": self.rules}
+        values, changes = self.setting.values(), self.system.changes
+        named = {"system": self.name, "scope": self.setting.scope, "bounds": values, "rules": self.rules}
+        return {**named, "changes": list(changes)} if changes else named
 
     def title(self) -> str:
         """A line that says what is checked."""
         bounds = self.setting.text()
         parts = [f"scope {self.setting.scope}" + (f" ({bounds})" if bounds else "")]
-        return f"{self.name}, " + ", ".join(parts if self.rules is None else [*parts, f"rules {self.rules}"])
+        parts += [] if self.rules is None else [f"rules {self.rules}"]
+        return f"{self.name}, " + ", ".join(parts) + changed(self.system)
+
+
+def changed(system: System) -> str:
+    """Which rules of a system are replaced, after the rule set that it names; empty where none is."""
+    return f" with {' and '.join(system.changes)}" if system.changes else ""
 
 
 def subject(

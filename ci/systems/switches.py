@@ -14,6 +14,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from kraftcheck.ci.systems.changed import overrides_of, without
 from kraftcheck.ci.systems.subject import Subject, Traced, traced
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError, bits_by_field, leaves
@@ -63,12 +64,17 @@ def check_switches(chosen: Subject, how: How[Any] = trace) -> None:
             others = Spelling(spelling.preset, tuple(other for other in spelling.switches if other != switch))
             if changes_nothing(evolve(chosen.setting, rules=words.rules(others))):
                 raise Refusal(_unread_variant(chosen, words, spelling, *switch))
+    for override in overrides_of(chosen.whole):
+        less = evolve(chosen, whole=without(chosen.whole, override))
+        if _fingerprint(less, chosen.setting, how) == program():
+            raise Refusal(f"{override.place}: in the place of {override.rule} it changes nothing in {chosen.title()}; "
+                          "leave it out, or take a scope and rules that read it")  # fmt: skip
     bounds = _given_bounds(chosen)
     for name in bounds:
-        without = _without(chosen, {key: value for key, value in bounds.items() if key != name})
-        if without is None or _shape(chosen, without) != _shape(chosen, chosen.setting):
+        fewer = _without(chosen, {key: value for key, value in bounds.items() if key != name})
+        if fewer is None or _shape(chosen, fewer) != _shape(chosen, chosen.setting):
             continue
-        if changes_nothing(without):
+        if changes_nothing(fewer):
             raise Refusal(_unread_bound(chosen, name))
 
 

@@ -479,6 +479,8 @@ class System:
         symmetries: elements of its states that can be renamed; checked wherever they are used.
         fairness: the actions that are fair in every liveness property.
         legend: how its traces are drawn; None: in a lane for each value of the first argument of an action.
+        base: of Kafka's rule sets, the one that counts where none is named; empty: the usual one.
+        changes: where rules are replaced, which ones and by what, in words.
     """
 
     name: str
@@ -497,6 +499,8 @@ class System:
     symmetries: Callable[[Setting], Sequence[Symmetry]] = field(converter=_symmetries, default=lambda setting: ())
     legend: Legend | None = None
     fairness: Callable[[Setting], Sequence[Fairness]] = field(converter=_fairness, default=lambda setting: ())
+    base: str = ""
+    changes: tuple[str, ...] = ()
 
     def setting(
         self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None,

@@ -282,6 +282,10 @@ class Rule:
     says: str
 
 
+NOTED: dict[str, Callable[..., Any]] = {}
+"""The function on which each rule is noted, by its id: of the modules that are imported."""
+
+
 def rule(id: str, *, source: str, switches: tuple[str, ...] = (), says: str = "") -> Callable[[F], F]:  # noqa: A002
     """A decorator that notes a rule on a function and returns that function itself.
 
@@ -308,6 +312,7 @@ def rule(id: str, *, source: str, switches: tuple[str, ...] = (), says: str = ""
     def note(function: F) -> F:
         noted = Rule(id, source, switches, says or first_sentence(function.__doc__))
         setattr(function, _MARK, (noted, *rules_of(function)))
+        NOTED[id] = function
         return function
 
     return note

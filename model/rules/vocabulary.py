@@ -77,7 +77,7 @@ def vocabulary(system: System) -> Vocabulary | None:
     for group in declared:
         if group not in places:
             raise ScopeError(f"{system.name}: rules names {group!r}; {_MEND}")
-    return Vocabulary(PRESETS, variants(), KAFKA, tuple(places[group] for group in declared))
+    return Vocabulary(PRESETS, variants(), system.base or KAFKA, tuple(places[group] for group in declared))
 
 
 _MEND = "give a frozen attrs class of booleans, or a tuple of groups of kraftcheck.model.rules"

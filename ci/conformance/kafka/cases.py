@@ -71,6 +71,8 @@ CASES = {
         "B15", "Partition", "a leader whose assigned directory is not online throws beside its log, if another failed"),
     "equal-epoch-ends-proposal": Case(
         "B18", "Partition", "metadata of a known partition epoch ends the leader's proposal"),
+    "reelected-leader-keeps-ends": Case(
+        "catalogue 35", "Partition", "who leads again, unaware of another leader, keeps log ends of its earlier term"),
     "answer-to-ended-proposal-is-ignored": Case(
         "", "Partition", "the answer to a proposal that metadata has ended changes nothing"),
     "answer-commits-proposal": Case(
@@ -140,7 +142,7 @@ def _answers(version: str, driver: str, package: str, cases: Mapping[str, object
 def _broker_lines(version: str) -> Iterator[str]:
     for name, answer in broker_answers(version).items():
         case = CASES[name]
-        yield f"{case.entry or '-':4}{'yes' if answer else 'no':4}{case.asked}: {case.says}"
+        yield f"{case.entry or '-':13}{'yes' if answer else 'no':4}{case.asked}: {case.says}"
 
 
 def _fetcher_lines(version: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import attrs
@@ -13,16 +14,24 @@ from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.search import Evidence, record, recorded, rules_of, search, wanted
 from kraftcheck.ci.conformance.kafka.cases import CASES
 from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.run.questions import search_budget
+from kraftcheck.ci.run.questions import run_to_end, search_budget
 from kraftcheck.ci.systems.lookup import entries
+from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.rules.ruleset import parse, variants
 from kraftcheck.properties.register.findings import FINDINGS, SEARCHED
+from kraftcheck.solvers.program.verdict import Refuted
 from tests.shared.commands import kraftcheck
 
 NEWEST = known_versions()[-1]
 BUDGET = search_budget(1, 2**31)
 BY_ID = {finding.id: finding for finding in FINDINGS}
 EVIDENCE = recorded()
+
+MENDS = (
+    "silent-unclean-cancel",
+    *(pytest.param(one.id, marks=pytest.mark.slow) for one in FINDINGS if one.id != "silent-unclean-cancel"),
+)
+"""The findings whose mends are judged by every property; but one only by night."""
 
 AT_EACH_CHANGE = (
     "ghost-elr-member", "deleted-topic-stays-indexed", "min-isr-change-drops-candidates", "removed-last-known-leader",
@@ -136,6 +145,32 @@ def test_the_search_of_a_mended_release_finds_nothing() -> None:
     mended = attrs.evolve(finding, search=attrs.evolve(place, without=(*place.without, *finding.switches)))
     assert search(mended, NEWEST, BUDGET, True).trace is None
     assert rules_of(mended, NEWEST).endswith("-unregister-keeps-elr")
+
+
+@functools.lru_cache(maxsize=4)
+def refuted(system: str, rules: str) -> frozenset[str]:
+    """The properties that a rule set refutes in the smallest scope of a system."""
+    found = run_to_end(program(subject(system, "tiny", {}, rules)), BUDGET, True, rules)
+    assert found.cut is None
+    return frozenset(one.claim for one in found.verdicts if isinstance(one.verdict, Refuted))
+
+
+@pytest.mark.parametrize("system", ["elections", "directories"])
+@pytest.mark.parametrize("name", MENDS)
+def test_a_mend_alone_breaks_no_other_promise(name: str, system: str) -> None:
+    """With the choices of one finding off the newest release refutes nothing that it does not refute as it is."""
+    release = f"kafka-{NEWEST}"
+    switches = [one for one in BY_ID[name].switches if parse(release).value(variants()[one].name)]
+    mended = release + "".join(f"-{one}" for one in switches)
+    assert refuted(system, mended) - refuted(system, release) == set()
+
+
+def test_a_mend_that_is_half_done_breaks_another_promise() -> None:
+    """A marked election of a cancellation seats who is no replica, unless it is held among those that stay."""
+    half = f"kafka-{NEWEST}-unclean-cancel-is-silent"
+    chosen = subject("elections", "tiny", {}, half, only=("leader-is-replica",))
+    (found, _) = run_to_end(program(chosen), BUDGET, True, half).verdicts
+    assert (found.claim, found.depth) == ("leader-is-replica", 6)
 
 
 def test_a_change_of_evidence_is_named() -> None:

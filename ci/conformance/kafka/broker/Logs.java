@@ -2,6 +2,7 @@ package org.apache.kafka.server;
 
 import java.io.IOException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -20,12 +21,15 @@ import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.SimpleRecord;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.metadata.MetadataCache;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.partition.AlterPartitionListener;
 import org.apache.kafka.server.partition.AlterPartitionManager;
+import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.server.util.KafkaScheduler;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.LogManager;
+import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import scala.Option;
 
@@ -68,6 +72,7 @@ final class Logs {
         withLogs(false, Logs::metadataOfTarget);
         withLogs(true, Logs::leadFromUnknownDirectory);
         withLogs(false, Proposals::run);
+        withLogs(false, Logs::leadAgain);
         withLogs(false, Contradiction::run);
         withLogs(false, Contradiction::runAgain);
     }
@@ -127,16 +132,46 @@ final class Logs {
         BrokerDriver.show("unknown-directory-hides-log", thrown);
     }
 
-    Partition partition(AlterPartitionManager proposals) {
-        return new Partition(Moves.PARTITION, 30_000, 1, () -> 1L, Time.SYSTEM, LISTENER, null, null, manager,
-            proposals, Option.apply(Moves.TOPIC));
+    /** A leader with two followers leads two epochs later without a word of the epoch between. */
+    private static void leadAgain(Logs logs) throws Exception {
+        MetadataCache brokers = (MetadataCache) Proxy.newProxyInstance(Logs.class.getClassLoader(),
+            new Class<?>[] {MetadataCache.class}, (proxy, method, arguments) ->
+                method.getReturnType() == boolean.class ? false : Optional.empty());
+        Partition leader = logs.partition(null, brokers);
+        logs.lead(leader, Moves.SOURCE, EPOCH, 1, 2);
+        logs.append();
+        Replica follower = leader.getReplica(2).get();
+        follower.updateFetchStateOrThrow(new LogOffsetMetadata(LENGTH), 0, Time.SYSTEM.milliseconds(), LENGTH, -1);
+        logs.lead(leader, Moves.SOURCE, EPOCH + 2, 1, 2);
+        long highWatermark = logs.manager.getLog(Moves.PARTITION).get().highWatermark();
+        BrokerDriver.show("reelected-leader-keeps-ends",
+            highWatermark == LENGTH && follower.stateSnapshot().logEndOffset() == LENGTH);
     }
 
-    /** Hand the partition metadata by which this broker leads, always with the same epochs. */
+    Partition partition(AlterPartitionManager proposals) {
+        return partition(proposals, null);
+    }
+
+    private Partition partition(AlterPartitionManager proposals, MetadataCache brokers) {
+        return new Partition(Moves.PARTITION, 30_000, 1, () -> 1L, Time.SYSTEM, LISTENER, null, brokers, manager,
+            proposals, Option.apply(Moves.TOPIC)) {
+            @Override
+            public void tryCompleteDelayedRequests() { }
+        };
+    }
+
+    /** Hand the partition metadata by which this broker leads, alone and always with the same epochs. */
     boolean lead(Partition partition, Uuid directory) {
-        PartitionRegistration registration = new PartitionRegistration.Builder().setReplicas(new int[] {1})
-            .setDirectories(new Uuid[] {directory}).setIsr(new int[] {1}).setLeader(1)
-            .setLeaderRecoveryState(LeaderRecoveryState.RECOVERED).setLeaderEpoch(EPOCH).setPartitionEpoch(EPOCH).build();
+        return lead(partition, directory, EPOCH, 1);
+    }
+
+    private boolean lead(Partition partition, Uuid directory, int epoch, int... replicas) {
+        Uuid[] directories = new Uuid[replicas.length];
+        Arrays.fill(directories, directory);
+        PartitionRegistration registration = new PartitionRegistration.Builder().setReplicas(replicas)
+            .setDirectories(directories).setIsr(replicas).setLeader(1)
+            .setLeaderRecoveryState(LeaderRecoveryState.RECOVERED)
+            .setLeaderEpoch(epoch).setPartitionEpoch(epoch).build();
         partition.makeLeader(registration, false, (place, of) -> Optional.empty(), Option.apply(Moves.TOPIC),
             Option.apply(directory));
         return partition.isLeader();

@@ -134,11 +134,11 @@ BEYOND: Mapping[str, tuple[Beyond, ...]] = {
     "unclean-recovery": (
         Beyond(
             "four-brokers",  # every combination of logs is an initial state: a fifth broker makes 10,000
-            {"brokers": 4, "partitions": 2, "histories": 1, "ticks": 3, "retries": 3, "runs": LENGTH,
+            {"brokers": 4, "partitions": 2, "histories": 1, "ticks": 3, "retries": 3, "attempts": LENGTH,
              "returns": LENGTH, "faults": LENGTH, "disks": 2, "writes": LENGTH, "replacements": 2},
             _RECOVERING, scope="requests",
         ),
-        Beyond("two-partitions", {"runs": LENGTH}, _RECOVERING, scope="requests"),
+        Beyond("two-partitions", {"attempts": LENGTH}, _RECOVERING, scope="requests"),
     ),
 }  # fmt: skip
 """The settings of each system."""

@@ -128,7 +128,8 @@ def number_of(graph: Graph, bound: str | None) -> Term | None:
     """How many there are of what a bound leaves any number of: the same word wherever it is asked; None of None."""
     known, least = graph.notes.numbers, graph.notes.least
     if bound is not None and bound not in known:
-        known[bound] = graph.variable(f"how many {bound}", least.get(bound, min(least.values(), default=0)), UNBOUNDED)
+        name, lo = graph.free_name(f"how many {bound}"), least.get(bound, min(least.values(), default=0))
+        known[bound] = graph.variable(name, lo, UNBOUNDED)
     return None if bound is None else known[bound]
 
 
@@ -217,8 +218,9 @@ def _single_word(graph: Graph, op: str, lo: int, claim: tuple[Term, Truth], *mor
     bound, body = claim
     if graph.binders:
         asked = "a first or smallest member" if op == "least_by" else "ascending()"
-        raise graph.refusal(f"{asked} of any number within each() or some(); ask for it before"
-                            " where it does not depend on the member")
+        raise graph.refusal(
+            f"{asked} of any number within each() or some(); ask for it before where it does not depend on the member"
+        )
     if body is False:
         return lo
     return graph.intern(op, (bound, graph.lift(body), *map(graph.lift, more)), 0, lo, bound.hi, False)

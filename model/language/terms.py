@@ -446,6 +446,12 @@ class Graph:
         self.variables.append(name)
         return self.intern("var", (), len(self.variables) - 1, 0, 1, True)
 
+    def free_name(self, name: str) -> str:
+        """A name that no variable has: where one has it, with asterisks."""
+        while name in self.variables:
+            name += "*"
+        return name
+
     def constant(self, value: int) -> Term:
         """The constant, a truth when `value` is a bool."""
         if isinstance(value, AnyOf):

@@ -73,7 +73,7 @@ def unnamed(of: Theory) -> str | None:
     """A name of the system that is no symbol of a certificate, or could be read as a part's; None where none is."""
     names = [claim.id for claim in of.claims]
     for kind in of.program.kinds:
-        names += [kind.action.name, *kind.guard]
+        names += [kind.action.name, *kind.guard, *(of.program.graph.variables[v.value] for v in kind.variables)]
     return next((name for name in names if _NO_NAME.search(name)), None)
 
 

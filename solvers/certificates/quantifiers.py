@@ -8,7 +8,6 @@ import z3
 from attrs import frozen
 
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.solvers.smt.printer import WORD
 from kraftcheck.solvers.smt.z3terms import Substitution, Z3Reader
 
 
@@ -49,7 +48,7 @@ class DefiningReader(Z3Reader):
     """
 
     def __init__(self, graph: Graph) -> None:
-        super().__init__(prefix=WORD)
+        super().__init__()
         self.sets: list[DefinedSet] = []
         self._substitution = Substitution(graph)
 

@@ -141,7 +141,7 @@ def _plain(value: int) -> int:
 
 
 def _variable(graph: Graph, action: Action, path: str, column: Sequence[int]) -> Term:
-    name = f"{action.name}.{path}"
+    name = graph.free_name(f"{action.name}.{path}")
     if len({isinstance(value, bool) for value in column}) > 1:
         raise SystemFault(f"action {action.name}, parameter {path} ranges over truths and numbers; use one of them")
     if isinstance(column[0], bool):

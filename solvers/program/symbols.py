@@ -75,7 +75,11 @@ def may_reach_number(term: Term, domain: Domain) -> bool:
 
 
 def symbol(graph: Graph, path: str, domain: Domain) -> Any:
-    """The symbol of a leaf of the state, or of an argument: a term, or an endless sequence of terms."""
+    """The symbol of a leaf of the state, or of an argument: a term, or an endless sequence of terms.
+
+    It has a name of its own: the leaf `d` of a field `up` is not the argument `d` of an action `up`.
+    """
+    path = graph.free_name(path)
     if isinstance(domain, Flag):
         return graph.truth_variable(path)
     if isinstance(domain, Endless):

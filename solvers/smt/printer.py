@@ -9,8 +9,8 @@ from typing import Any
 import z3
 from attrs import define, field, frozen
 
-NOT_IN_SYMBOLS = str.maketrans({"|": "!", "\\": "!"})
-"""What a quoted symbol may not hold."""
+NOT_IN_SYMBOLS = str.maketrans({"|": "!1", "\\": "!2", "!": "!3"})
+"""What a quoted symbol may not hold, in words that differ where names do; each such symbol begins with `!`."""
 
 WORD = "$"
 """What the symbols of variables begin with in a text, so that none is a symbol of a theory or of a definition."""
@@ -23,7 +23,10 @@ _SIMPLE = re.compile(r"[a-zA-Z_$][a-zA-Z0-9_]*")
 
 def symbol(name: str) -> str:
     """A name as a symbol of SMT-LIB."""
-    return name if _SIMPLE.fullmatch(name) else f"|{name.translate(NOT_IN_SYMBOLS)}|"
+    if _SIMPLE.fullmatch(name):
+        return name
+    is_odd = name.startswith("!") or not {*name}.isdisjoint("|\\")
+    return f"|!{name.translate(NOT_IN_SYMBOLS)}|" if is_odd else f"|{name}|"
 
 
 @frozen

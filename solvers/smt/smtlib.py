@@ -14,7 +14,7 @@ from attrs import frozen
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.facts import NeededFacts
 from kraftcheck.solvers.smt.induction import Proof
-from kraftcheck.solvers.smt.printer import WORD, Printer
+from kraftcheck.solvers.smt.printer import Printer
 from kraftcheck.solvers.smt.queries import PROVEN, Clock, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.theory import DOMAINS, Theory
 from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction
@@ -41,7 +41,7 @@ class ActionQueries:
         clock: Clock,
     ) -> None:
         # Each action is read anew, so that no more is kept in memory than it needs.
-        self.questions, self._printer = Questions(of, Z3Reader(prefix=WORD)), Printer()
+        self.questions, self._printer = Questions(of, Z3Reader()), Printer()
         self._premises = premises = self.questions.premises(action, assumed, within)
         self._facts = NeededFacts(premises, self.questions.read, effort, clock) if premises.endless() else None
 

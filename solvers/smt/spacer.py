@@ -107,7 +107,7 @@ class Horn:
         program, self._read = subject.program, Z3Reader()
         paths = [slot.path for slot in program.layout.slots]
         self.bits = [bit for term, path in zip(program.state, paths, strict=True) for bit in self._bits(term, path)]
-        self.later = [z3.Bool(f"{bit}'") for bit in self.bits]
+        self.later = [z3.Bool(f"later {bit}") for bit in self.bits]
         names = [v.graph.variables[v.value] for kind in program.kinds for v in kind.variables]
         variables = [v for kind in program.kinds for v in kind.variables]
         self._arguments = [bit for v, name in zip(variables, names, strict=True) for bit in self._bits(v, name)]
@@ -140,9 +140,9 @@ class Horn:
     def _bits(self, term: Term, name: str) -> list[Any]:
         """Symbols for the bits of a variable, which is bound to them."""
         if term.is_truth:
-            self._read.bind(term, z3.Bool(name))
-            return [z3.Bool(name)]
-        bits = [z3.Bool(f"{name}.{place}") for place in range(_size(term))]
+            self._read.bind(term, z3.Bool(f"truth {name}"))
+            return [z3.Bool(f"truth {name}")]
+        bits = [z3.Bool(f"bit {place} of {name}") for place in range(_size(term))]
         self._read.bind(term, self._read.from_bits(bits))
         return bits
 

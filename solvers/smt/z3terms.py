@@ -18,6 +18,7 @@ from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.terms import MASK_BITS, Graph, Term
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.evaluation import closure
+from kraftcheck.solvers.smt.printer import WORD
 
 BINDERS = ("every", "least", "greatest", "least_by", "above", "cardinality")
 """Operators that speak of any place."""
@@ -29,6 +30,8 @@ LAST_GENERATION = 1
 @define
 class Substitution:
     """Puts places in for bound ones, in the terms of one graph, and names places.
+
+    The names have no dot and are no identifiers: so none is that of a field or of an argument.
 
     Attributes:
         graph: holds every term.
@@ -213,15 +216,15 @@ z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and go on with
 class Z3Reader:
     """Z3 expressions of the terms of one graph, each made once.
 
-    Args:
-        prefix: of the symbols of variables.
+    The symbols of variables begin with `WORD`, and no other symbol in Z3 may: a field is named as its author likes,
+    and must be no symbol of the prover's own.
 
     Attributes:
         context: the Z3 context that they belong to.
     """
 
-    def __init__(self, context: z3.Context | None = None, prefix: str = "") -> None:
-        self.context, self._prefix = context or z3.main_ctx(), prefix
+    def __init__(self, context: z3.Context | None = None) -> None:
+        self.context = context or z3.main_ctx()
         self._expressions: dict[int, Any] = {}
 
     def bind(self, variable: Term, value: Any) -> None:
@@ -247,9 +250,9 @@ class Z3Reader:
             return z3.IntVal(value, self.context)
         return z3.BitVecVal(value, width_of(term.lo, term.hi), self.context)
 
-    def variable(self, term: Term, name: str) -> Any:
+    def variable(self, term: Term, name: str, prefix: str = WORD) -> Any:
         """A constant symbol in the sort of a term."""
-        name = self._prefix + name
+        name = prefix + name
         if term.op == "sequence":
             places = [z3.IntSort(self.context)] * term.args[0].value
             return z3.Function(name, *places, self._sort(term))

@@ -51,12 +51,12 @@ class FairReader:
     def __init__(self, unrolling: Unrolling) -> None:
         self._program, self._after = unrolling.subject.program, unrolling.after
         self._read = Z3Reader()
-        names = [slot.path for slot in self._program.layout.slots]
-        self.now = self._symbols(self._program.state, [f"{name} now" for name in names])
-        self.after = self._symbols(self._after, [f"{name} after" for name in names])
+        self.now = self._symbols(self._program.state, "now ")
+        self.after = self._symbols(self._after, "after ")
 
-    def _symbols(self, terms: Sequence[Term], names: Sequence[str]) -> tuple[Any, ...]:
-        symbols = tuple(self._read.variable(term, name) for term, name in zip(terms, names, strict=True))
+    def _symbols(self, terms: Sequence[Term], prefix: str) -> tuple[Any, ...]:
+        slots = self._program.layout.slots
+        symbols = tuple(self._read.variable(t, slot.path, prefix) for t, slot in zip(terms, slots, strict=True))
         for term, symbol in zip(terms, symbols, strict=True):
             self._read.bind(term, symbol)
         return symbols
@@ -132,9 +132,7 @@ class Lassos:
             return conjunction(never_again)
         if live.claim.kind == "eventually":
             return conjunction(bad)
-        waits = [
-            conjunction([reader.expression(live.premise), *bad[number:]]) for number, reader in enumerate(readers)
-        ]
+        waits = [conjunction([reader.expression(live.premise), *bad[number:]]) for number, reader in enumerate(readers)]
         return conjunction([*never_again, disjunction(waits)])
 
     def _fair(self, number: int, within: Sequence[Any]) -> Any:

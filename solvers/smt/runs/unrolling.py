@@ -93,7 +93,7 @@ class Unrolling:
             reader.bind(term, symbol)
         choices = []
         for kind in self.subject.program.kinds:
-            literal = z3.Bool(f"{kind.action.name}@{depth}")
+            literal = z3.Bool(f"take {kind.action.name}@{depth}")
             symbols, parts = self._instance(kind, reader, depth)
             graph = self.subject.program.graph
             equal = [graph.lift(graph.apply("eq", a, b)) for a, b in zip(self.after, kind.after, strict=True)]

@@ -18,7 +18,7 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.smt import smtlib
 from kraftcheck.solvers.smt.induction import Proof, prove
-from kraftcheck.solvers.smt.printer import WORD, Printer
+from kraftcheck.solvers.smt.printer import Printer, symbol
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, Effort
 from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS, SolverMissing, scripts, second_answer
 from kraftcheck.solvers.smt.theory import theory
@@ -76,7 +76,7 @@ def terms_of(seed: int) -> list[Term]:
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_printed_is_read_as_what_it_was(seed: int) -> None:
     """Every term, and of two texts of one printer the second without what the first has defined."""
-    read, printer = Z3Reader(prefix=WORD), Printer()
+    read, printer = Z3Reader(), Printer()
     found = [read.expression(term) for term in terms_of(seed)]
     place, word = z3.Int("bound 0"), z3.Int("a word")
     quantified = [z3.ForAll([place], z3.Implies(place < word, truth)) for truth in filter(z3.is_bool, found[:20])]
@@ -88,10 +88,16 @@ def test_what_is_printed_is_read_as_what_it_was(seed: int) -> None:
     asked = [f"(assert (= |root {n}| |root {n}|))" for n in range(len(given))]
     assert len({*text}) == len(text)
     for one, other in zip(given, z3.parse_smt2_string("\n".join([*text, *roots, *asked])), strict=True):
-        assert other.arg(0).sexpr() == one.sexpr().replace("|$t\\|1|", "$t!1")
+        assert other.arg(0).sexpr() == one.sexpr().replace("|$t\\|1|", "!$t!11")
     named = {f"name {n}": truth for n, truth in enumerate(found) if z3.is_bool(truth)}
     again = z3.parse_smt2_string("\n".join(printer.assertions(named)))
-    assert [one.sexpr().replace("|$t\\|1|", "$t!1") for one in named.values()] == [one.sexpr() for one in again]
+    assert [one.sexpr().replace("|$t\\|1|", "!$t!11") for one in named.values()] == [one.sexpr() for one in again]
+
+
+def test_names_that_differ_are_symbols_that_differ() -> None:
+    """What a quoted symbol may not hold is written as no other name is."""
+    names = ["a|b", "a\\b", "a!b", "a!1b", "a!2b", "!a!1b", "a b", "a||b", "a|!1b"]
+    assert len({symbol(name) for name in names}) == len(names)
 
 
 def test_every_query_is_exported(tmp_path: Path) -> None:

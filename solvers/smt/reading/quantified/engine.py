@@ -130,7 +130,7 @@ class SetShapes:
         """The blank with a number; other words have other blanks, for a claim may be simpler within their interval."""
         if term.is_truth:
             return self.substitution.named_place(f"blank {number}", truth=True)
-        name = f"blank {number} of {term.lo}..{term.hi}"
+        name = f"blank {number} of {term.lo} to {term.hi}"
         return self.substitution.named_word(name, term.lo, term.hi)
 
     def _keeper(self, number: int) -> Term:
@@ -188,7 +188,7 @@ class QuantifiedReader(Z3Reader):
         if symbol.is_truth:
             return []
         places = [z3.Int(f"place {number}", self.context) for number in range(symbol.args[0].value)]
-        word = self._substitution.named_word(f"word of {symbol.lo}..{symbol.hi}", symbol.lo, symbol.hi)
+        word = self._substitution.named_word(f"word of {symbol.lo} to {symbol.hi}", symbol.lo, symbol.hi)
         self.bind(word, self.expression(symbol)(*places))
         number = symbol.graph.notes.below.get(symbol.index)
         reached = [] if number is None else [self.expression(word) < self.expression(number)]

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from kraftcheck.ci.dataset.store.commits import NAME
 from kraftcheck.ci.dataset.store.dataset import Dataset
@@ -209,7 +210,7 @@ def test_a_driver_whose_commit_another_made_stops(store: ObjectPath) -> None:
     """A manifest that is there already is not written over, even by a driver that still thinks it has the lease."""
     run, runner = begun(program_of(toys.HASTY, "3"), store, handover=0, max_depth=3)
     run.expand(runner)
-    run.cut, run.bounds = None, begun_bounds(run.bounds)
+    run.cut, run.budget = None, evolve(run.budget, max_depth=None)
     place = run.log.manifest(4)
     place.put(b"another's")
     with pytest.raises(Refusal, match="is another driver's: this driver stops"):
@@ -217,19 +218,12 @@ def test_a_driver_whose_commit_another_made_stops(store: ObjectPath) -> None:
     assert place.read_bytes() == b"another's"
 
 
-def begun_bounds(bounds: object) -> object:
-    """The bounds of a run without a limit of depth."""
-    from attrs import evolve
-
-    return evolve(bounds, max_depth=None)  # type: ignore[misc]
-
-
 def test_a_task_that_does_not_see_the_run_writes_nothing(store: ObjectPath, tmp_path: Path) -> None:
     """A task of a run whose lease is another's, or not seen where it runs, fails before it writes; so in a folder."""
     for out in (store, tmp_path / "out"):
         run, runner = begun(program_of(toys.HASTY, "3"), out, handover=0, max_depth=2)
         run.expand(runner)
-        run.cut, run.bounds = None, begun_bounds(run.bounds)
+        run.cut, run.budget = None, evolve(run.budget, max_depth=None)
         before = {str(place) for place in (run.log.out / "levels").iterdir()}
         runner.sees = True
         runner.before = lambda _, run=run: (run.log.out / NAME).unlink()

@@ -21,6 +21,8 @@ from concurrent.futures.process import BrokenProcessPool
 from attrs import define, field, frozen
 
 from kraftcheck.model.nearest import nearest
+from kraftcheck.solvers.program.fingerprint import Meaning
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.stop import STOPPED, stop_reason
 from kraftcheck.solvers.smt.queries import PROVEN, Clock, Effort, Obligation, ObligationAnswer
 from kraftcheck.solvers.smt.runs.starts import check_described
@@ -133,17 +135,24 @@ def checked(answer: ObligationAnswer, assumed: Sequence[str]) -> ObligationAnswe
     return answer
 
 
-_WORKER: list[ProofWorker] = []
-"""The worker of this process, once a pool has started it."""
+_WORKER: list[tuple[str, ProofWorker]] = []
+"""The meaning of the program of this process, and its worker, once a pool has started it."""
 
 
 def _start(build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides what a Ctrl-C ends
-    _WORKER[:] = [proof_worker(build(), few, effort, clock)]
+    subject = build()
+    _WORKER[:] = [(Meaning.of(subject.program).whole, proof_worker(subject, few, effort, clock))]
 
 
-def _answer(batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
-    return _WORKER[0].answer(batch, assumed)
+def _answer(meaning: str, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
+    made, worker = _WORKER[0]
+    if made != meaning:
+        raise SystemFault(
+            "a worker process made another system of the same module; make it depend on nothing but its source"
+            " (no order of a set, no time, no process), or prove it with --workers 1"
+        )
+    return worker.answer(batch, assumed)
 
 
 STOP_SECONDS = 1.0
@@ -158,12 +167,14 @@ class ProofPool:
     """Where obligations are answered: worker processes, or this one.
 
     Attributes:
+        meaning: of the program whose obligations they are.
         pool: the processes; None for this one.
         worker: what answers here.
         stop: once set, no further obligation is answered.
         progress: called with the number of answers in this round, and of obligations.
     """
 
+    meaning: str
     pool: ProcessPoolExecutor | None
     worker: ProofWorker | None
     stop: threading.Event
@@ -191,7 +202,7 @@ class ProofPool:
                     return
                 yield answers
             return
-        self._futures = {self.pool.submit(_answer, chunk, assumed) for chunk in chunks}
+        self._futures = {self.pool.submit(_answer, self.meaning, chunk, assumed) for chunk in chunks}
         while self._futures:
             if self.stop.is_set():
                 return
@@ -216,14 +227,19 @@ def proof_pool(
     subject: Theory, build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock, workers: int,
     stop: threading.Event, progress: ProofProgress,
 ) -> Iterator[ProofPool]:  # fmt: skip
-    """A pool with so many worker processes, which make the theory anew; with one, this process works with it."""
+    """A pool with so many worker processes, which make the theory anew; with one, this process works with it.
+
+    Raises:
+        SystemFault: with an answer, where a worker made a program of another meaning.
+    """
+    meaning = Meaning.of(subject.program).whole
     if workers == 1:
-        yield ProofPool(None, proof_worker(subject, few, effort, clock), stop, progress)
+        yield ProofPool(meaning, None, proof_worker(subject, few, effort, clock), stop, progress)
         return
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, spawn, _start, (build, few, effort, clock))
     try:
-        yield ProofPool(pool, None, stop, progress)
+        yield ProofPool(meaning, pool, None, stop, progress)
     finally:
         # A query cannot be interrupted from here: without this the end would wait for its timeout.
         if stop.is_set():

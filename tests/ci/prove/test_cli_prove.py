@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.shared.commands import kraftcheck
@@ -76,3 +78,19 @@ def test_without_lemmas(claim: str, flags: tuple[str, ...], code: int, says: str
 def test_bad_input_is_one_line(words: list[str], refusal: str) -> None:
     """A missing system, an unknown property and a bound out of range are refused in one line."""
     assert kraftcheck(*words).refusal().startswith(refusal)
+
+
+def test_workers_prove_the_system_that_was_asked_about(tmp_path: Path) -> None:
+    """A module that builds another system in a worker process gets no verdict from it."""
+    (tmp_path / "twofaced.py").write_text(
+        "import multiprocessing\nfrom attrs import evolve, frozen\nimport kraftcheck as kc\n"
+        "LAST = 3 if multiprocessing.parent_process() is None else 1\n"
+        "@frozen\nclass Count:\n    value: int\n"
+        "up = kc.Action('up', lambda s: evolve(s, value=s.value + 1), lambda s: s.value < LAST)\n"
+        "SYSTEM = kc.System(name='twofaced', summary='counts', layout=Count(kc.ints(0, 3)), initial=[Count(0)],\n"
+        "    actions=[up], properties=[kc.always('low', 'at most 1', lambda s: s.value <= 1)],\n"
+        "    quiescent=lambda s: True)\n"
+    )
+    line = ("prove", f"{tmp_path}/twofaced.py:SYSTEM", "--search", "0", "--quiet")
+    assert "a worker process made another system" in kraftcheck(*line, "--workers", "2").refusal()
+    assert kraftcheck(*line, "--workers", "1").code == 22

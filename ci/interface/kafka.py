@@ -98,7 +98,7 @@ def whatif(
     """
     if isinstance(faults, bool) or faults not in range(7):
         raise Refusal(f"faults takes an int from 0 to 6, not {faults!r}")
-    found = distances_of(Path(snapshot), faults, rules, static, allow_skipped)
+    found = distances_of(Path(snapshot), faults, ReplayOptions(rules, static, allow_skipped))
     screen = plain_screen()
     found.show(screen)
     return Report(0, found.document(), screen.text())

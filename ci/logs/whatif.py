@@ -10,73 +10,25 @@ from typing import Any
 import click
 from attrs import frozen
 
-from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.report import ReplayOptions, Summary, line_of, passed_lines, settings_of, taken_lines
+from kraftcheck.ci.logs.end import ClusterEnd, cluster_end
+from kraftcheck.ci.logs.report import ReplayOptions, Summary
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.errors import Resignation
-from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.language.system import ScopeError
-from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.solvers.logs.explain.state import EntryError, State, Undone, effective, elected, empty, loading
-from kraftcheck.solvers.logs.whatif import NO_HISTORY, Holders, as_rows, distances
+from kraftcheck.solvers.logs.whatif import as_rows, distances
+
+MOST_FAULTS = 6
 
 DOCUMENT_VERSION = 1
 """Version of the JSON document."""
 
 _HELP = {
     "offline": "Faults after which the partition may have no leader; +Inf: more than were explored.",
+    "unwritable": "Faults after which the partition may refuse acks=all; +Inf: more than were explored.",
     "loss": "Faults after which the partition may have lost acknowledged data; +Inf: more than were explored.",
 }
-
-
-@frozen
-class ClusterEnd:
-    """The end of a log or snapshot.
-
-    Attributes:
-        state: the state there.
-        holders: who holds the data of each partition.
-        summary: what a replay says of the log.
-    """
-
-    state: State
-    holders: Holders
-    summary: Summary
-
-
-def cluster_end(path: Path, rules: str | None, static: tuple[str, ...], allow_skipped: int) -> ClusterEnd:
-    """The end of a log or snapshot: its records are taken as they are, and replayed too, to know what explains them.
-
-    Raises:
-        Refusal: for what cannot be read, and where nothing is.
-    """
-    logs = find((path,))
-    if len(logs) > 1:
-        raise Refusal(f"{path}: {len(logs)} logs; name one of them, such as {logs[0].name}")
-    state, skipped = empty(Controller(settings=settings_of(static))), SkipCount(allow_skipped)
-    chosen, holders, read_any = parse(rules or line_of(None).preset), NO_HISTORY, False
-    settled = state
-    try:
-        for batch in effective(read(logs[0], skipped)):
-            read_any = True
-            if isinstance(batch, Undone):
-                continue
-            if batch.control:
-                state = elected(state, batch.whole())
-                continue
-            for _, after in loading(state.at(batch.base_offset), batch.whole(), chosen):
-                state = after
-                if state.transaction is None:
-                    holders, settled = holders.after(settled.controller, state.controller), state
-    except (EntryError, ReplayError) as reason:
-        raise Refusal(f"{path}: {reason}") from None
-    if not read_any:
-        raise Refusal(f"{path}: no record batch was read; is it a metadata log or snapshot?")
-    summary = ReplayOptions(rules, static, allow_skipped).replay(logs[0], detailed=False, explains=False)
-    return ClusterEnd(state, holders, summary)
 
 
 def prometheus(rows: Sequence[Mapping[str, Any]], faults: int, unexplained: int) -> str:
@@ -116,28 +68,37 @@ def _path_text(moves: Sequence[str] | None) -> str:
     return "" if moves is None else ", ".join(moves) or "already so"
 
 
-def _losses(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line on partitions that a replica has led which was no holder, if there are any; three by name."""
+def _losses(rows: Sequence[Mapping[str, Any]], every: bool) -> Iterator[str]:
+    """A line on partitions that a replica has led which was no holder, if there are any; three by name, or all."""
     lost = [f"{row['topic']}-{row['partition']} at {row['lost_at']}" for row in rows if row["lost_at"] is not None]
     if lost:
-        more = f", and {len(lost) - 3} more" if len(lost) > 3 else ""
+        named = lost if every else lost[:3]
+        more = f", and {len(lost) - len(named)} more: --all" if len(lost) > len(named) else ""
         count = "1 partition" if len(lost) == 1 else f"{len(lost)} partitions"
-        yield f"{count} may have lost data before: {', '.join(lost[:3])}{more}"
+        yield f"{count} may have lost data before: {', '.join(named)}{more}"
+
+
+def _danger(row: Mapping[str, Any]) -> tuple[int, ...]:
+    """The least for the partition that is nearest to trouble."""
+    counts = (row[f"faults_to_{kind}"] for kind in _HELP)
+    return tuple(MOST_FAULTS + 1 if count is None else count for count in counts)
 
 
 @click.command("whatif")
 @click.argument("snapshot", metavar="SNAPSHOT", type=click.Path(path_type=Path))
-@click.option("--faults", type=click.IntRange(0, 6), default=2, show_default=True, help="Faults to explore.")
+@click.option("--faults", type=click.IntRange(0, MOST_FAULTS), default=2, show_default=True, help="Faults to explore.")
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; by default that of the metadata version.")
 @click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
 @click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
+@click.option("--all", "every", is_flag=True, help="Name all partitions that may have lost data before.")
 @click.option("--json", "target", metavar="FILE|-", help="Write the distances as a JSON document.")
 @click.option("--prometheus", "metrics", metavar="FILE|-", help="Write the distances in Prometheus' text format.")
 def whatif_command(
-    snapshot: Path, faults: int, rules: str | None, static: tuple[str, ...], allow_skipped: int, target: str | None,
-    metrics: str | None,
+    snapshot: Path, faults: int, rules: str | None, static: tuple[str, ...], allow_skipped: int, every: bool,
+    target: str | None, metrics: str | None,
 ) -> None:  # fmt: skip
-    """From the end of a metadata log or snapshot: which few faults take a partition offline, or lose data.
+    """From the end of a metadata log or snapshot: which few faults take a partition offline, make it refuse producers
+    that want all acknowledgements (acks=all), or lose data. The partitions in most danger come first.
 
     A fault is a broker that is fenced, a broker that loses power (and what it had
     not flushed), or the loss of the directory that a replica is in. Brokers that
@@ -152,7 +113,7 @@ def whatif_command(
     check_apart(json=target, prometheus=metrics)
     for place in (target, metrics):
         check_writable(place)
-    found = distances_of(snapshot, faults, rules, static, allow_skipped)
+    found = distances_of(snapshot, faults, ReplayOptions(rules, static, allow_skipped))
     if target is not None:
         write_json(target, found.document())
     gauges = prometheus(found.rows, faults, len(found.end.summary.unexplained))
@@ -160,7 +121,7 @@ def whatif_command(
         click.echo(gauges, nl=False)
     elif metrics is not None:
         write(Path(metrics), gauges)
-    found.show(console(to_stderr="-" in (target, metrics)))
+    found.show(console(to_stderr="-" in (target, metrics)), every)
     sys.exit(0)
 
 
@@ -171,48 +132,43 @@ class Distances:
     Attributes:
         rows: one for each partition.
         faults: how many were explored.
-        rules: the rule set.
         end: the end of the log or snapshot.
     """
 
     rows: Sequence[Mapping[str, Any]]
     faults: int
-    rules: str
     end: ClusterEnd
 
     def document(self) -> dict[str, Any]:
         """The distances as plain values."""
-        about = {"version": DOCUMENT_VERSION, "command": "whatif", "faults": self.faults, "rules": self.rules}
+        about = {"version": DOCUMENT_VERSION, "command": "whatif", "faults": self.faults, "rules": self.end.rules}
         return {**about, **_document(self.end.summary), "partitions": self.rows}
 
-    def show(self, screen: Screen) -> None:
-        """Print them, and what a reader must know before they are believed."""
+    def show(self, screen: Screen, every: bool = False) -> None:
+        """Print them, those in most danger first, and what a reader must know before they are believed.
+
+        Args:
+            screen: where to.
+            every: whether all partitions that may have lost data are named.
+        """
         if self.rows:
-            screen.table(_table(self.rows, self.faults))
-        for line in (*_losses(self.rows), *_doubts(self.end.summary)):
+            screen.table(_table(sorted(self.rows, key=_danger), self.faults))
+        for line in (*_losses(self.rows, every), *self.end.doubts()):
             screen.one_line(line)
         partitions = f"{len(self.rows)} partitions" if self.rows else "the cluster has no partition"
-        screen.plain(f"{partitions}, up to {self.faults} faults, rules {self.rules} (exit 0)")
+        screen.plain(f"{partitions}, up to {self.faults} faults, rules {self.end.rules} (exit 0)")
 
 
-def distances_of(
-    snapshot: Path, faults: int, rules: str | None, static: tuple[str, ...], allow_skipped: int
-) -> Distances:
+def distances_of(snapshot: Path, faults: int, options: ReplayOptions) -> Distances:
     """The distances at the end of a log or snapshot; raises Refusal for what cannot be read."""
+    end = cluster_end(snapshot, options)
     try:
-        if rules is not None:
-            parse(rules)
-    except ScopeError as reason:
-        raise Refusal(str(reason)) from None
-    end = cluster_end(snapshot, rules, static, allow_skipped)
-    name = rules or line_of(end.state.supported_level()).preset
-    try:
-        rows = as_rows(list(distances(end.state.controller, faults, parse(name), end.holders)))
+        rows = as_rows(list(distances(end.state.controller, faults, parse(end.rules), end.holders)))
     except Resignation as reason:
         raise Refusal(
             f"{snapshot}: {reason}, so that the controller resigns at any change of its partitions; correct it first"
         ) from None
-    return Distances(rows, faults, name, end)
+    return Distances(rows, faults, end)
 
 
 def _document(summary: Summary) -> dict[str, Any]:
@@ -221,17 +177,3 @@ def _document(summary: Summary) -> dict[str, Any]:
         "notes": list(summary.notes), "unexplained": len(summary.unexplained), "skipped": list(summary.skipped),
         "transactions": summary.transactions(),
     }  # fmt: skip
-
-
-def _doubts(summary: Summary) -> Iterator[str]:
-    """What a reader must know of the log before these distances are believed."""
-    yield from (note for note in summary.notes if note.startswith("WARNING"))
-    yield from (line.strip() for line in (*taken_lines(summary), *passed_lines(summary)) if not _is_usual(line))
-    if summary.unexplained:
-        count = len(summary.unexplained)
-        batches = "1 batch is" if count == 1 else f"{count} batches are"
-        yield f"{batches} not what these rules write; run kraftcheck replay {summary.name}"
-
-
-def _is_usual(line: str) -> bool:
-    return line.startswith(("  passed through: ", "  snapshot: "))

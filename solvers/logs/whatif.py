@@ -1,4 +1,4 @@
-"""How many faults a partition of a real cluster is away from being offline, and from losing acknowledged data.
+"""How many faults a partition of a real cluster is away from being offline or unwritable, and from losing data.
 
 Faults are those of brokers and disks; the controller answers each as its rules
 say. Partitions do not influence each other, so each is explored by itself, with
@@ -53,12 +53,15 @@ class Holders:
             before: the controller's state before the record.
             controller: the state after it.
         """
+        brokers, partitions = changed_brokers(before, controller), [*changed_partitions(before, controller)]
+        if not brokers and not partitions:
+            return self
         members, losses = dict(self.members), dict(self.losses)
-        for broker in _changed_brokers(before, controller):
+        for broker in brokers:
             for key in [key for key, holders in members.items() if broker in holders]:
                 if not _keeps_its_log(before, controller, key, broker):
                     members[key] -= {broker}
-        for key in _changed_partitions(before, controller):
+        for key in partitions:
             p = controller.image.partition(*key)
             if p is None:
                 members.pop(key, None)
@@ -118,7 +121,7 @@ def least_isr(controller: Controller, key: PartitionKey) -> int:
         return 1
 
 
-def _changed_partitions(before: Controller, after: Controller) -> Iterator[PartitionKey]:
+def changed_partitions(before: Controller, after: Controller) -> Iterator[PartitionKey]:
     """Partitions that a record changed, made or deleted, or of which it changed the min ISR."""
     old, new = before.image.topics, after.image.topics
     if before.configs is not after.configs:
@@ -138,7 +141,7 @@ def _partitions(controller: Controller) -> Iterator[PartitionKey]:
     return ((place.topic_id, place.index) for place in controller.places())
 
 
-def _changed_brokers(before: Controller, after: Controller) -> list[int]:
+def changed_brokers(before: Controller, after: Controller) -> list[int]:
     """Brokers whose registration a record changed."""
     old, new = before.image.registrations, after.image.registrations
     return [] if old is new else [broker for broker in {**old, **new} if old.get(broker) is not new.get(broker)]
@@ -173,12 +176,14 @@ class FaultState:
     Attributes:
         controller: holds nothing but them.
         holders: replicas that hold all acknowledged data.
+        minimum: the min ISR that its leader asks for, if there are so many replicas.
         dead: brokers that have no directory left, and never come back.
         lost: whether acknowledged data are lost.
     """
 
     controller: Controller
     holders: frozenset[int]
+    minimum: int = 1
     dead: frozenset[int] = frozenset()
     lost: bool = False
 
@@ -192,6 +197,12 @@ class FaultState:
         """Whether nobody leads."""
         return bool(self.partition.leader == NO_LEADER)
 
+    @property
+    def unwritable(self) -> bool:
+        """Whether a producer that wants every acknowledgement (acks=all) is refused."""
+        p = self.partition
+        return self.offline or len(ids(p.isr)) < min(self.minimum, len(ids(p.replicas)))
+
     def key(self) -> Key:
         """The values that distinguish two states: all but epochs and offsets."""
         p = self.partition
@@ -202,7 +213,17 @@ class FaultState:
         lists = (p.replicas, p.isr, p.elr, p.last_known_elr, p.adding, p.removing)
         directories = tuple(int(p.directories.of(b)) for b in ids(p.replicas))
         partition_key = (*(ids(members) for members in lists), directories, int(p.leader), bool(p.recovering))
-        return partition_key, brokers, self.holders, self.dead, self.lost
+        return partition_key, brokers, self.holders, self.minimum, self.dead, self.lost
+
+
+TROUBLES: Mapping[str, Callable[[FaultState], bool]] = {
+    "offline": lambda state: state.offline, "unwritable": lambda state: state.unwritable,
+    "loss": lambda state: state.lost,
+}  # fmt: skip
+"""What may become of a partition."""
+
+Ways: TypeAlias = Mapping[str, tuple[str, ...] | None]
+"""For each trouble the shortest way there; None beyond the faults allowed."""
 
 
 @frozen
@@ -211,14 +232,13 @@ class Distance:
 
     Attributes:
         topic, partition: its name.
-        offline, loss: for each kind the shortest way there; None beyond the faults allowed.
+        ways: there.
         lost_at: the offset of the last record of the log with which data may have been lost already, or None.
     """
 
     topic: str
     partition: int
-    offline: tuple[str, ...] | None
-    loss: tuple[str, ...] | None
+    ways: Ways
     lost_at: int | None = None
 
 
@@ -242,7 +262,7 @@ def distances(
         rules: the rule set.
         holders: who holds what at that place of the log; a partition that it does not name is taken as a snapshot's.
     """
-    memo: dict[Key, tuple[tuple[str, ...] | None, tuple[str, ...] | None]] = {}
+    memo: dict[Key, Ways] = {}
     for place in controller.places():
         name = (place.topic_id, place.index)
         state = isolate(controller, place, rules, holders.members.get(name))
@@ -250,9 +270,7 @@ def distances(
         key = (state.key(), tuple(sorted(limits.items())))
         if key not in memo:
             memo[key] = search(state, faults, rules)
-        offline, loss = memo[key]
-        topic = controller.topic(place.topic_id).name
-        yield Distance(topic, place.index, offline, loss, holders.losses.get(name))
+        yield Distance(controller.topic(place.topic_id).name, place.index, memo[key], holders.losses.get(name))
 
 
 def isolate(
@@ -275,23 +293,19 @@ def isolate(
     reduced = evolve(controller, image=image, configs=Configs(topics={TOPIC_ID: topic_config}))
     if holders is None:
         holders = first_holders(p)
-    return _settle(FaultState(reduced, holders))
+    return settle(FaultState(reduced, holders, least_isr(controller, (place.topic_id, place.index))))
 
 
-def search(state: FaultState, faults: int, rules: RuleSet) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-    """The shortest ways to a partition that is offline, and to one that lost data; fewest faults, then fewest moves."""
-    offline: tuple[str, ...] | None = () if state.offline else None
-    loss: tuple[str, ...] | None = () if state.lost else None
+def search(state: FaultState, faults: int, rules: RuleSet) -> Ways:
+    """The shortest ways to every trouble: fewest faults, then fewest moves."""
+    ways: dict[str, tuple[str, ...] | None] = dict.fromkeys(TROUBLES)
     visited = {state.key()}
     layer: list[tuple[FaultState, tuple[str, ...]]] = [(state, ())]
     for spent in range(faults + 1):
         queue, next_layer = deque(layer), []
         while queue:
             current, path = queue.popleft()
-            if current.offline and offline is None:
-                offline = path
-            if current.lost and loss is None:
-                loss = path
+            ways |= {name: path for name, has in TROUBLES.items() if ways[name] is None and has(current)}
             for move in moves(current, rules):
                 if move.fault and spent == faults:
                     continue
@@ -306,9 +320,9 @@ def search(state: FaultState, faults: int, rules: RuleSet) -> tuple[tuple[str, .
             if after.key() not in visited:
                 visited.add(after.key())
                 layer.append((after, path_after))
-        if offline is not None and loss is not None:
+        if None not in ways.values():
             break
-    return offline, loss
+    return ways
 
 
 def moves(state: FaultState, rules: RuleSet) -> Iterator[BrokerMove]:
@@ -318,10 +332,10 @@ def moves(state: FaultState, rules: RuleSet) -> Iterator[BrokerMove]:
             continue  # the reassignment that removes it was completed on the way
         if registration.fenced:
             if broker not in state.dead:
-                yield BrokerMove(f"{broker} returns", False, lambda b=broker: _return_broker(state, b, rules))  # type: ignore[misc]
+                yield BrokerMove(f"{broker} returns", False, lambda b=broker: return_broker(state, b, rules))  # type: ignore[misc]
             continue
-        yield BrokerMove(f"{broker} is fenced", True, lambda b=broker: _fence(state, b, rules))  # type: ignore[misc]
-        yield BrokerMove(f"{broker} loses power", True, lambda b=broker: _lose_power(state, b, rules))  # type: ignore[misc]
+        yield BrokerMove(f"{broker} is fenced", True, lambda b=broker: fence_broker(state, b, rules))  # type: ignore[misc]
+        yield BrokerMove(f"{broker} loses power", True, lambda b=broker: lose_power(state, b, rules))  # type: ignore[misc]
         directory = int(state.partition.directories.of(broker))
         if directory in registration.dirs:
             yield BrokerMove(
@@ -330,7 +344,7 @@ def moves(state: FaultState, rules: RuleSet) -> Iterator[BrokerMove]:
             )  # fmt: skip
 
 
-def _apply(state: FaultState, write: Callable[[Controller], Records], rules: RuleSet) -> FaultState:
+def apply(state: FaultState, write: Callable[[Controller], Records], rules: RuleSet) -> FaultState:
     """The state once the controller has decided and its records are replayed."""
     controller = state.controller
     try:
@@ -342,23 +356,25 @@ def _apply(state: FaultState, write: Callable[[Controller], Records], rules: Rul
     return evolve(state, controller=controller)
 
 
-def _fence(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
-    return _settle(_apply(state, lambda c: fenced(c, broker, rules), rules))
+def fence_broker(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
+    """The broker is fenced, as one that has stopped or lost touch is."""
+    return settle(apply(state, lambda c: fenced(c, broker, rules), rules))
 
 
-def _return_broker(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
+def return_broker(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
+    """The broker comes back with all that it had: it lost touch, or stopped cleanly."""
     registration = state.controller.image.registrations[broker]
     if registration.in_controlled_shutdown:
         state = _register(state, broker, True, rules)
-    return _settle(_apply(state, lambda c: unfenced(c, broker, rules), rules))
+    return settle(apply(state, lambda c: unfenced(c, broker, rules), rules))
 
 
-def _lose_power(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
+def lose_power(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
     """A stop without flush: the broker is fenced, comes back as another incarnation, and is unfenced."""
     state = evolve(state, holders=state.holders - {broker})
-    state = _settle(_apply(state, lambda c: fenced(c, broker, rules), rules))
-    state = _settle(_register(state, broker, False, rules))
-    return _settle(_apply(state, lambda c: unfenced(c, broker, rules), rules))
+    state = settle(apply(state, lambda c: fenced(c, broker, rules), rules))
+    state = settle(_register(state, broker, False, rules))
+    return settle(apply(state, lambda c: unfenced(c, broker, rules), rules))
 
 
 def _register(state: FaultState, broker: int, clean: bool, rules: RuleSet) -> FaultState:
@@ -376,7 +392,7 @@ def _register(state: FaultState, broker: int, clean: bool, rules: RuleSet) -> Fa
         )  # fmt: skip
         return (*restarted(controller, broker, clean, rules), record)
 
-    return _apply(state, records, rules)
+    return apply(state, records, rules)
 
 
 def _lose_directory(state: FaultState, broker: int, directory: int, rules: RuleSet) -> FaultState:
@@ -384,11 +400,11 @@ def _lose_directory(state: FaultState, broker: int, directory: int, rules: RuleS
     state = evolve(state, holders=state.holders - {broker})
     registration = state.controller.image.registrations[broker]
     if registration.dirs == (directory,):
-        return evolve(_fence(state, broker, rules), dead=state.dead | {broker})
-    return _settle(_apply(state, lambda c: directories_failed(c, broker, (directory,), rules), rules))
+        return evolve(fence_broker(state, broker, rules), dead=state.dead | {broker})
+    return settle(apply(state, lambda c: directories_failed(c, broker, (directory,), rules), rules))
 
 
-def _settle(state: FaultState) -> FaultState:
+def settle(state: FaultState) -> FaultState:
     """The state once data loss is decided and clients have written to the partition."""
     p = state.partition
     leader, isr = int(p.leader), frozenset(ids(p.isr))
@@ -410,10 +426,8 @@ def as_rows(results: list[Distance]) -> list[Mapping[str, Any]]:
         {
             "topic": distance.topic,
             "partition": distance.partition,
-            "faults_to_offline": count_faults(distance.offline),
-            "faults_to_loss": count_faults(distance.loss),
-            "to_offline": None if distance.offline is None else list(distance.offline),
-            "to_loss": None if distance.loss is None else list(distance.loss),
+            **{f"faults_to_{name}": count_faults(way) for name, way in distance.ways.items()},
+            **{f"to_{name}": None if way is None else list(way) for name, way in distance.ways.items()},
             "lost_at": distance.lost_at,
         }
         for distance in results

@@ -29,7 +29,7 @@ from kraftcheck.solvers.logs.memo.ledger import compact
 
 _BATCH = re.compile(
     r"baseOffset: (-?\d+) lastOffset: (-?\d+) count: (\d+) .*?partitionLeaderEpoch: (-?\d+) .*?"
-    r"isControl: (\w+) .*isvalid: (\w+)"
+    r"isControl: (\w+) .*?(?:(?:Create|LogAppend)Time: (-?\d{1,20}) .*)?isvalid: (\w+)"
 )
 _RECORD = re.compile(r"\| offset: (\d+) ")
 _PAYLOAD = re.compile(r" payload: (\{.*\})$")
@@ -73,10 +73,11 @@ def dump_batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[
         if head is not None:
             yield from _finish(open_batch, entries, due, problem)
             base, last, count, epoch = map(int, head.group(1, 2, 3, 4))
-            open_batch, entries, due = Batch(base, last, epoch, (), place, head.group(5) == "true"), [], count
+            control, time = head.group(5) == "true", segments.time_of(int(head.group(6) or -1))
+            open_batch, entries, due = Batch(base, last, epoch, (), place, control, time), [], count
             if count != last - base + 1:
                 problem(place, f"a batch of {count} records from offset {base} to {last}")
-            if head.group(6) != "true":
+            if head.group(7) != "true":
                 problem(place, "the tool says that the batch is not valid")
         elif text.startswith("| "):
             if open_batch is None:

@@ -24,6 +24,9 @@ HEADER = struct.Struct(">qiibIhiqqqhii")
 CRC_FROM = 21
 MAGIC = 2
 MAX_OFFSET = (1 << 63) - 1
+LAST_TIME = 253_402_300_799_999
+"""The last millisecond of the year 9999; what is later, or before 1970, is no time of a batch."""
+
 NOT_PLAIN = 0x27
 """Attributes of what is compressed or the quorum's own."""
 
@@ -224,7 +227,7 @@ def _size(data: bytes, position: int, name: str, problem: Problem) -> int:
 
 def _batch(data: bytes, place: str) -> Batch:
     head = HEADER.unpack_from(data)
-    base, epoch, magic, crc, attributes, last_delta, count = *head[0:1], *head[2:7], head[12]
+    base, epoch, magic, crc, attributes, last_delta, count, newest = *head[0:1], *head[2:7], head[12], head[8]
     if magic != MAGIC:
         raise WireError(f"magic {magic}, not {MAGIC}")
     _check_sum(data, base, crc)
@@ -237,7 +240,12 @@ def _batch(data: bytes, place: str) -> Batch:
     entries = tuple(_entry(rest, base, number, control) for number in range(count))
     if over := rest.left():
         raise WireError(f"batch at offset {base}: {over} bytes after the last of its {count} records")
-    return Batch(base, base + last_delta, epoch, entries, place, control)
+    return Batch(base, base + last_delta, epoch, entries, place, control, time_of(newest))
+
+
+def time_of(milliseconds: int) -> int | None:
+    """The time of a batch; None for a number that is none, such as -1."""
+    return milliseconds if 0 <= milliseconds <= LAST_TIME else None
 
 
 def _check_sum(data: bytes, base: int, crc: int) -> None:

@@ -65,6 +65,7 @@ class Batch:
         entries: the records.
         place: where it was read: file, then line or byte.
         control: whether the quorum wrote it for itself.
+        time: when, in milliseconds since 1970; None where the form of the log has no times.
     """
 
     base_offset: int
@@ -73,6 +74,7 @@ class Batch:
     entries: tuple[LogEntry, ...]
     place: str
     control: bool = False
+    time: int | None = None
 
     def whole(self) -> Batch:
         """The batch itself, as `CompactBatch` has it."""

@@ -36,7 +36,7 @@ def from_file(path: Path, allowed: int = 0) -> tuple[list[Batch], SkipCount]:
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
 def test_segments_read_as_kafkas_own_tool_reads_them(folder: Path) -> None:
-    """Our decoder and kafka-dump-log give the same batches and records; before 4.1 the tool names no elected leader."""
+    """Our decoder and kafka-dump-log give the same batches, times and records; before 4.1 it names no leader."""
     decoded, _ = from_file(folder / "decoded.txt")
 
     def contents(batches_given: tuple[Batch, ...] | list[Batch]) -> list[object]:
@@ -46,6 +46,7 @@ def test_segments_read_as_kafkas_own_tool_reads_them(folder: Path) -> None:
                 b.last_offset,
                 b.epoch,
                 b.control,
+                b.time,
                 [(e.offset, e.type, e.version, {} if b.control else e.data) for e in b.entries],
             )
             for b in batches_given

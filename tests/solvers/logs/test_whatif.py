@@ -5,15 +5,23 @@ from __future__ import annotations
 import json
 import re
 from math import inf
-from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 from kraftcheck.ci.logs.whatif import prometheus
 from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.whatif import FaultState, as_rows, count_faults, distances, isolate, moves, search
+from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.solvers.logs.whatif import (
+    TROUBLES,
+    FaultState,
+    as_rows,
+    count_faults,
+    distances,
+    isolate,
+    moves,
+    search,
+)
 from tests.model.controller.controllers import FIXED, changed, cluster, with_topic
 from tests.shared.captures import DEAD_LEADER, ELR, NO_ELR, replayed
 from tests.shared.commands import kraftcheck
@@ -40,6 +48,23 @@ def test_as_many_faults_as_replicas(factor: int, elr: bool) -> None:
     controller = with_topic(cluster(4, elr_enabled=elr), "foo", tuple(range(factor)))
     assert rows(controller, 3) == {"foo-0": (factor, factor)}
     assert rows(controller, factor - 1) == {"foo-0": (None, None)}
+
+
+@pytest.mark.parametrize(("factor", "minimum", "expected"), [(3, 1, 3), (3, 2, 2), (3, 3, 1), (2, 3, 1), (1, 2, 1)])
+def test_producers_are_refused_once_the_isr_is_below_its_minimum(factor: int, minimum: int, expected: int) -> None:
+    """Faults to a partition that refuses acks=all; a minimum beyond the replicas is all of them."""
+    controller = with_topic(cluster(4), "foo", tuple(range(factor)), min_insync_replicas=str(minimum))
+    (row,) = as_rows(list(distances(controller, 3, FIXED)))
+    assert (row["faults_to_unwritable"], len(row["to_unwritable"])) == (expected, expected)
+
+
+def test_brokers_ask_for_the_minimum_of_the_partition_itself() -> None:
+    """Under rules that take partition 0's replicas for the min ISR of ELRs, producers are refused by their own."""
+    controller = with_topic(cluster(4), "mixed", (0, 1, 2), (0, 1, 2), min_insync_replicas="2")
+    controller = changed(controller, "mixed", replicas=(0,), isr=(0,))
+    controller = with_topic(controller, "plain", (0, 1, 2), min_insync_replicas="1")
+    found = as_rows(list(distances(controller, 3, parse("kafka-4.1.2"))))
+    assert [row["faults_to_unwritable"] for row in found] == [1, 2, 3]
 
 
 def test_every_fault_already_suffered_is_one_less() -> None:
@@ -99,13 +124,14 @@ def test_real_clusters_have_distances() -> None:
 
 @pytest.mark.parametrize("folder", [ELR, NO_ELR, DEAD_LEADER], ids=lambda folder: folder.name)
 def test_each_way_leads_where_it_says(folder: Path) -> None:
-    """Played move by move, a partition's shortest way gets it offline, or loses data, at its end and not before."""
+    """Played move by move, a partition's shortest way gets it into each trouble at its end and not before."""
     final = replayed(folder)[-1]
     controller, played = final.state.controller, 0
     for place, distance in zip(controller.places(), distances(controller, 2, final.rules), strict=True):
         assert (distance.topic, distance.partition) == (controller.topic(place.topic_id).name, place.index)
-        for path, trouble in ((distance.offline, attrgetter("offline")), (distance.loss, attrgetter("lost"))):
-            state = isolate(controller, place, final.rules)
+        assert list(distance.ways) == list(TROUBLES)
+        for kind, trouble in TROUBLES.items():
+            path, state = distance.ways[kind], isolate(controller, place, final.rules)
             for name in path or ():
                 assert not trouble(state)
                 state = next(move for move in moves(state, final.rules) if move.name == name).after()
@@ -146,9 +172,10 @@ def test_metrics_are_prometheus_text() -> None:
     """Every line is of the text format, names with quotes, backslashes and line ends included, and nothing is lost."""
     names = ["orders", 'a"b', "back\\slash", "two\nlines", "\\n"]
     rows = [
-        {"topic": name, "partition": n, "faults_to_offline": None if n else 0, "faults_to_loss": n}
+        {"topic": name, "partition": n, "faults_to_offline": None if n else 0, "faults_to_unwritable": 0,
+         "faults_to_loss": n}
         for n, name in enumerate(names)
-    ]
+    ]  # fmt: skip
     values = metrics_in(prometheus(rows, 3, 5))
     assert values.pop(("kraftcheck_faults_explored",)) == 3
     assert values.pop(("kraftcheck_unexplained_batches",)) == 5
@@ -157,18 +184,20 @@ def test_metrics_are_prometheus_text() -> None:
             inf if row[f"faults_to_{kind}"] is None else row[f"faults_to_{kind}"]
         )
         for row in rows
-        for kind in ("offline", "loss")
+        for kind in TROUBLES
     }
 
 
 def test_the_table_shows_the_shortest_ways() -> None:
-    """A row for each partition of a real snapshot: both distances, and both sequences of moves."""
+    """A row for each partition of a real snapshot, the nearest to trouble first: distances, and sequences of moves."""
     ran = kraftcheck("whatif", next(ELR.glob("*.checkpoint")), "--faults", 1)
     lines = [re.split(r"  +", line.strip()) for line in ran.out.splitlines()]
-    assert lines[0] == ["partition", "offline", "loss", "shortest way to offline", "shortest way to loss"]
-    assert ["orders-0", "1", ">1", "2 is fenced"] in lines
-    assert ["lone-2", "1", "1", "2 is fenced", "2 loses power"] in lines
-    assert ["clicks-0", "0", "0", "already so", "0 returns"] in lines
+    ways = [f"shortest way to {name}" for name in TROUBLES]
+    assert lines[0] == ["partition", *TROUBLES, *ways]
+    assert ["orders-0", "1", "0", ">1", "2 is fenced", "already so"] in lines
+    assert ["lone-2", "1", "1", "1", "2 is fenced", "2 is fenced", "2 loses power"] in lines
+    assert lines[1] == ["clicks-0", "0", "0", "0", "already so", "already so", "0 returns"]
+    assert [line[0] for line in lines[1:4]] == ["clicks-0", "lone-0", "lone-1"]
     assert (len(lines), ran.last) == (12, "10 partitions, up to 1 faults, rules kafka-4.1.2 (exit 0)")
 
 
@@ -182,7 +211,7 @@ def test_the_command_writes_tables_json_and_metrics(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "w.json").read_text(encoding="utf-8"))
     metrics = (tmp_path / "w.prom").read_text(encoding="utf-8")
     assert metrics == prometheus(document["partitions"], 1, 0)
-    assert len(metrics_in(metrics)) == 2 * len(document["partitions"]) + 2 == 22
+    assert len(metrics_in(metrics)) == 3 * len(document["partitions"]) + 2 == 32
     assert 'kraftcheck_faults_to_offline{topic="lone",partition="0"} 0\n' in metrics
     assert "+Inf" in metrics
     assert kraftcheck("whatif", NO_ELR, "--prometheus", "-").out.startswith("# HELP kraftcheck_faults_to_offline")
@@ -196,15 +225,15 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert "unknown rule set" in kraftcheck("whatif", ELR, "--rules", "nonsense").refusal()
 
 
-def exhaustive_search(state: FaultState, faults: int, longest: int, rules: RuleSet) -> tuple[int | None, int | None]:
-    """Fewest faults to offline and to loss among all sequences of at most so many moves; nothing is remembered."""
-    best: list[int | None] = [0 if state.offline else None, 0 if state.lost else None]
+def exhaustive_search(state: FaultState, faults: int, longest: int, rules: RuleSet) -> list[int | None]:
+    """Fewest faults to each trouble among all sequences of at most so many moves; nothing is remembered."""
+    best: list[int | None] = [0 if has(state) else None for has in TROUBLES.values()]
     for move in moves(state, rules) if longest else ():
         if faults >= move.fault:
             rest = exhaustive_search(move.after(), faults - move.fault, longest - 1, rules)
             totals = [None if one is None else one + move.fault for one in rest]
             best = [min((n for n in pair if n is not None), default=None) for pair in zip(best, totals, strict=True)]
-    return best[0], best[1]
+    return best
 
 
 @pytest.mark.parametrize("elr", [False, True])
@@ -218,5 +247,5 @@ def test_the_search_finds_what_trying_everything_finds(
     for broker in fenced:
         state = next(move for move in moves(state, FIXED) if move.name == f"{broker} is fenced").after()
     ways = search(state, faults, FIXED)
-    assert all(way is None or len(way) <= longest for way in ways)
-    assert tuple(count_faults(way) for way in ways) == exhaustive_search(state, faults, longest, FIXED)
+    assert all(way is None or len(way) <= longest for way in ways.values())
+    assert [count_faults(way) for way in ways.values()] == exhaustive_search(state, faults, longest, FIXED)

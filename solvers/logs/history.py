@@ -1,0 +1,107 @@
+"""Since when the partitions and brokers of a log are as they are at its end.
+
+A snapshot tells no history: what it holds began before it, at an offset that is not known.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import TypeAlias, TypeVar
+
+from attrs import define, field
+
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.language.words import NO_LEADER
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.records.records import ids
+from kraftcheck.solvers.logs.explain.state import Batch
+from kraftcheck.solvers.logs.whatif import PartitionKey, changed_brokers, changed_partitions, least_isr
+
+Since: TypeAlias = int | None
+"""The offset of the record with which something began; None for what a snapshot holds."""
+
+NEVER = -1
+"""Stands for the offset where a replica left the ISR, of one that was in no ISR since it became a replica."""
+
+_NO_TIME = -1
+
+K = TypeVar("K")
+
+
+@define
+class History:
+    """What began when; it follows the records of a log.
+
+    Attributes:
+        offline: partitions without leader.
+        short: partitions whose ISR is below its minimum.
+        outside: by partition its replicas outside of the ISR, with where they left it.
+        fenced: brokers that are fenced.
+        last_offset: of the last batch; None where a snapshot is all there is.
+    """
+
+    offline: dict[PartitionKey, Since] = field(factory=dict)
+    short: dict[PartitionKey, Since] = field(factory=dict)
+    outside: dict[PartitionKey, dict[int, Since]] = field(factory=dict)
+    fenced: dict[int, Since] = field(factory=dict)
+    last_offset: int | None = None
+    _bases: array[int] = field(factory=lambda: array("q"))
+    _times: array[int] = field(factory=lambda: array("q"))
+
+    def open(self, batch: Batch, in_snapshot: bool) -> None:
+        """Note where a batch is, and when it was written."""
+        self.last_offset = None if in_snapshot else batch.last_offset
+        self._bases.append(_NO_TIME if in_snapshot else batch.base_offset)
+        self._times.append(_NO_TIME if batch.time is None else batch.time)
+
+    def time(self, offset: Since) -> int | None:
+        """When the record at an offset was written, in milliseconds since 1970; None where that is not known."""
+        if offset is None:
+            return None
+        place = bisect_right(self._bases, offset) - 1
+        return None if place < 0 or self._times[place] == _NO_TIME else self._times[place]
+
+    @property
+    def end_time(self) -> int | None:
+        """When the last batch was written."""
+        return self._times[-1] if self._times and self._times[-1] != _NO_TIME else None
+
+    def note(self, before: Controller, after: Controller, offset: Since) -> None:
+        """Follow one more record.
+
+        Args:
+            before, after: the states around it.
+            offset: its own; None within a snapshot.
+        """
+        for broker in changed_brokers(before, after):
+            known = after.registration(broker)
+            _keep(self.fenced, broker, known is not None and known.fenced, offset)
+        for key in changed_partitions(before, after):
+            p = after.image.partition(*key)
+            _keep(self.offline, key, p is not None and int(p.leader) == NO_LEADER, offset)
+            _keep(self.short, key, p is not None and len(ids(p.isr)) < least_isr(after, key), offset)
+            if p is None:
+                self.outside.pop(key, None)
+            else:
+                known_replicas = before.image.partition(*key)
+                self.outside[key] = _outside(self.outside.get(key, {}), known_replicas, p, offset)
+
+
+def _keep(spells: dict[K, Since], key: K, lasts: bool, offset: Since) -> None:
+    """Begin a spell, go on with it, or end it."""
+    if lasts:
+        spells.setdefault(key, offset)
+    else:
+        spells.pop(key, None)
+
+
+def _outside(
+    known: Mapping[int, Since], before: Partition | None, p: Partition, offset: Since
+) -> dict[int, Since]:
+    """The replicas outside of the ISR now: those that were, those that left it, and those that are new."""
+    was = () if before is None else ids(before.isr)
+    new = None if before is None and offset is None else NEVER
+    left = {broker: offset if broker in was else new for broker in ids(p.replicas) if not p.isr.has(broker)}
+    return {broker: known.get(broker, since) for broker, since in left.items()}

@@ -54,7 +54,7 @@ def prometheus(rows: Sequence[Mapping[str, Any]], faults: int, unexplained: int)
 
 
 def _table(rows: Sequence[Mapping[str, Any]], faults: int) -> Table:
-    ways = [Column(f"shortest way to {kind}", is_prose=True) for kind in _HELP]
+    ways = [Column(f"way to {kind}", is_prose=True) for kind in _HELP]
     table = Table((Column("partition"), *map(Column, _HELP), *ways))
     for row in rows:
         counts = [f">{faults}" if row[f"faults_to_{kind}"] is None else str(row[f"faults_to_{kind}"]) for kind in _HELP]

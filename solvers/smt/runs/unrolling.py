@@ -121,7 +121,7 @@ class Unrolling:
             _, parts = self._instance(kind, reader, self.length) if stays else ((), [])
             for path, term in stays.items():
                 leaving.setdefault(path, []).append(conjunction([*parts, z3.Not(reader.expression(term))]))
-        if not leaving or not self._possible(disjunction([exit_ for exits in leaving.values() for exit_ in exits])):
+        if not self._possible(disjunction([exit_ for exits in leaving.values() for exit_ in exits])):
             return []
         return [path for path, exits in leaving.items() if self._possible(disjunction(exits))]
 
@@ -149,7 +149,7 @@ class Unrolling:
         if self.subject.claim(claim).kind == "always":
             return self.readers[depth].expression(self.subject.state_truths()[claim])
         if depth == 0:
-            return self.readers[0].expression(self.subject.start_truth(claim))
+            return self.readers[depth].expression(self.subject.start_truth(claim))
         program, reader = self.subject.program, self.readers[depth - 1]
         return conjunction([
             z3.Implies(choice.literal, reader.expression(self.subject.step_truth(kind, claim)))

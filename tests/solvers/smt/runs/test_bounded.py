@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
 import pytest
-from attrs import evolve
+import z3
+from attrs import evolve, frozen
 
-from kraftcheck.model.language.system import Property, System
+from kraftcheck.model.language.layout import ints
+from kraftcheck.model.language.system import Action, Property, System
+from kraftcheck.model.language.words import choose
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.kinds import always, step
 from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
+from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace, Unknown, Verdict
 from kraftcheck.solvers.smt.queries import Effort
-from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
+from kraftcheck.solvers.smt.runs.bounded import BoundedSearch, check_bounded, check_inductive
+from kraftcheck.solvers.smt.runs.lassos import Lassos
+from kraftcheck.solvers.smt.runs.unrolling import Unrolling
 from kraftcheck.solvers.smt.spacer import Horn, infer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from tests import toys
@@ -118,6 +125,84 @@ def test_bounded_checking_finds_the_short_rows_of_the_matrix(bug: Bug) -> None:
 def test_bounded_checking_finds_longer_rows_of_the_matrix(bug: Bug) -> None:
     """So are those that take it four to six."""
     assert found_in(bug, 6) == short(bug, 6)
+
+
+@frozen
+class Two:
+    """Two numbers, each of which rises where the other is 0, and one that goes round."""
+
+    a: Any
+    b: Any
+    c: Any
+
+
+def rises(name: str, other: str) -> Action:
+    """One of them rises, and the third number goes on."""
+
+    def effect(state: Two) -> Two:
+        return evolve(state, **{name: getattr(state, name) + 1}, c=choose(state.c == 2, 0, state.c + 1))
+
+    return Action(name, effect, lambda state: getattr(state, other) == 0)
+
+
+TWO = System(
+    name="two", summary="Two numbers.", layout=Two(ints(0, 2), ints(0, 2), ints(0, 2)), initial=[Two(0, 0, 0)],
+    actions=[rises("a", "b"), rises("b", "a")], properties=[always("small", "they are small", lambda state: True)],
+)  # fmt: skip
+
+
+def test_every_field_that_a_step_may_leave_is_named() -> None:
+    """So are two that no state has both leave, and not one that all steps keep in its domain."""
+    of = toy(TWO)
+    told = [check_bounded(of, ["small"], depth, EFFORT, threading.Event())["small"] for depth in (2, 3)]
+    assert told[0] == Incomplete("no counterexample of at most 2 steps")
+    assert isinstance(told[1], Incomplete)
+    assert told[1].cut.startswith("no counterexample of at most 2 steps; a may leave its domain in step 3: ")
+    assert [name for name in "abc" if f"{name} may leave its domain" in told[1].cut] == ["a", "b"]
+
+
+def test_what_is_claimed_of_initial_states_is_asked_of_them() -> None:
+    """A step property that an initial state breaks has a run without a step, and one that no state breaks has none."""
+    claim = step("s", "they are small", lambda t: True)
+    for number, found in ((0, {}), (1, {"s": 0})):
+        begins = evolve(claim, initially=lambda state, number=number: state.a == number)
+        assert lengths(bounded(toy(evolve(TWO, properties=[begins])), 1)) == found
+
+
+def test_a_query_that_is_cut_says_nothing() -> None:
+    """Where Z3 gives up, no counterexample is no answer, with its reason; and a new solver has all that the old had."""
+
+    class Cut:
+        """A solver that gives up."""
+
+        def push(self) -> None:
+            """Do nothing."""
+
+        pop = push
+
+        def add(self, *truths: Any) -> None:
+            """Do nothing."""
+
+        def check(self) -> Any:
+            """Give up."""
+            return z3.unknown
+
+        def reason_unknown(self) -> str:
+            """Why."""
+            return "time"
+
+    run = Unrolling(toy(toys.DIGRAPH), EFFORT, initial=True)
+    for _ in range(4):
+        run.extend()
+    right, run.solver = run.broken("never-5"), Cut()
+    assert run.broken("never-5") == "time"
+    assert run.broken("never-5") == right
+    assert isinstance(right, Trace)
+    assert len(right.steps) == 4
+    run.solver = Cut()
+    verdict = BoundedSearch(("never-5",), {})
+    verdict.judge(run, Lassos(run), with_steps=True)
+    assert verdict.verdicts == {"never-5": Unknown("no answer at depth 4: time")}
 
 
 def test_a_stop_ends_bounded_checking() -> None:

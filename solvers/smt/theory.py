@@ -176,4 +176,4 @@ def stays(claim: Property) -> Property:
     def predicate(step: Step) -> Any:
         return claim.predicate(step.after)
 
-    return Property(claim.id + STAYS, "step", claim.sentence, predicate, claim.source, claim.refuted_by)
+    return Property(claim.id + STAYS, "step", claim.sentence, predicate)

@@ -93,6 +93,8 @@ class Substitution:
     def rebuilt(self, term: Term, args: tuple[Term, ...]) -> Term:
         """The operator of a term with other arguments."""
         graph = self.graph
+        if term.op == "every" and args[1].op == "const":
+            return args[1]
         if term.op == "read" or term.op in BINDERS:
             return graph.intern(term.op, args, 0, term.lo, term.hi, term.is_truth)
         if term.op != "ite":

@@ -9,14 +9,15 @@ import pytest
 import z3
 from attrs import evolve, frozen
 
-from kraftcheck.model.language.layout import counter
+from kraftcheck.model.language.layout import UNBOUNDED, counter
+from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.system import Action, Property, System
-from kraftcheck.model.language.terms import Word
+from kraftcheck.model.language.terms import Graph, Word
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.smt.induction import Proof, obligations, prove
-from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, SOLVERS, UNDECIDED, Effort, Questions
+from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, SOLVERS, UNDECIDED, Effort, Premises, Questions
 from kraftcheck.solvers.smt.theory import INITIATION, Theory, theory
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
 from kraftcheck.solvers.smt.worker import BitwuzlaEngine, SolverSession, Z3Engine, holds_of
@@ -112,6 +113,17 @@ def test_an_unbounded_word_is_z3s() -> None:
     given = Questions(of(UNBOUNDED_EPOCHS)).premises(INITIATION, ())
     with pytest.raises(LoweringError, match="use Z3"):
         BitwuzlaEngine(given, EFFORT)
+
+
+def test_a_word_without_bound_is_seen_wherever_it_is() -> None:
+    """Where the first or the last field has no bound, words are Ints; and a sequence anywhere has places."""
+    graph, endless = Graph(), Sequence.of_state(Graph(), "all", 0, 3).symbol
+    few, any_ = graph.variable("few", 0, 3), graph.variable("any", 0, UNBOUNDED)
+    assert endless is not None
+    for names, told in (((few,), (False, False)), ((few, any_), (True, False)), ((any_, few), (True, False)),
+                        ((few, endless), (False, True)), ((endless, few), (False, True))):  # fmt: skip
+        given = Premises({}, (), names, len(names))
+        assert (given.numbers(), given.endless()) == told
 
 
 def test_a_cut_query_spoils_no_later_one() -> None:

@@ -26,6 +26,7 @@ from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests import toys
 from tests.shared.commands import kraftcheck
 from tests.solvers.machine_code.test_lower import BINARY, UNARY
+from tests.solvers.smt.runs.graphs import drawn, of
 
 ELECTIONS = SYSTEMS["elections"]
 
@@ -51,6 +52,23 @@ def test_a_second_solver_confirms_every_answer(solver: str) -> None:
     assert {found.answers[one.obligation].result for one in sample} == {PROVEN, REFUTED}
     for one in sample:
         assert second_answer(solver, one.text, EFFORT) == wanted[found.answers[one.obligation].result], one.name
+
+
+@pytest.mark.parametrize("seed", [3, 6, 9])
+def test_each_query_of_a_drawn_system_has_the_answer_of_its_proof(seed: int) -> None:
+    """All are exported but what was proven of a claim before it fell; other solvers refute just what is proven."""
+    subject = of(drawn(seed).system())
+    found = prove(lambda: subject, effort=EFFORT, clock=time.monotonic)
+    asked = {one.obligation: one.text for one in scripts(found, EFFORT, time.monotonic)}
+    results = {one: found.answers[one].result for one in asked}
+    fallen = {one for one, answer in found.answers.items() if answer.result == PROVEN and one.claim in found.unproven}
+    assert {*results.values()} == {PROVEN, REFUTED}
+    assert {*asked} | fallen == {*found.answers}
+    assert not {*asked} & fallen
+    for solver in filter(smtlib.installed, SECOND_SOLVERS):
+        told = {one: second_answer(solver, text, EFFORT) for one, text in asked.items()}
+        assert told == {one: {PROVEN: "unsat", REFUTED: "sat"}[result] for one, result in results.items()}
+    assert all("(set-logic QF_BV)" in text for text in asked.values())
 
 
 def terms_of(seed: int) -> list[Term]:

@@ -60,8 +60,7 @@ def replaced(substitution: Substitution, term: Term, facts: Sequence[Equal]) -> 
         args = (*node.args[:first], *(within(arg, seen) for arg in node.args[first:]))
         if all(one is other for one, other in zip(args, node.args, strict=True)):
             return node
-        new = substitution.rebuilt(node, args)
-        return new.args[1] if new.op == "every" and new.args[1].op == "const" else new
+        return substitution.rebuilt(node, args)
 
     return within(term, frozenset(table))
 
@@ -126,7 +125,7 @@ class Decisions:
         new = term if same else self.substitution.rebuilt(term, args)
         if self._is_decision(term) and len(closure([new])) > SHORT:
             return self._name_of(term)
-        return new.args[1] if new.op == "every" and new.args[1].op == "const" else new
+        return new
 
     def _is_decision(self, term: Term) -> bool:
         return term.op in CHOICES and not self.substitution.free(term) and len(closure([term])) >= LONG

@@ -27,7 +27,7 @@ class Frame:
         core: the premises that their proofs used.
     """
 
-    facts: tuple[Equal, ...] = ()
+    facts: Sequence[Equal] = ()
     core: frozenset[str] = frozenset()
 
 
@@ -50,4 +50,4 @@ def frame_of(questions: Questions, action: str, assumed: Sequence[str]) -> Frame
         if answer.result == PROVEN:
             facts.append((after, before))
             core.update(answer.core)
-    return Frame(tuple(facts), frozenset(core))
+    return Frame(facts, frozenset(core))

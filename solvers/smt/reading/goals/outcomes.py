@@ -42,7 +42,7 @@ class AnyOutcome:
             step = self.of(step)
             return claim.predicate(step if claim.kind == "step" else step.after)
 
-        return Property(claim.id + OF_ANY_OUTCOME, "step", claim.sentence, predicate, claim.source, claim.refuted_by)
+        return Property(claim.id + OF_ANY_OUTCOME, "step", claim.sentence, predicate)
 
     def of(self, step: Step) -> Step:
         """A step with symbols for all that it decides; what it leaves as it was is none of that."""

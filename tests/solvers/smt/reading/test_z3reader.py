@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections.abc import Sequence
@@ -64,6 +65,20 @@ def test_z3_agrees_with_ints_on_every_operator_at_the_ends() -> None:
     for i in (-70, -64, -2, -1, 0, 1, 61, 62, 63, 64, 65, 128, 140):
         for m in (0, 1, (1 << MASK_BITS) - 1, 1 << 61, 6):
             assert z3_values(roots, [index, mask], [i, m]) == [int_reader(root, [i, m]) for root in roots]
+
+
+def test_negative_masks_have_all_high_members() -> None:
+    """A word that may be negative has as members what its bits say beyond its own width, up to the last place."""
+    graph = Graph()
+    index = graph.variable("i", -2, 70)
+    for lo, hi in ((-1, 0), (-3, 5)):
+        mask = graph.variable(f"from {lo}", lo, hi)
+        member = graph.lift(graph.apply("member", mask, index))
+        for i, m in itertools.product((-2, 0, 1, 2, 3, 4, 61, 62, 63, 70), range(lo, hi + 1)):
+            row = {index.index: i, mask.index: m}
+            names = [node for node in graph.nodes if node.op == "var"]
+            values = [row.get(name.index, 0) for name in names]
+            assert z3_values([member], names, values) == [int_reader(member, values)]
 
 
 def test_z3_divides_as_ints_do() -> None:

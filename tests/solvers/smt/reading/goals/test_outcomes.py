@@ -8,7 +8,7 @@ from collections.abc import Sequence as Sequence_
 from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.model.language.sequences import Sequence, every, symbol_of
@@ -166,6 +166,70 @@ def test_a_lemma_of_a_wrong_system_does_not_hide_its_defect(forgets: bool, monke
     assert [proof.proven(name) for name in (UNFENCED, LEMMA)] == [not forgets] * 2
     assert not proof.proven(FALSE)
     assert LEMMA not in proof.idle_lemmas()
+
+
+@frozen
+class Deep:
+    """A record with two sets."""
+
+    inner: Any
+    outer: Any
+
+
+@frozen
+class Many:
+    """Sets, some of them in records and tuples, a truth and a word."""
+
+    one: Any
+    other: Any
+    kept: Any
+    flag: Any
+    word: Any
+    deep: Deep
+    pair: Any
+
+
+def many() -> Theory:
+    """Any number of participants, and an action that changes every field, and another that changes one."""
+
+    def go(s: Many) -> Many:
+        return Many(s.kept, s.one, s.other, kc.negate(s.flag), s.word - 1, Deep(s.one, s.kept), (s.one, s.kept))
+
+    def stay(s: Many) -> Many:
+        return evolve(s, flag=kc.negate(s.flag), one=kc.choose(s.flag, s.one, s.one))
+
+    def all_fields(s: Many) -> kc.Truth:
+        return kc.any_of(s.flag, s.one.same(s.other), s.kept.same(s.one), s.word < 0, s.deep.inner.same(s.deep.outer),
+                         *(one.is_empty() for one in s.pair))  # fmt: skip
+
+    claim = kc.always("all", "a claim about every field", all_fields, rests_on=(("lemma",),))
+    system = kc.System(
+        name="many", summary="Sets.", bounds=[kc.Bound("n", 1, 5, "how many", takes_any=True)],
+        layout=lambda at: Many(
+            *(kc.set_below(at["n"]) for _ in range(3)), kc.truth(), kc.word_below(at["n"], -1),
+            Deep(kc.set_below(at["n"]), kc.set_below(at["n"])), tuple(kc.set_below(at["n"]) for _ in range(2))),
+        initial=lambda setting: [kc.all_where(lambda s: {"any": s.word >= -1})], properties=[claim],
+        actions=[kc.Action("go", go), kc.Action("stay", stay)],
+        lemmas=[kc.step("lemma", "a lemma about a step", lambda t: all_fields(t.after))],
+        decided=("one", "other", "flag", "word", "deep", "pair"), scopes={"default": {"n": 2}},
+    )  # fmt: skip
+    return theory(system, system.setting(None, {"n": ANY}, proof=True))
+
+
+def test_each_decided_set_and_truth_has_a_symbol_of_its_own() -> None:
+    """Two fields with one symbol would be said to be equal; what an action leaves, or does not decide, has none."""
+    of = many()
+    assert of.outcome is not None
+    symbols = {action: of.outcome.names(action) for action in ("go", "stay")}
+    assert {action: [*names] for action, names in symbols.items()} == {
+        "go": ["one", "other", "flag", "deep.inner", "deep.outer", "pair[0]", "pair[1]"], "stay": ["flag"],
+    }  # fmt: skip
+    indexes = [symbol.index for names in symbols.values() for symbol in names.values()]
+    assert len({*indexes}) == 8
+    for kind in of.program.kinds:
+        named = {node.index for node in closure([of.outcome_truth(kind, "all")])}
+        assert named & {*indexes} == {symbol.index for symbol in symbols[kind.action.name].values()}
+        assert of.outcome_truth(kind, "lemma") is of.outcome_truth(kind, "all")
 
 
 def test_a_field_that_is_none_cannot_be_decided() -> None:

@@ -1,4 +1,4 @@
-"""Comparisons as Python functions: with real Kafka `replay`, `whatif`, `conform`; with expected verdicts `check`."""
+"""Python functions: of real Kafka `replay`, `status`, `whatif`, `conform`; of expected verdicts `check`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from attrs import field, frozen
 from kraftcheck.ci.conformance.vectors import run as conformance
 from kraftcheck.ci.conformance.vectors.core import VectorError
 from kraftcheck.ci.interface.engines import check_numbers
+from kraftcheck.ci.logs.condition import condition_of
 from kraftcheck.ci.logs.format.read import find
 from kraftcheck.ci.logs.report import ReplayOptions, document, exit_code, report_of
+from kraftcheck.ci.logs.status import show
 from kraftcheck.ci.logs.whatif import distances_of
 from kraftcheck.ci.terminal.console import plain_screen
 from kraftcheck.ci.terminal.interrupts import limited
@@ -81,6 +83,21 @@ def replay(*paths: Place, rules: str | None = None, static: tuple[str, ...] = ()
         raise Refusal(str(error)) from error
     text = "\n".join(line for report in reports for line in report.lines)
     return Report(exit_code(reports), document(reports), text)
+
+
+def status(log: Place, *, rules: str | None = None, static: tuple[str, ...] = (), allow_skipped: int = 0) -> Report:
+    """Say what is broken at the end of a metadata log or snapshot, since when and why, and what to start first.
+
+    Args:
+        log: a log, a snapshot, or a folder of one.
+        rules, static, allow_skipped: as of `replay`.
+
+    Raises:
+        Refusal: in one line, for what cannot be read.
+    """
+    found, screen = condition_of(Path(log), ReplayOptions(rules, static, allow_skipped)), plain_screen()
+    show(found, screen)
+    return Report(found["exit"], found, screen.text())
 
 
 def whatif(

@@ -11,6 +11,7 @@ from kraftcheck.ci.bench.cases import BENCHMARKS, NATIVE
 from kraftcheck.ci.conformance.kafka.fuzz.run import LENGTH
 from kraftcheck.ci.dataset.options import CLUSTER_BUCKETS
 from kraftcheck.ci.dataset.store.manifests import MOST_BYTES as MOST_SEALED
+from kraftcheck.ci.logs.condition import EXITS as STATUS_EXITS
 from kraftcheck.ci.logs.format.read import MAX_LOG_BYTES
 from kraftcheck.ci.logs.format.segments import MAX_EXPANDED
 from kraftcheck.ci.logs.report import NEWEST_LEVELS, NON_CONFORMANT, line_of
@@ -87,10 +88,10 @@ def exit_codes() -> set[int]:
 
 
 def test_the_exit_codes_of_commands_are_listed() -> None:
-    """The table has those of verdicts, of bad input, of what does not conform, of faults and of who stops a command."""
+    """The table has those of verdicts, bad input, what does not conform, clusters in trouble, faults, who stops."""
     of_verdicts = {value for name, value in vars(verdict).items() if name.startswith("EXIT_")}
     others = {EXIT_USAGE, EXIT_DISAGREEMENT, EXIT_OUTPUT_CLOSED, EXIT_FAULT, EXIT_INTERRUPTED, NON_CONFORMANT}
-    assert exit_codes() - {1} == of_verdicts | others
+    assert exit_codes() - {1} == of_verdicts | others | {*STATUS_EXITS.values()}
 
 
 def coded_rows(text: str) -> list[str]:

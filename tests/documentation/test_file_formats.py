@@ -26,6 +26,7 @@ RUNS = {
     "check": "check broker-ids --scope tiny --rules fixed --quiet",
     "conform --vectors": "conform --vectors {tests}/vectors/directory_id.json",
     "replay": "replay {tests}/captured/elr",
+    "status": "status {tests}/captured/elr",
     "whatif": "whatif {tests}/captured/no-elr --faults 1",
 }
 """A quick run of each command; `conform --kafka` and `query` need Java."""

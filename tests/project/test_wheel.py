@@ -182,6 +182,7 @@ USED: dict[str, tuple[tuple[str | Path, ...], int]] = {
     "conform": (("--vectors", TESTS / "vectors" / "directory_id.json"), 0),
     "findings": (("ghost-elr-member",), 0),
     "replay": ((LOG, "--html", "log.html"), 0),
+    "status": ((LOG,), 10),
     "whatif": ((LOG, "--faults", "0"), 0),
     "trace": ((TESTS / "traces" / "B4.itf.json", "--html", "B4.html"), 0),
     "export": (("lease:LEASE", "--tla", "Lease.tla"), 0),

@@ -1,4 +1,4 @@
-"""Metadata logs changed at random, in each of their forms, for `replay` and `whatif`."""
+"""Metadata logs changed at random, in each of their forms, for `replay`, `status` and `whatif`."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def commands(draw: random.Random, log: Path, place: Path) -> Iterator[Sequence[o
     chosen = draw.choice((
         ("replay", log, "--verbose", "--html", page, "--json", target),
         ("replay", log, "--rules", draw.choice(("fixed", "kafka-3.9.2"))),
+        ("status", log, "--describe", "--all", "--json", target),
         ("whatif", log, "--faults", "1", "--json", target, "--prometheus", gauges),
     ))  # fmt: skip
     yield (*chosen, *(("--allow-skipped", 1000) if draw.randrange(3) == 0 else ()))

@@ -118,6 +118,15 @@ def test_a_table_is_checked(tmp_path: Path) -> None:
         report.assert_holds()
 
 
+def test_a_status_is_that_of_the_command() -> None:
+    """`kc.status` says what the command says, with its exit code; anything but 0 is no pass."""
+    ran = kraftcheck("status", TESTS / "captured" / "no-elr")
+    report = kc.status(TESTS / "captured" / "no-elr")
+    assert (report.exit_code, report.text) == (ran.code, ran.out) == (10, ran.out)
+    with pytest.raises(AssertionError, match="one fault from offline"):
+        report.assert_holds()
+
+
 def test_distances_are_those_of_the_command() -> None:
     """`kc.whatif` counts faults as the command does."""
     place = TESTS / "captured" / "elr"
@@ -142,6 +151,7 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("check", lambda: kc.check("electons", built_in=True), "did you mean elections"),
     ("faults", lambda: kc.whatif("/nowhere", faults=9), "faults takes an int from 0 to 6"),
     ("whatif", lambda: kc.whatif("/nowhere"), "/nowhere"),
+    ("status", lambda: kc.status("/nowhere"), "/nowhere"),
 ]
 
 

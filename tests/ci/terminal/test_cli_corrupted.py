@@ -107,13 +107,14 @@ KINDS: dict[str, tuple[tuple[str, ...], str, Callable[[], bytes], Callable[[byte
     "vectors": (("conform", "--vectors"), "a.json", VECTORS.read_bytes, mixed(broken_document, broken_text)),
     "segment": (("replay",), f"{0:020}.log", SEGMENT.read_bytes, broken_text),
     "lines": (("replay",), "a.jsonl", segment_lines, broken_lines),
+    "condition": (("status",), "a.jsonl", segment_lines, broken_lines),
     "image": (("whatif", "--faults", "0"), "a.jsonl", segment_lines, broken_lines),
     "snapshot": (("unclean-recovery", "--all-offline-partitions", "--show-replica-info", "--snapshot"), "a.json",
                  OUTAGE.read_bytes, mixed(broken_document, broken_document, broken_text)),
 }  # fmt: skip
 """By name: a command, the name of its file, how the file is made, and how it is broken."""
 
-ENDS = {0, 1, 11, 12, 20, 21, 22, 23}
+ENDS = {0, 1, 10, 11, 12, 14, 20, 21, 22, 23}
 """Exit codes of legitimate ends."""
 
 

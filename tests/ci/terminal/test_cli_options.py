@@ -35,6 +35,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "conform": ("--vectors", str(VECTORS)),
     "findings": ("ghost-elr-member",),
     "replay": (str(ELR),),
+    "status": (str(ELR),),
     "whatif": (str(ELR), "--faults", "0"),
     "serve": ("missing",),
     "trace": (str(TRACE),),
@@ -58,7 +59,7 @@ LONG = "9" * 30
 ENDLESS = {("simulate", "--runs"), ("prove", "--bmc"), ("prove", "--k")}
 """Options of which a huge number is taken at its word."""
 
-ENDS = {0, 1, 11, 12, 13, 20, 21, 22, 23}
+ENDS = {0, 1, 10, 11, 12, 13, 14, 20, 21, 22, 23}
 """Exit codes of legitimate ends."""
 
 

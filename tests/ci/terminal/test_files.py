@@ -158,7 +158,8 @@ def endless(tmp_path: Path) -> dict[str, Path]:
 
 READERS = [
     "trace {}", "simulate tests.toys:CLOCK --from {}", "conform --vectors {}", "check elections --vectors {}",
-    "replay {}", "whatif {}", "unclean-recovery --snapshot {} --all-offline-partitions --show-replica-info",
+    "replay {}", "status {}", "whatif {}",
+    "unclean-recovery --snapshot {} --all-offline-partitions --show-replica-info",
     "unclean-recovery --snapshot tests/snapshots/outage.json --path-to-json-file {} --show-replica-info",
     "elect-leaders --snapshot {} --election-type UNCLEAN --all-topic-partitions --dry-run",
     "elect-leaders --snapshot tests/snapshots/outage.json --election-type DESIGNATED --path-to-json-file {}",

@@ -40,6 +40,7 @@ WORDS = {
     "replay --json": ("replay", ELR, "--json"),
     "replay --html": ("replay", ELR, "--html"),
     "replay --engine spark --out": ("replay", ELR, "--engine", "spark", "--out"),
+    "status --json": ("status", ELR, "--json"),
     "whatif --json": ("whatif", ELR, "--json"),
     "whatif --prometheus": ("whatif", ELR, "--prometheus"),
     "conform --json": ("conform", "--vectors", ROOT / "tests" / "vectors", "--json"),

@@ -34,6 +34,7 @@ TABLES: dict[str, tuple[object, ...]] = {
     "prove": ("prove", "tests.toys:CLOCK", "-v", "--quiet", "--workers", "1"),
     "prove-bounded": ("prove", "tests.toys:CLOCK", "--bmc", "2", "--quiet"),
     "findings": ("findings",),
+    "status": ("status", next((TESTS / "captured" / "elr").glob("*.checkpoint")), "--describe"),
     "whatif": ("whatif", TESTS / "captured" / "no-elr", "--faults", "1"),
     "unclean-recovery": (
         "unclean-recovery", "--snapshot", OUTAGE, "--all-offline-partitions", "--show-replica-info"

@@ -1,0 +1,186 @@
+"""The condition of a cluster at the end of its metadata log: what is broken, since when and why, and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from kraftcheck.ci.logs.end import ClusterEnd, cluster_end
+from kraftcheck.ci.logs.report import ReplayOptions
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.controller.errors import Resignation
+from kraftcheck.model.partition.registration import is_reserved
+from kraftcheck.model.records.fields import CODE
+from kraftcheck.model.records.records import Registration, ids
+from kraftcheck.model.rules.ruleset import parse
+from kraftcheck.solvers.logs.explain.state import State
+from kraftcheck.solvers.logs.history import NEVER, History, Since
+from kraftcheck.solvers.logs.recovery import Become, Prospect, Recovery
+from kraftcheck.solvers.logs.whatif import Holders, PartitionKey
+
+DOCUMENT_VERSION = 1
+"""Version of the JSON document."""
+
+EXIT_DANGER, EXIT_OFFLINE = 10, 14
+"""Exit codes: a partition refuses acks=all or is one fault from offline; a partition is offline."""
+
+EXITS = {"offline": EXIT_OFFLINE, "below min ISR": EXIT_DANGER, "one fault from offline": EXIT_DANGER, "well": 0}
+"""What a partition is, the worst first, with the exit code."""
+
+
+def condition_of(path: Path, options: ReplayOptions) -> dict[str, Any]:
+    """What is to be said of the end of a log or snapshot, as plain values.
+
+    Raises:
+        Refusal: for what cannot be read.
+    """
+    end = cluster_end(path, options, _asked)
+    try:
+        return _Condition(end, Recovery(end.state.controller, end.holders, parse(end.rules))).document()
+    except Resignation as reason:
+        raise Refusal(
+            f"{path}: {reason}, so that the controller resigns at any change of its partitions; correct it first"
+        ) from None
+
+
+def _asked(state: State, holders: Holders, history: History) -> frozenset[int]:
+    """The records of which a reader wants to know the event."""
+    offsets = {*history.offline.values(), *history.short.values(), *history.fenced.values(), *holders.losses.values()}
+    offsets.update(left for key in history.offline for left in history.outside[key].values())
+    return frozenset(offset for offset in offsets if offset is not None)
+
+
+@frozen
+class _Condition:
+    """The end of a log, and what becomes of its partitions."""
+
+    end: ClusterEnd
+    recovery: Recovery
+
+    def document(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+        end, history, way = self.end, self.end.history, self.recovery.way_back()
+        places = {(place.topic_id, place.index): place for place in end.state.controller.places()}
+        directories: dict[int, set[int]] = {}
+        for place in places.values():
+            for broker in ids(place.partition.replicas):
+                directory = int(place.partition.directories.of(broker))
+                directories.setdefault(broker, set()).update(() if is_reserved(directory) else (directory,))
+        rows = [self._partition(key) for key in places]
+        return {
+            "version": DOCUMENT_VERSION, "command": "status",
+            "exit": max((EXITS[row["state"]] for row in rows), default=0),
+            "log": end.summary.name, "offset": history.last_offset, "time": _time(history.end_time), "rules": end.rules,
+            "metadata_version": end.summary.level, "unexplained": len(end.summary.unexplained),
+            "doubts": [*end.doubts()],
+            "way_back": [
+                {"start": step.broker, "leads": self._names(step.led), "writable": self._names(step.writable),
+                 "may_lose": self._names(step.harmed)}
+                for step in way.steps
+            ],
+            "shortest": way.shortest,
+            "rolling_restart": [*self._rolling(way.after)],
+            "brokers": [
+                self._broker(known, directories.get(broker, set()))
+                for broker, known in sorted(end.state.controller.image.registrations.items())
+            ],
+            "partitions": sorted(rows, key=lambda row: [*EXITS].index(row["state"])),
+        }  # fmt: skip
+
+    def _name(self, key: PartitionKey) -> str:
+        """A partition as operators call it."""
+        return f"{self.end.state.controller.topic(key[0]).name}-{key[1]}"
+
+    def _names(self, keys: tuple[PartitionKey, ...]) -> list[str]:
+        return [self._name(key) for key in keys]
+
+    def _moment(self, offset: Since) -> dict[str, Any] | None:
+        """Where and when a record was written, and by what event; None where that was before a snapshot."""
+        if offset is None:
+            return None
+        return {"offset": offset, "time": _time(self.end.history.time(offset)), "event": self.end.events.get(offset)}
+
+    def _partition(self, key: PartitionKey) -> dict[str, Any]:
+        state, history = self.recovery.state(key), self.end.history
+        p, danger = state.partition, None if state.offline else self.recovery.fatal_fault(key)
+        kind = ("offline" if state.offline else "below min ISR" if state.unwritable
+                else "well" if danger is None else "one fault from offline")  # fmt: skip
+        since = {"offline": history.offline, "below min ISR": history.short}.get(kind, {}).get(key)
+        lost = self.end.holders.losses.get(key)
+        return {
+            "topic": self.end.state.controller.topic(key[0]).name, "partition": key[1], "state": kind,
+            "leader": int(p.leader), "replicas": [*ids(p.replicas)], "isr": [*ids(p.isr)], "elr": [*ids(p.elr)],
+            "last_known_leader": [*ids(p.last_known_elr)], "min_isr": min(state.minimum, len(ids(p.replicas))),
+            "recovering": bool(p.recovering), "since": self._moment(since),
+            "unregistered": [b for b in ids(p.replicas) if self.end.state.controller.registration(b) is None],
+            "leads_again": [self._prospect(key, one) for one in self._prospects(key)] if state.offline else [],
+            "writable_after": self.recovery.until_writable(key) if kind == "below min ISR" else None,
+            "one_fault": danger, "lost": self._moment(lost),
+        }  # fmt: skip
+
+    def _prospects(self, key: PartitionKey) -> list[Prospect]:
+        """Every way to a leader; with loss only one to each leader."""
+        found = self.recovery.prospects(key)
+        first = {(one.leader, one.harmed and one.asked): one for one in reversed(found)}
+        return [one for one in found if not one.harmed or first[one.leader, one.asked] is one]
+
+    def _prospect(self, key: PartitionKey, one: Prospect) -> dict[str, Any]:
+        known = None if one.broker is None else self.end.state.controller.registration(one.broker)
+        surely = known is None or self._word(known) != "fenced" or one.asked or one.harmed
+        return {
+            "start": one.broker, "by_itself": not one.asked and (known is None or self._word(known) == "starting"),
+            "unclean_election": one.asked, "leader": one.leader, "may_lose": one.harmed,
+            **(self._loss(key, one.leader) if one.harmed else {"without": None, "since": None}),
+            "if_killed": {} if surely else {"leader": one.killed},
+        }  # fmt: skip
+
+    def _loss(self, key: PartitionKey, leader: int) -> dict[str, Any]:
+        """What a leader that need not have every record may lack; nothing is acknowledged while nobody leads."""
+        history, member = self.end.history, self.recovery.state(key).partition.isr.has(leader)
+        left, offline = history.outside.get(key, {}).get(leader), history.offline.get(key)
+        if left == NEVER:
+            return {"without": "everything", "since": None}
+        if member or (left is not None and offline is not None and left >= offline):
+            return {"without": "unflushed", "since": None}
+        return {"without": "acknowledged since", "since": self._moment(left)}
+
+    def _word(self, known: Registration) -> str:
+        """What a broker does, in a word; one that registered since it was fenced is starting."""
+        if not known.fenced:
+            return "shutting down" if known.in_controlled_shutdown else "live"
+        since = self.end.history.fenced.get(known.id)
+        if since is not None and known.epoch >= since:
+            return "starting"
+        return "shut down" if known.in_controlled_shutdown else "fenced"
+
+    def _broker(self, known: Registration, named: set[int]) -> dict[str, Any]:
+        lost = sorted(named.difference(known.dirs)) if not known.knows_no_dirs() else []
+        return {
+            "broker": known.id, "state": self._word(known), "epoch": known.epoch,
+            "since": self._moment(self.end.history.fenced.get(known.id)) if known.fenced else None,
+            "directories": [CODE.base64(directory) for directory in known.dirs],
+            "offline_directories": [CODE.base64(directory) for directory in lost],
+            "stop": self._stop(self.recovery.unchanged(), known.id) if known.is_active() else None,
+        }  # fmt: skip
+
+    def _stop(self, at: Become, broker: int) -> dict[str, list[str]]:
+        """The partitions that stopping a broker takes offline, or makes refuse acks=all."""
+        return {name: self._names(keys) for name, keys in self.recovery.troubles_of_stop(at, broker).items()}
+
+    def _rolling(self, at: Become) -> Iterator[dict[str, Any]]:
+        """Every broker, stopped and started again once all are back; last the one that may be the active controller."""
+        node = self.end.state.controller.settings.node
+        for broker in sorted(self.end.state.controller.image.registrations, key=lambda b: (str(b) == node, b)):
+            yield {"restart": broker, **self._stop(at, broker)}
+            at = self.recovery.restarted(at, broker)
+
+
+def _time(milliseconds: int | None) -> str | None:
+    """A time in UTC, to the millisecond, as ISO 8601 has it."""
+    if milliseconds is None:
+        return None
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,307 @@
+"""`kraftcheck status`: the condition of a cluster, for somebody who was woken by it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+
+from kraftcheck.ci.logs.condition import condition_of
+from kraftcheck.ci.logs.report import ReplayOptions
+from kraftcheck.ci.terminal.console import Column, Screen, Table, console
+from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.model.language.words import NO_LEADER
+
+Row: TypeAlias = Mapping[str, Any]
+
+SHOWN, NAMED = 10, 3
+"""Rows of a table, and partitions named in a line, that are shown without `--all`."""
+
+
+@click.command("status")
+@click.argument("log", metavar="LOG", type=click.Path(path_type=Path))
+@click.option("--describe", is_flag=True, help="Show every partition as it is, as kafka-topics --describe does.")
+@click.option("--all", "every", is_flag=True, help="Show every row, and name every partition.")
+@click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; by default that of the metadata version.")
+@click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
+@click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
+@click.option("--json", "target", metavar="FILE|-", help="Write everything as a JSON document.")
+def status_command(
+    log: Path, describe: bool, every: bool, rules: str | None, static: tuple[str, ...], allow_skipped: int,
+    target: str | None,
+) -> None:  # fmt: skip
+    """What is broken at the end of a metadata log or snapshot, since when and why, and what to start first.
+
+    What follows a start, a stop or an election is what the controller's rules decide. A
+    broker that is started is taken to come back with all that it had, and to catch up.
+
+    Exit code 0: every partition survives any one fault; 10: one refuses acks=all, or is one
+    fault from offline; 14: one has no leader; 2: bad input.
+
+    \b
+    Examples:
+      kraftcheck status /var/kafka/__cluster_metadata-0
+      kraftcheck status decoded.txt --describe
+    """
+    check_writable(target)
+    found = condition_of(log, ReplayOptions(rules, static, allow_skipped))
+    if target is not None:
+        write_json(target, found)
+    show(found, console(to_stderr=target == "-"), every, describe)
+    sys.exit(found["exit"])
+
+
+def show(found: Row, screen: Screen, every: bool = False, describe: bool = False) -> None:
+    """Print the condition of a cluster.
+
+    Args:
+        found: as `condition_of` has it.
+        screen: where to.
+        every: whether all rows and names are shown.
+        describe: whether every partition is shown as it is, too.
+    """
+    screen.one_line(_headline(found))
+    at = ", a snapshot: it tells no history" if found["offset"] is None else f" at offset {found['offset']}"
+    written = "without times" if found["time"] is None else _clock(found["time"])
+    screen.one_line(f"{found['log']}{at}, {written}, rules {found['rules']}")
+    for doubt in found["doubts"]:
+        screen.one_line(doubt)
+    if found["unexplained"]:
+        screen.plain("so what is said here of causes, and of what helps, may be wrong")
+    parts = (_advice(found, every), _offline(found, every), _short(found, every), _brokers(found),
+             _one_fault(found, every), _losses(found, every), _described(found) if describe else [])  # fmt: skip
+    for part in parts:
+        lines = [*part]
+        if lines:
+            screen.plain("")
+        for line in lines:
+            if isinstance(line, Table):
+                screen.table(line)
+            else:
+                screen.one_line(line)
+    screen.plain(f"(exit {found['exit']})")
+
+
+def _headline(found: Row) -> str:
+    rows, brokers = found["partitions"], found["brokers"]
+    words = {
+        "offline": ("is offline", "are offline"), "below min ISR": ("refuses acks=all", "refuse acks=all"),
+        "one fault from offline": ("is one fault from offline", "are one fault from offline"),
+    }  # fmt: skip
+    counts = ((len(_of_state(found, state)), *forms) for state, forms in words.items())
+    told = [(count, one if count == 1 else more) for count, one, more in counts if count]
+    text = f"all is well: each of {_count(len(rows), 'partition')} survives any one fault"
+    if not rows:
+        text = "the cluster has no partition"
+    if told:
+        (count, first), *others = told
+        text = f"{count} of {_count(len(rows), 'partition')} {first}" + "".join(f", {n} {word}" for n, word in others)
+    down = [f"broker {row['broker']} is {row['state']}" for row in brokers if row["state"] != "live"]
+    down += [f"broker {row['broker']} has lost a directory" for row in brokers if row["offline_directories"]]
+    more = [f"{len(down) - NAMED} more brokers are not well"] if len(down) > NAMED else []
+    return "; ".join([text, *down[:NAMED], *more])
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _clock(time: str) -> str:
+    return time.replace("T", " ")[:19] + " UTC"
+
+
+def _names(names: Sequence[str], every: bool) -> str:
+    shown = names if every else names[:NAMED]
+    return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
+
+
+def _name(row: Row) -> str:
+    return f"{row['topic']}-{row['partition']}"
+
+
+def _when(moment: Row | None) -> str:
+    if moment is None:
+        return "before the snapshot"
+    return f"offset {moment['offset']}" + ("" if moment["time"] is None else f", {_clock(moment['time'])[:19]}")
+
+
+def _why(moment: Row | None) -> str:
+    return "not known" if moment is None else moment["event"] or "not explained"
+
+
+def _of_state(found: Row, *states: str) -> list[Row]:
+    return [row for row in found["partitions"] if row["state"] in states]
+
+
+def _cut(table: Table, rows: Sequence[Row], every: bool) -> Iterator[Table | str]:
+    yield table
+    if len(rows) > len(table.rows):
+        yield f"and {len(rows) - len(table.rows)} more: --all"
+
+
+def _advice(found: Row, every: bool) -> Iterator[str]:
+    """What to do now, what not, and what may be restarted later."""
+    if found["brokers"]:
+        yield "WHAT NOW" + ("" if found["shortest"] else " (there may be a shorter order)")
+    starting = _starting(found)
+    for number, step in enumerate(found["way_back"], 1):
+        writable = [name for name in step["writable"] if name not in {*step["leads"]}]
+        told = {"gives {} a leader": step["leads"], "lets {} take acks=all again": writable,
+                "MAY LOSE RECORDS of {}": step["may_lose"]}  # fmt: skip
+        texts = [words.format(_names(names, every)) for words, names in told.items() if names]
+        what = "wait for broker" if step["start"] in starting else "start broker"
+        yield f"  {number}. {what} {step['start']}: {'; '.join(texts) or 'more replicas in sync'}"
+    early: dict[int, list[str]] = {}
+    for row in _of_state(found, "offline"):
+        for one in row["leads_again"] if any(not one["may_lose"] for one in row["leads_again"]) else ():
+            if one["may_lose"] and not one["unclean_election"] and one["start"] is not None:
+                early.setdefault(one["start"], []).append(_name(row))
+    for broker, names in early.items():
+        yield f"  if broker {broker} is back first, it is elected with loss: {_names(names, every)}"
+    hopeless = [
+        _name(row) for row in _of_state(found, "offline") if all(one["may_lose"] for one in row["leads_again"])
+    ]  # fmt: skip
+    if hopeless:
+        yield f"  nothing that is known brings these back without loss: {_names(hopeless, every)}"
+    for row in found["brokers"]:
+        if row["stop"] is not None:
+            yield f"  broker {row['broker']} {_stoppable(row['stop'], every)}"
+    now = {row["broker"]: row["stop"] for row in found["brokers"]}
+    if found["rolling_restart"]:
+        order = ", ".join(str(row["restart"]) for row in found["rolling_restart"])
+        all_back = " once all are back" if None in now.values() else ""
+        yield f"  rolling restart{all_back}: {order}; before each, wait until every replica is in sync"
+    for row in found["rolling_restart"]:
+        taken = _taken(row, every)
+        if taken and taken != _taken(now[row["restart"]] or {}, every):
+            yield f"    even then, stopping {row['restart']} {taken}"
+
+
+def _starting(found: Row) -> set[int]:
+    return {row["broker"] for row in found["brokers"] if row["state"] == "starting"}
+
+
+def _stoppable(stop: Row, every: bool) -> str:
+    word = "must NOT" if stop["offline"] else "should not" if stop["unwritable"] else "may"
+    taken = _taken(stop, every)
+    return f"{word} be stopped now" + (f": it {taken}" if taken else "")
+
+
+def _taken(stop: Row, every: bool) -> str:
+    words = {"offline": "takes {} offline", "unwritable": "makes {} refuse acks=all"}
+    return ", and ".join(text.format(_names(stop[name], every)) for name, text in words.items() if stop.get(name))
+
+
+def _offline(found: Row, every: bool) -> Iterator[Table | str]:
+    rows = _of_state(found, "offline")
+    starting = _starting(found)
+    if rows:
+        prose = [Column(title, is_prose=True) for title in ("because", "leads again", "with loss")]
+        table = Table((Column("OFFLINE"), Column("since"), prose[0], Column("ISR"), Column("ELR"), *prose[1:]))
+        for row in rows if every else rows[:SHOWN]:
+            clean = [_start(one, starting) for one in row["leads_again"] if not one["may_lose"]]
+            lossy = "\n".join(_lossy(row, starting))
+            table.add(_name(row), _when(row["since"]), _why(row["since"]), str(row["isr"]), str(row["elr"]),
+                      " or ".join(clean) or _unknown(row), lossy or "nobody can be elected")  # fmt: skip
+        yield from _cut(table, rows, every)
+
+
+def _unknown(row: Row) -> str:
+    gone = ", ".join(map(str, row["unregistered"]))
+    return f"unknown: {gone} not registered" if gone else "not without loss"
+
+
+def _start(one: Row, starting: set[int]) -> str:
+    """What has to be done, or to happen, for a leader."""
+    start = f"once {one['start']} is back" if one["start"] in starting else f"start {one['start']}"
+    if one["start"] is None:
+        return "unclean election" if one["unclean_election"] else "by itself, by the controller's timer"
+    return f"{start}, unclean election" if one["unclean_election"] else start
+
+
+def _lossy(row: Row, starting: set[int]) -> Iterator[str]:
+    """What may be lost, and by what."""
+    for one in row["leads_again"]:
+        if one["may_lose"]:
+            yield f"{_start(one, starting)}: {one['leader']} is elected, without {_lost(one)}"
+        elif "leader" in one["if_killed"]:
+            leader = one["if_killed"]["leader"]
+            end = "nobody leads" if leader is None else f"{leader} is elected, without what was not flushed"
+            yield f"if {one['start']} was killed: {end}"
+
+
+def _lost(one: Row) -> str:
+    if one["without"] == "acknowledged since":
+        left = "it left the ISR, before the snapshot" if one["since"] is None else _when(one["since"])
+        return f"what was acknowledged since {left}"
+    return "anything: it was never in sync" if one["without"] == "everything" else "what it had not flushed"
+
+
+def _short(found: Row, every: bool) -> Iterator[Table | str]:
+    rows = _of_state(found, "below min ISR")
+    if rows:
+        table = Table((Column("REFUSES acks=all"), Column("since"), Column("because", is_prose=True), Column("leader"),
+                       Column("ISR"), Column("min ISR"), Column("until", is_prose=True)))  # fmt: skip
+        for row in rows if every else rows[:SHOWN]:
+            after = row["writable_after"]
+            until = "not known" if after is None else ", then ".join(f"start {b}" for b in after) or "replicas catch up"
+            table.add(_name(row), _when(row["since"]), _why(row["since"]), str(row["leader"]), str(row["isr"]),
+                      str(row["min_isr"]), until)  # fmt: skip
+        yield from _cut(table, rows, every)
+
+
+def _one_fault(found: Row, every: bool) -> Iterator[str]:
+    by_fault: dict[str, list[str]] = {}
+    for row in found["partitions"]:
+        if row["one_fault"] is not None and row["state"] != "offline":
+            by_fault.setdefault(row["one_fault"], []).append(_name(row))
+    if by_fault:
+        yield "ONE FAULT FROM OFFLINE"
+    for fault, names in by_fault.items():
+        yield f"  if {fault}: {_names(names, every)}"
+
+
+def _losses(found: Row, every: bool) -> Iterator[str]:
+    """What may have been lost before, the latest first."""
+    by_event: dict[tuple[int, str], list[str]] = {}
+    for row in found["partitions"]:
+        lost = row["lost"]
+        if lost is not None:
+            by_event.setdefault((lost["offset"], f"at {_when(lost)}: {_why(lost)}"), []).append(_name(row))
+        elif row["recovering"]:
+            by_event.setdefault((-1, "recovering from an unclean election"), []).append(_name(row))
+    if by_event:
+        yield "MAY HAVE LOST RECORDS: led by a replica that need not have had them all"
+    events = sorted(by_event.items(), reverse=True)
+    for (_, event), names in events if every else events[:SHOWN]:
+        yield f"  {_names(names, every)} {event}"
+    if len(events) > SHOWN and not every:
+        yield f"  and {len(events) - SHOWN} more: --all"
+
+
+def _brokers(found: Row) -> Iterator[Table]:
+    columns = (Column("BROKER"), Column("state"), Column("since"), Column("because", is_prose=True), Column("epoch"))
+    table = Table((*columns, Column("directories")))
+    for row in found["brokers"]:
+        lost = row["offline_directories"]
+        directories = f"{len(row['directories'])} online" + (f", {', '.join(lost)} offline" if lost else "")
+        live = row["state"] in ("live", "shutting down")
+        table.add(str(row["broker"]), row["state"], "" if live else _when(row["since"]),
+                  "" if live else _why(row["since"]), str(row["epoch"]), directories)  # fmt: skip
+    if table.rows:
+        yield table
+
+
+def _described(found: Row) -> Iterator[Table]:
+    titles = ("topic", "partition", "leader", "replicas", "ISR", "ELR", "last known", "min ISR", "state")
+    table = Table(tuple(map(Column, titles)))
+    for row in sorted(found["partitions"], key=lambda row: (row["topic"], row["partition"])):
+        lists = (str(row[name]) for name in ("replicas", "isr", "elr", "last_known_leader"))
+        leader = "none" if row["leader"] == NO_LEADER else str(row["leader"])
+        state = row["state"] + (", recovering" if row["recovering"] else "")
+        table.add(row["topic"], str(row["partition"]), leader, *lists, str(row["min_isr"]), state)
+    if table.rows:
+        yield table

@@ -1,0 +1,326 @@
+"""The way back of a cluster: what becomes of its partitions as brokers are started and stopped, and leaders elected.
+
+Each step is what the controller's rules make of it. Partitions do not influence each other; those that are alike are
+one situation, and looked at once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TypeAlias
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.controller.brokers import leaving
+from kraftcheck.model.controller.elections import UNCLEAN, elect_leaders, elect_unclean
+from kraftcheck.model.controller.errors import RequestError
+from kraftcheck.model.controller.partitions import (
+    UNCHECKED,
+    AlterPartitionRequest,
+    Proposal,
+    alter_partition,
+    eligible,
+)
+from kraftcheck.model.controller.state import Controller, LogRecord, Place
+from kraftcheck.model.records.records import ids
+from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.solvers.logs.whatif import (
+    TOPIC_ID,
+    FaultState,
+    Holders,
+    Key,
+    PartitionKey,
+    apply,
+    fence_broker,
+    isolate,
+    lose_power,
+    moves,
+    return_broker,
+    settle,
+)
+
+Move: TypeAlias = Callable[[FaultState, int, RuleSet], FaultState]
+Become: TypeAlias = Mapping[int, int]
+"""Of each situation at the end of the log the number of the one that has become of it."""
+
+MOST_STEPS = 300_000
+"""Steps of situations that the search for a shortest order takes, some seconds; beyond it an order may be longer."""
+
+
+def start(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
+    """A broker comes back with all that it had, and whoever may be in the ISR has caught up."""
+    return catch_up(return_broker(state, broker, rules), broker, rules)
+
+
+def stop(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
+    """A broker is shut down as one should: it hands over, and is fenced once it is gone."""
+    return fence_broker(settle(apply(state, lambda c: leaving(c, broker, rules), rules)), broker, rules)
+
+
+def catch_up(state: FaultState, broker: int, rules: RuleSet) -> FaultState:
+    """The leader has every replica in the ISR that it may have there."""
+    p, controller = state.partition, state.controller
+    leader = controller.registration(int(p.leader))
+    able = eligible(controller, Place(TOPIC_ID, 0, p), rules.partition)
+    members = [*ids(p.isr), *(b for b in ids(p.replicas) if able.has(b) and not p.isr.has(b))]
+    if leader is None or len(members) == len(ids(p.isr)):
+        return state
+    isr = tuple((broker, UNCHECKED) for broker in members)
+    proposal = Proposal(TOPIC_ID, 0, int(p.leader_epoch), int(p.partition_epoch), isr)
+    request = AlterPartitionRequest(leader.id, leader.epoch, (proposal,))
+
+    def records(controller: Controller) -> tuple[LogRecord, ...]:
+        try:
+            return alter_partition(controller, request, rules).records
+        except RequestError:  # the leader is asked again later, and until then nothing changes
+            return ()
+
+    after = apply(state, records, rules)
+    if leader.id in state.holders:
+        after = evolve(after, holders=after.holders | frozenset(ids(after.partition.isr)))
+    return settle(after)
+
+
+def is_harmed(before: FaultState, after: FaultState) -> bool:
+    """Whether acknowledged records may have been lost on the way: a leader without them, or an unclean election."""
+    recovering = bool(after.partition.recovering) and not bool(before.partition.recovering)
+    return recovering or (after.lost and not before.lost)
+
+
+@frozen
+class Prospect:
+    """One way in which a partition without leader gets one.
+
+    Attributes:
+        broker: who is started first; None where nobody has to be.
+        asked: whether an operator has to ask for an unclean election then.
+        leader: who leads.
+        harmed: whether acknowledged records may be lost.
+        killed: where the broker lost what it had not flushed, as after a kill: the leader, None for nobody.
+    """
+
+    broker: int | None
+    asked: bool
+    leader: int
+    harmed: bool
+    killed: int | None
+
+
+def down(controller: Controller) -> tuple[int, ...]:
+    """The registered brokers that are fenced, or about to be as they shut down."""
+    return tuple(b for b, known in sorted(controller.image.registrations.items()) if not known.is_active())
+
+
+def fatal_fault(state: FaultState, rules: RuleSet) -> str | None:
+    """A single fault that takes a partition offline, in words; None where it survives each."""
+    return next((move.name for move in moves(state, rules) if move.fault and move.after().offline), None)
+
+
+def prospects(state: FaultState, rules: RuleSet) -> Iterator[Prospect]:
+    """The ways in which a partition without leader gets one: by the controller's timer, a broker, or an election."""
+    for broker in (None, *down(state.controller)):
+        if broker is None:
+            after = settle(apply(state, lambda c: elect_unclean(c, rules).records, rules))
+        else:
+            after = return_broker(state, broker, rules)
+        asked = after.offline
+        if asked:
+            after = settle(apply(after, lambda c: elect_leaders(c, UNCLEAN, ((TOPIC_ID, 0),), rules).records, rules))
+        if not after.offline:
+            killed = state if broker is None or asked else lose_power(state, broker, rules)
+            leader = None if killed.offline else int(killed.partition.leader)
+            harmed = is_harmed(state, after) or int(after.partition.leader) not in state.holders
+            yield Prospect(broker, asked, int(after.partition.leader), harmed, leader)
+
+
+@frozen
+class Started:
+    """One step of a way back.
+
+    Attributes:
+        broker: who is started.
+        led, writable: partitions that have a leader again, and that take acks=all again.
+        harmed: partitions that may lose acknowledged records by it.
+    """
+
+    broker: int
+    led: tuple[PartitionKey, ...]
+    writable: tuple[PartitionKey, ...]
+    harmed: tuple[PartitionKey, ...]
+
+
+@frozen
+class WayBack:
+    """The order in which brokers are started.
+
+    Attributes:
+        steps: in order; first until every partition leads that can, then until each takes acks=all, then the others.
+        shortest: whether no shorter order is as good.
+        after: the situations at its end.
+    """
+
+    steps: tuple[Started, ...]
+    shortest: bool
+    after: Become
+
+
+class Recovery:
+    """The partitions of a cluster at the end of its log, and what becomes of them.
+
+    Args:
+        controller: the state there.
+        holders: who holds what.
+        rules: the rule set.
+
+    Attributes:
+        now: of each partition the number of its situation there.
+        states: each situation, by its number.
+    """
+
+    def __init__(self, controller: Controller, holders: Holders, rules: RuleSet) -> None:
+        self._controller, self._rules = controller, rules
+        self.states: list[FaultState] = []
+        self._numbers: dict[Key, int] = {}
+        self._memo: dict[tuple[Move, int, int], int] = {}
+        self._faults = cache(lambda number: fatal_fault(self.states[number], rules))
+        self._prospects = cache(lambda number: tuple(prospects(self.states[number], rules)))
+        self.now: Mapping[PartitionKey, int] = {
+            key: self._number(isolate(controller, place, rules, holders.members.get(key)))
+            for place in controller.places()
+            for key in [(place.topic_id, place.index)]
+        }
+
+    def state(self, key: PartitionKey) -> FaultState:
+        """A partition at the end of the log."""
+        return self.states[self.now[key]]
+
+    def fatal_fault(self, key: PartitionKey) -> str | None:
+        """The fault that takes a partition offline that has a leader; None where none does."""
+        return self._faults(self.now[key])
+
+    def prospects(self, key: PartitionKey) -> tuple[Prospect, ...]:
+        """How a partition without leader gets one."""
+        return self._prospects(self.now[key])
+
+    def until_writable(self, key: PartitionKey) -> list[int] | None:
+        """The fewest brokers whose start makes a partition take acks=all, in order; None where none do without harm.
+
+        Live replicas catch up first, so that it may be none at all.
+        """
+        caught_up = self._after(self.now[key], catch_up, int(self.state(key).partition.leader))
+        return self._search((caught_up,), down(self._controller), lambda state: not state.unwritable)[0]
+
+    def _number(self, state: FaultState) -> int:
+        topic = state.controller.configs.topics[TOPIC_ID]
+        key = (*state.key(), tuple(sorted(topic.items())))
+        if key not in self._numbers:
+            self._numbers[key] = len(self.states)
+            self.states.append(state)
+        return self._numbers[key]
+
+    def _after(self, number: int, move: Move, broker: int) -> int:
+        """The situation after a move of a broker; the same where it has no replica, or is not registered."""
+        place = (move, number, broker)
+        if place not in self._memo:
+            state = self.states[number]
+            concerned = state.partition.replicas.has(broker) and state.controller.registration(broker) is not None
+            self._memo[place] = self._number(move(state, broker, self._rules)) if concerned else number
+        return self._memo[place]
+
+    def _harms(self, before: int, after: int) -> bool:
+        return before != after and is_harmed(self.states[before], self.states[after])
+
+    def troubles_of_stop(self, at: Become, broker: int) -> dict[str, tuple[PartitionKey, ...]]:
+        """The partitions that stopping a broker takes offline, and those that refuse acks=all by it, as far as any."""
+        after = self._moved(at, stop, broker)
+        offline = self._newly(at, after, lambda state: state.offline)
+        unwritable = self._newly(at, after, lambda state: state.unwritable)
+        return {"offline": offline, "unwritable": tuple(key for key in unwritable if key not in {*offline})}
+
+    def restarted(self, at: Become, broker: int) -> Become:
+        """The situations after a broker was stopped and started."""
+        return self._moved(self._moved(at, stop, broker), start, broker)
+
+    def _moved(self, at: Become, move: Move, broker: int) -> Become:
+        return {first: self._after(number, move, broker) for first, number in at.items()}
+
+    def _newly(self, before: Become, after: Become, has: Callable[[FaultState], bool]) -> tuple[PartitionKey, ...]:
+        """The partitions that have what they did not have."""
+        states = self.states
+        return self._keys({n for n in after if has(states[after[n]]) and not has(states[before[n]])})
+
+    def _keys(self, numbers: set[int]) -> tuple[PartitionKey, ...]:
+        """The partitions that are in these situations at the end of the log."""
+        return tuple(key for key, number in self.now.items() if number in numbers) if numbers else ()
+
+    def way_back(self) -> WayBack:
+        """The order in which to start the brokers that are down: as few as can be until each partition leads."""
+        order, shortest, at, steps = list[int](), True, self.unchanged(), list[Started]()
+        for goal in (lambda state: not state.offline, lambda state: not state.unwritable, None):
+            waiting = [broker for broker in down(self._controller) if broker not in order]
+            found, proved = (waiting, True) if goal is None else self._order({*at.values()}, waiting, goal)
+            shortest = shortest and proved
+            for broker in found:
+                after = self._moved(at, start, broker)
+                steps += [] if after == at else [self._step(broker, at, after)]
+                order.append(broker)
+                at = after
+        return WayBack(tuple(steps), shortest, at)
+
+    def unchanged(self) -> Become:
+        """Every situation at the end of the log, before anything is done."""
+        return {number: number for number in self.now.values()}
+
+    def _step(self, broker: int, before: Become, after: Become) -> Started:
+        led = self._newly(before, after, lambda state: not state.offline)
+        writable = self._newly(before, after, lambda state: not state.unwritable)
+        return Started(broker, led, writable, self._keys({n for n in after if self._harms(before[n], after[n])}))
+
+    def _order(
+        self, numbers: set[int], brokers: Sequence[int], goal: Callable[[FaultState], bool]
+    ) -> tuple[list[int], bool]:
+        """The fewest brokers, in order, whose start brings every situation to a goal that can be brought there.
+
+        No record is lost on the way; where there is no such order, or it is not found in time, one that starts each
+        time who helps most, and whether it is the shortest.
+        """
+        single = {number: self._search((number,), brokers, goal) for number in sorted(numbers)}
+        targets = tuple(number for number, (order, _) in single.items() if order)
+        found, _ = self._search(targets, brokers, goal)
+        if found is not None:
+            return found, all(is_whole for _, is_whole in single.values())
+        order, waiting = [], list(brokers)
+        while waiting and not all(goal(self.states[number]) for number in targets):
+            broker = min(waiting, key=lambda b: self._cost(targets, b, goal))
+            targets = tuple(self._after(number, start, broker) for number in targets)
+            order.append(broker)
+            waiting.remove(broker)
+        return order, False
+
+    def _cost(self, targets: Sequence[int], broker: int, goal: Callable[[FaultState], bool]) -> tuple[int, int, int]:
+        """How many situations a start harms, and how many it leaves short of the goal."""
+        after = [self._after(number, start, broker) for number in targets]
+        harmed = sum(map(self._harms, targets, after))
+        return harmed, sum(not goal(self.states[number]) for number in after), broker
+
+    def _search(
+        self, targets: tuple[int, ...], brokers: Sequence[int], goal: Callable[[FaultState], bool]
+    ) -> tuple[list[int] | None, bool]:
+        """The shortest order without harm that brings all of some situations to a goal; None where none is found.
+
+        The truth beside it: whether all orders were looked at, or as many as it took.
+        """
+        queue, seen, budget = deque([(targets, list[int]())]), {targets}, MOST_STEPS
+        while queue and budget > 0:
+            at, order = queue.popleft()
+            if all(goal(self.states[number]) for number in at):
+                return order, True
+            for broker in brokers:
+                after = tuple(self._after(number, start, broker) for number in at)
+                budget -= len(at)
+                if after not in seen and not any(map(self._harms, at, after)):
+                    seen.add(after)
+                    queue.append((after, [*order, broker]))
+        return None, not queue

@@ -1,0 +1,299 @@
+"""What `kraftcheck status` says of captured clusters in trouble, of made ones, and of what a form does not tell."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftcheck.ci.logs.format import segments
+from kraftcheck.model.controller.brokers import fenced
+from tests.ci.logs.test_log_doubts import A, B, old_log, unexplained
+from tests.shared.captures import ELR, NO_ELR, TROUBLE, batches, json_lines
+from tests.shared.commands import Ran, kraftcheck
+from tests.shared.places import TESTS
+from tests.solvers.logs.test_holders import Log
+
+OUTAGE = TESTS / "snapshots" / "outage.txt"
+"""The log that the runbook shows."""
+
+
+def cut(place: Path, before: int) -> Path:
+    """The dump of the captured cluster in trouble, up to the batch that begins at an offset."""
+    text = (TROUBLE / "decoded.txt").read_text(encoding="utf-8")
+    path = place / f"{before}.txt"
+    path.write_text(text[: text.index(f"baseOffset: {before} ")], encoding="utf-8")
+    return path
+
+
+def told(path: Path, *words: str) -> dict[str, Any]:
+    """The document of a status."""
+    return dict(kraftcheck("status", path, "--json", "-", *words).document())
+
+
+def partition(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """The row of a partition."""
+    (row,) = [row for row in document["partitions"] if f"{row['topic']}-{row['partition']}" == name]
+    return dict(row)
+
+
+FENCED = "2026-11-21T22:51:31.886Z"
+
+
+def test_an_outage_is_said_in_a_line(tmp_path: Path) -> None:
+    """Two of eight partitions have no leader, two of three brokers are down: first line and exit code say so."""
+    ran = kraftcheck("status", cut(tmp_path, 91))
+    first, second, *_ = ran.out.splitlines()
+    assert ran.code == 14
+    assert first == (
+        "2 of 8 partitions are offline, 6 are one fault from offline; broker 1 is starting; broker 2 is fenced"
+    )
+    assert second.endswith("91.txt at offset 90, 2026-11-21 22:51:38 UTC, rules kafka-4.1.2")
+    assert ran.last == "(exit 14)"
+
+
+def test_the_outage_of_the_runbook_is_a_captured_one(tmp_path: Path) -> None:
+    """The log that the documentation shows is the captured one, up to the offset where two partitions are offline."""
+    assert OUTAGE.read_bytes() == cut(tmp_path, 91).read_bytes()
+
+
+def test_an_outage_has_its_cause_and_its_end(tmp_path: Path) -> None:
+    """Since when, by what, who must return, what an unclean election loses, and in which order brokers are started."""
+    document = told(cut(tmp_path, 91))
+    rows = {name: partition(document, name) for name in ("alone-0", "strict-1")}
+    assert {name: (row["state"], row["isr"], row["elr"], row["since"]) for name, row in rows.items()} == {
+        "alone-0": ("offline", [], [2], {"offset": 85, "time": FENCED, "event": "fence broker 2"}),
+        "strict-1": ("offline", [], [2], {"offset": 86, "time": FENCED, "event": "fence broker 2"}),
+    }
+    again = {"start": 2, "by_itself": False, "unclean_election": False, "leader": 2, "may_lose": False, "without": None,
+             "since": None, "if_killed": {"leader": 2}}  # fmt: skip
+    since = {"offset": 78, "time": "2026-11-21T22:51:22.872Z", "event": "fence broker 1"}
+    unclean = {"start": 1, "by_itself": False, "unclean_election": True, "leader": 1, "may_lose": True,
+               "without": "acknowledged since", "since": since, "if_killed": {}}  # fmt: skip
+    assert rows["alone-0"]["leads_again"] == [again]
+    assert rows["strict-1"]["leads_again"] == [unclean, again]
+    assert [(step["start"], step["leads"], step["may_lose"]) for step in document["way_back"]] == [
+        (2, ["strict-1", "alone-0"], []), (1, [], []),
+    ]  # fmt: skip
+    assert document["shortest"]
+    brokers = document["brokers"]
+    assert [(row["broker"], row["state"], row["epoch"]) for row in brokers] == [
+        (0, "live", 57), (1, "starting", 90), (2, "fenced", 7),
+    ]  # fmt: skip
+    assert [row["since"] and row["since"]["offset"] for row in brokers] == [None, 82, 87]
+    stop = document["brokers"][0]["stop"]
+    assert (len(stop["offline"]), stop["unwritable"]) == (6, [])
+    assert [row["restart"] for row in document["rolling_restart"] if row["offline"]] == [0, 2]
+
+
+def test_lost_records_have_their_event(tmp_path: Path) -> None:
+    """What was lost before names the record with which a replica led that need not have had all, and the event."""
+    document = told(cut(tmp_path, 91))
+    lost = {f"{row['topic']}-{row['partition']}": row["lost"] for row in document["partitions"] if row["lost"]}
+    assert {name: (row["offset"], row["event"]) for name, row in lost.items()} == {
+        "loose-0": (60, "unfence broker 0"), "loose-1": (61, "unfence broker 0"), "alone-1": (59, "unfence broker 0"),
+        "strict-0": (64, "unclean election in strict-0"),
+    }  # fmt: skip
+
+
+def test_the_first_to_be_back_may_be_the_wrong_one(tmp_path: Path) -> None:
+    """Where topics allow unclean elections, starting the outsider first is warned of, with what it has not got."""
+    ran, document = kraftcheck("status", cut(tmp_path, 57)), told(cut(tmp_path, 57))
+    assert "  if broker 0 is back first, it is elected with loss: loose-0, loose-1\n" in ran.out
+    assert [step["start"] for step in document["way_back"]] == [1, 0]
+    since = {name: [one["since"]["offset"] for one in partition(document, name)["leads_again"] if one["may_lose"]]
+             for name in ("loose-0", "loose-1", "strict-0")}  # fmt: skip
+    assert since == {"loose-0": [47], "loose-1": [48], "strict-0": [46]}
+    asked = {name: [one["unclean_election"] for one in partition(document, name)["leads_again"]]
+             for name in ("loose-0", "strict-0")}  # fmt: skip
+    assert asked == {"loose-0": [False, False], "strict-0": [True, False]}
+
+
+def test_who_refuses_producers_says_until_when(tmp_path: Path) -> None:
+    """An ISR below its minimum: since which record, and who fills it: a start, or live replicas by themselves."""
+    before, after = (partition(told(cut(tmp_path, offset)), "wide-1") for offset in (57, 62))
+    assert before["since"] == {"offset": 51, "time": "2026-11-21T22:50:55.098Z", "event": "fence broker 1"}
+    assert (before["state"], before["isr"], before["min_isr"]) == ("below min ISR", [2], 2)
+    assert (before["writable_after"], after["writable_after"]) == ([0], [])
+    assert "replicas catch up" in kraftcheck("status", cut(tmp_path, 62)).out
+
+
+def test_a_broker_that_is_coming_brings_its_partitions_by_itself(tmp_path: Path) -> None:
+    """After a registration that follows a fencing nothing has to be started; what was not flushed may be lost."""
+    document = told(cut(tmp_path, 128))
+    (one,) = partition(document, "alone-0")["leads_again"]
+    assert (one["start"], one["by_itself"], one["may_lose"], one["without"]) == (2, True, True, "unflushed")
+    ran = kraftcheck("status", cut(tmp_path, 128))
+    assert "1. wait for broker 2: gives alone-0 a leader" in ran.out
+    assert "nothing that is known brings these back without loss: alone-0" in ran.out
+
+
+def test_a_clean_stop_is_told_from_a_kill(tmp_path: Path) -> None:
+    """A broker that was fenced in a controlled shutdown is shut down, and had flushed; one that is gone may not."""
+    document = told(cut(tmp_path, 147))
+    row = partition(document, "alone-0")
+    assert document["brokers"][2]["state"] == "shut down"
+    assert (row["since"]["event"], row["leads_again"][0]["if_killed"]) == ("broker 2 begins a controlled shutdown", {})
+    row = partition(told(cut(tmp_path, 148)), "alone-0")
+    assert (row["leads_again"], row["unregistered"]) == ([], [2])
+    assert "unknown: 2 not registered" in kraftcheck("status", cut(tmp_path, 148)).out
+
+
+def test_a_failed_directory_is_named(tmp_path: Path) -> None:
+    """A directory that partitions name and their broker no longer has online is shown, and the first line says so."""
+    ran = kraftcheck("status", cut(tmp_path, 179))
+    assert ran.out.splitlines()[0].endswith("; broker 1 has lost a directory")
+    assert re.search(r"^1 +live +165 +1 online, NPKX7G6zl-NAsko_WeVIXg offline$", ran.out, re.MULTILINE)
+
+
+def test_every_form_says_the_same_but_what_it_lacks(tmp_path: Path) -> None:
+    """A segment says what its dump says; JSON lines have no times, and a snapshot has no history, and both say so."""
+    wanted = told(cut(tmp_path, 91))
+    (raw,) = (path.read_bytes() for path in TROUBLE.glob("*.log"))
+    segment = tmp_path / "00000000000000000000.log"
+    segment.write_bytes(raw[: next(int(b.place.split("byte ")[1]) for b in batches(TROUBLE) if b.base_offset == 91)])
+    assert told(segment) == wanted | {"log": str(segment)}
+    lines = tmp_path / "log.jsonl"
+    lines.write_text(json_lines(batch for batch in batches(TROUBLE) if batch.base_offset < 91), encoding="utf-8")
+    bare = told(lines)
+    assert bare["time"] is None
+    assert partition(bare, "alone-0")["since"] == {"offset": 85, "time": None, "event": "fence broker 2"}
+    assert "at offset 90, without times, rules" in kraftcheck("status", lines).out
+    snapshot = next(ELR.glob("*.checkpoint"))
+    assert ", a snapshot: it tells no history, 2026-11-21" in kraftcheck("status", snapshot).out
+    document = told(snapshot)
+    assert {row["since"] and row["since"]["offset"] for row in document["partitions"]} == {None}
+    assert document["offset"] is None
+
+
+def test_after_a_snapshot_history_begins(tmp_path: Path) -> None:
+    """What a snapshot holds began before it, what segments behind it change has its offset, and times are their own."""
+    snapshot, whole = next(TROUBLE.glob("*.checkpoint")), next(TROUBLE.glob("*.log"))
+    (tmp_path / snapshot.name).write_bytes(snapshot.read_bytes())
+    (tmp_path / "00000000000000000218.log").write_bytes(
+        whole.read_bytes()[next(int(b.place.split("byte ")[1]) for b in batches(TROUBLE) if b.base_offset >= 218) :]
+    )
+    both, log = told(tmp_path), told(whole)
+    assert (both["offset"], both["time"], both["exit"]) == (log["offset"], log["time"], log["exit"])
+    lost = {row["lost"]["offset"] for row in both["partitions"] if row["lost"]}
+    assert lost
+    assert min(lost) >= 218 > min(row["lost"]["offset"] for row in log["partitions"] if row["lost"])
+
+
+def test_a_log_that_is_not_explained_says_so(tmp_path: Path) -> None:
+    """Where batches are not what the rules write, the second paragraph warns of all that follows."""
+    ran = kraftcheck("status", unexplained(tmp_path))
+    assert "not what these rules write; run kraftcheck replay" in ran.out
+    assert "so what is said here of causes, and of what helps, may be wrong\n" in ran.out
+    assert "may be wrong" not in kraftcheck("status", ELR).out
+
+
+def made(place: Path, brokers: int, *replicas: tuple[int, ...], dead: tuple[int, ...] = ()) -> Ran:
+    """The status of a made log of 3.9: brokers that are unfenced, partitions that their first replica leads."""
+    ids = (A, B, "Zzzzzzzzzzzzzzzzzzzzzw")
+    version = {"name": "metadata.version", "featureLevel": 21}
+    rows: list[tuple[str, dict[str, Any]]] = [("FEATURE_LEVEL_RECORD", version)]
+    for broker in range(brokers):
+        epoch = len(rows)
+        data = {"brokerId": broker, "incarnationId": ids[broker], "brokerEpoch": epoch, "endPoints": [], "features": [],
+                "rack": None, "logDirs": [ids[broker]]}  # fmt: skip
+        rows.append(("REGISTER_BROKER_RECORD", data))
+        if broker not in dead:
+            change = {"brokerId": broker, "brokerEpoch": epoch, "fenced": -1}
+            rows.append(("BROKER_REGISTRATION_CHANGE_RECORD", change))
+    if replicas:
+        rows.append(("TOPIC_RECORD", {"name": "foo", "topicId": A}))
+    for index, listed in enumerate(replicas):
+        rows.append(("PARTITION_RECORD", {
+            "partitionId": index, "topicId": A, "replicas": listed, "isr": listed, "removingReplicas": [],
+            "addingReplicas": [], "leader": listed[0], "leaderEpoch": 0, "partitionEpoch": 0,
+            "directories": [ids[b] for b in listed],
+        }))  # fmt: skip
+    versions = {"REGISTER_BROKER_RECORD": 3, "PARTITION_RECORD": 1, "BROKER_REGISTRATION_CHANGE_RECORD": 1}
+    path = place / "made.jsonl"
+    lines = ({"offset": n, "type": t, "version": versions.get(t, 0), "data": data} for n, (t, data) in enumerate(rows))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return kraftcheck("status", path)
+
+
+def test_a_cluster_without_partitions_is_well(tmp_path: Path) -> None:
+    """A fresh cluster has nothing to lose: exit code 0, and a broker that never was unfenced is starting."""
+    ran = made(tmp_path, 2, dead=(1,))
+    assert ran.code == 0
+    assert ran.out.splitlines()[0] == "the cluster has no partition; broker 1 is starting"
+    assert "  1." not in ran.out
+
+
+def test_a_cluster_of_one_broker_is_one_fault_away(tmp_path: Path) -> None:
+    """One broker with one partition: exit code 10; it must not be stopped."""
+    ran = made(tmp_path, 1, (0,))
+    assert (ran.code, ran.out.splitlines()[0]) == (10, "1 of 1 partition is one fault from offline")
+    assert "broker 0 must NOT be stopped now: it takes foo-0 offline\n" in ran.out
+
+
+def test_a_cluster_in_health_exits_zero(tmp_path: Path) -> None:
+    """Every partition survives any fault: the line says so, and who may be stopped."""
+    ran = made(tmp_path, 3, (0, 1, 2), (1, 2))
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "all is well: each of 2 partitions survives any one fault")
+    assert [f"  broker {broker} may be stopped now" in ran.out.splitlines() for broker in range(3)] == [True] * 3
+    assert "rolling restart: 1, 2, 0; before each" in ran.out  # 0 is the controller of a log that names none
+
+
+def test_rows_beyond_some_are_counted(tmp_path: Path) -> None:
+    """Of many partitions some are shown and the rest counted; `--all` shows and names each."""
+    replicas = tuple((n % 2,) for n in range(30))
+    short = made(tmp_path, 2, *replicas).out
+    whole = kraftcheck("status", tmp_path / "made.jsonl", "--all").out
+    assert "if 0 is fenced: foo-0, foo-2, foo-4 and 12 more" in short
+    assert [f"foo-{n}" in re.findall(r"foo-\d+", whole) for n in range(30)] == [True] * 30
+    assert "more" not in whole
+
+
+def test_describe_shows_every_partition(tmp_path: Path) -> None:
+    """`--describe` has a row for each partition, in the order of topics."""
+    ran = kraftcheck("status", cut(tmp_path, 91), "--describe")
+    rows = [re.split(r" {2,}", line) for line in ran.out.splitlines()]
+    start = rows.index(["topic", "partition", "leader", "replicas", "ISR", "ELR", "last known", "min ISR", "state"])
+    assert [row[:2] for row in rows[start + 1 : start + 9]] == [
+        [topic, number] for topic in ("alone", "loose", "strict", "wide") for number in "01"
+    ]
+    assert rows[start + 1] == ["alone", "0", "none", "[2]", "[]", "[2]", "[2]", "1", "offline"]
+
+
+def test_a_replica_that_was_never_in_sync_has_nothing(tmp_path: Path) -> None:
+    """A replica that a reassignment adds again after it was taken out would lead without anything."""
+    log = Log((0, 1), minimum=1)
+    log.reassign((0,))
+    log.reassign((0, 1))
+    log.decide(fenced, 0)
+    row = partition(told(log.write(tmp_path / "log.jsonl"), "--static", "min.insync.replicas=1"), "foo-0")
+    assert row["state"] == "offline"
+    lossy = [(one["leader"], one["without"]) for one in row["leads_again"] if one["may_lose"]]
+    assert lossy == [(1, "everything")]
+
+
+def test_a_spell_begins_anew(tmp_path: Path) -> None:
+    """A partition that was offline before, and led in between, is offline since the last time."""
+    document = told(cut(tmp_path, 117))
+    assert partition(document, "alone-0")["since"]["offset"] == 114
+    assert partition(told(cut(tmp_path, 147)), "alone-0")["since"]["offset"] == 144
+
+
+@pytest.mark.parametrize("time", [-1, 1 << 62])
+def test_a_time_that_is_none_is_left_out(time: int) -> None:
+    """A batch without a time, or with one beyond the calendar, has none."""
+    assert segments.time_of(time) is None
+    assert segments.time_of(0) == 0
+
+
+def test_bad_input_is_refused(tmp_path: Path) -> None:
+    """A log without records, several logs, and an unknown rule set are one line and exit code 2."""
+    (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
+    assert "no record batch" in kraftcheck("status", tmp_path / "empty.jsonl").refusal()
+    assert "9 logs" in kraftcheck("status", ELR.parent).refusal()
+    assert "unknown rule set" in kraftcheck("status", NO_ELR, "--rules", "nonsense").refusal()
+    (tmp_path / "old.jsonl").write_text(old_log(), encoding="utf-8")
+    assert "WARNING: the log names no metadata version" in kraftcheck("status", tmp_path / "old.jsonl").out

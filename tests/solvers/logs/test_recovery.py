@@ -1,0 +1,168 @@
+"""What becomes of the partitions of a cluster as its brokers are started, stopped or elected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.ci.logs.report import rules_of
+from kraftcheck.model.controller.brokers import fenced
+from kraftcheck.model.controller.commits import replay_all
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.records.records import ids
+from kraftcheck.solvers.logs import recovery
+from kraftcheck.solvers.logs.explain.state import Batch, Undone, effective, elected, empty, loading
+from kraftcheck.solvers.logs.recovery import Recovery, WayBack
+from kraftcheck.solvers.logs.whatif import NO_HISTORY, Holders
+from tests.model.controller.controllers import FIXED, changed, cluster, with_topic
+from tests.shared.captures import EVERY, batches, replayed
+
+
+def recovery_of(controller: Controller, **holders: Iterable[int]) -> Recovery:
+    """The recovery of a made cluster; of topics named, who holds their partition 0."""
+    members = {(controller.topic_id(name) or "", 0): frozenset(brokers) for name, brokers in holders.items()}
+    return Recovery(controller, Holders(members), FIXED)
+
+
+def dead(controller: Controller, *brokers: int) -> Controller:
+    """The cluster after brokers are fenced, one after the other."""
+    for broker in brokers:
+        controller = replay_all(controller, fenced(controller, broker, FIXED), FIXED)
+    return controller
+
+
+def names(controller: Controller, keys: Iterable[tuple[str, int]]) -> list[str]:
+    """Topics of partitions."""
+    return [controller.topic(topic_id).name for topic_id, _ in keys]
+
+
+def order(way: WayBack) -> list[int]:
+    """Who is started, in order."""
+    return [step.broker for step in way.steps]
+
+
+def test_the_last_to_go_is_started_first() -> None:
+    """Two of three replicas have left the ISR before the leader died: its return is enough, and nobody else's helps."""
+    controller = dead(with_topic(cluster(4), "foo", (0, 1, 2), min_insync_replicas="2"), 0, 2, 1)
+    found = recovery_of(controller)
+    (key,) = found.now
+    clean = [one.broker for one in found.prospects(key) if not one.harmed]
+    assert clean == [1]
+    way = found.way_back()
+    assert (order(way), way.shortest) == ([1, 0, 2], True)
+    assert [names(controller, step.led) for step in way.steps] == [["foo"], [], []]
+    assert [names(controller, step.writable) for step in way.steps] == [[], ["foo"], []]
+    assert not any(step.harmed for step in way.steps)
+
+
+def test_one_broker_for_many_partitions_is_started_before_two() -> None:
+    """The order has the fewest starts until all lead, though the first by number helps too."""
+    controller = cluster(4)
+    for name, replicas in (("a", (0, 2)), ("b", (1, 2)), ("c", (2, 3))):
+        controller = with_topic(controller, name, replicas, min_insync_replicas="1")
+    controller = dead(controller, 0, 1, 3, 2)
+    for name in "ab":
+        controller = changed(controller, name, elr=(0, 2) if name == "a" else (1, 2), isr=(), leader=-1)
+    way = recovery_of(controller).way_back()
+    assert (order(way)[0], way.shortest) == (2, True)
+    assert sorted(names(controller, way.steps[0].led)) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("unclean", ["true", "false"])
+def test_who_would_be_elected_with_loss_is_started_later(unclean: str) -> None:
+    """Where a topic allows unclean elections, an outsider of the ISR that is back first leads, and records are lost."""
+    config = {"unclean_leader_election_enable": unclean, "min_insync_replicas": "1"}
+    controller = dead(with_topic(cluster(3), "foo", (0, 1), **config), 0, 1)
+    found = recovery_of(controller, foo={1})
+    (key,) = found.now
+    told = {(one.broker, one.asked): (one.leader, one.harmed) for one in found.prospects(key)}
+    assert told == {(0, unclean == "false"): (0, True), (1, False): (1, False)}
+    assert order(found.way_back()) == [1, 0]
+
+
+def test_an_order_that_loses_nothing_need_not_exist() -> None:
+    """Two topics want each other's outsider first: an order is given with its loss, and not called the shortest."""
+    config = {"unclean_leader_election_enable": "true", "min_insync_replicas": "1"}
+    controller = with_topic(with_topic(cluster(3), "a", (0, 1), **config), "b", (0, 1), **config)
+    controller = dead(controller, 0, 1)
+    controller = changed(controller, "b", isr=(0,))
+    way = recovery_of(controller, a={1}, b={0}).way_back()
+    assert not way.shortest
+    assert [(step.broker, names(controller, step.harmed)) for step in way.steps] == [(0, ["a"]), (1, [])]
+
+
+def test_an_order_that_was_not_searched_to_its_end_is_not_called_the_shortest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the steps of the search an order still brings every partition back."""
+    controller = dead(with_topic(cluster(4), "foo", (0, 1, 2), min_insync_replicas="2"), 0, 2, 1)
+    for most in (1, 3, 6):
+        monkeypatch.setattr(recovery, "MOST_STEPS", most)
+        found = recovery_of(controller)
+        way = found.way_back()
+        assert (sorted(order(way)), way.shortest) == ([0, 1, 2], False), most
+        assert all(not found.states[number].unwritable for number in way.after.values())
+
+
+def test_stopping_a_broker_takes_what_only_it_serves() -> None:
+    """A sole replica goes offline, an ISR at its minimum refuses acks=all, and a spare replica is free to go."""
+    controller = cluster(4)
+    for name, replicas in (("sole", (0,)), ("tight", (0, 1)), ("spare", (0, 1, 2))):
+        controller = with_topic(controller, name, replicas, min_insync_replicas="2")
+    found = recovery_of(controller)
+    now = found.unchanged()
+    stops = {broker: found.troubles_of_stop(now, broker) for broker in range(3)}
+    told = {b: {kind: names(controller, keys) for kind, keys in stop.items()} for b, stop in stops.items()}
+    assert told == {
+        0: {"offline": ["sole"], "unwritable": ["tight"]}, 1: {"offline": [], "unwritable": ["tight"]},
+        2: {"offline": [], "unwritable": []},
+    }  # fmt: skip
+    again = found.restarted(now, 0)
+    assert [ids(found.states[n].partition.isr) != () for n in again.values()] == [True] * 3
+    assert found.troubles_of_stop(again, 0) == found.troubles_of_stop(now, 0)
+
+
+def test_live_replicas_catch_up_without_a_start() -> None:
+    """An ISR that is short although its replicas live fills by itself; one whose replica is down wants its start."""
+    healthy = with_topic(cluster(4), "foo", (0, 1), min_insync_replicas="2")
+    found = recovery_of(changed(healthy, isr=(0,)))
+    (key,) = found.now
+    assert found.until_writable(key) == []
+    found = recovery_of(dead(healthy, 1))
+    assert found.until_writable(key) == [1]
+
+
+def ends(folder: Path) -> Iterable[tuple[Controller, Holders]]:
+    """The state before each batch of a captured log, with the holders."""
+    state, holders = empty(Controller()), NO_HISTORY
+    for batch in effective(batches(folder)):
+        yield state.controller, holders
+        if isinstance(batch, Undone):
+            continue
+        assert isinstance(batch, Batch)
+        if batch.control:
+            state = elected(state, batch)
+            continue
+        for before, after in loading(state.at(batch.base_offset), batch, rules_of(state.supported_level())):
+            state, holders = after, holders.after(before.controller, after.controller)
+
+
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
+def test_real_partitions_came_back_as_is_said(folder: Path) -> None:
+    """Where a broker of a captured log was unfenced, leaderless partitions got the leaders its start was to give."""
+    told = 0
+    rows = zip(replayed(folder), ends(folder), strict=False)
+    for batch, (controller, holders) in rows:
+        steps = () if batch.explanation is None else batch.explanation.steps
+        if [step.candidate.action for step in steps] != ["unfence"]:
+            continue
+        broker = steps[0].candidate.arguments["broker"]
+        found = Recovery(controller, holders, batch.rules)
+        for key in found.now:
+            state, after = found.state(key), batch.state.controller.image.partition(*key)
+            if state.offline and state.partition.replicas.has(broker):
+                leaders = {one.leader for one in found.prospects(key) if one.broker == broker and not one.asked}
+                assert after is not None
+                assert leaders == ({int(after.leader)} - {-1}), (key, batch.batch.base_offset)
+                told += len(leaders)
+    assert told or folder.name.startswith("kafka")

@@ -297,15 +297,17 @@ class Layout:
             if not isinstance(domain, DOMAINS):
                 mend = "write ints(lo, hi), truth(), or domain() of a class"
                 raise LayoutError(f"layout field {self.name(path)} is {described(domain)}, no domain; {mend}")
+            if domain.hi < domain.lo:
+                where = f"layout field {self.name(path)} has the domain {domain.lo}..{domain.hi}"
+                raise LayoutError(f"{where}; it is empty; give the smaller end first")
             if not self.packed:
                 slots.append(Slot(path, domain, 0, 0))
                 continue
             if isinstance(domain, Counter | Endless):
                 raise LayoutError(f"layout field {self.name(path)} has no bound; only `kraftcheck prove` takes such")
-            if domain.hi < domain.lo or domain.bits > WORD_BITS - 1:
+            if domain.bits > WORD_BITS - 1:
                 where = f"layout field {self.name(path)} has the domain {domain.lo}..{domain.hi}"
-                mend = "use at most 63 bits" if domain.lo <= domain.hi else "it is empty; give the smaller end first"
-                raise LayoutError(f"{where}; {mend}")
+                raise LayoutError(f"{where}; use at most 63 bits")
             if used % WORD_BITS + domain.bits > WORD_BITS:
                 used += WORD_BITS - used % WORD_BITS
             # A field of one value needs no bits, and must not be placed in a word beyond the last.

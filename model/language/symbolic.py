@@ -168,6 +168,7 @@ class Notes:
         least: how many there are at least of what each bound leaves any number of.
         numbers: how many there are, by the bound; empty for what no bound is named for.
         below: for words of the state and of arguments, by index, the number that they are below.
+        of_places: for sequences, by index, how many there are of each place that names a word; None where all are.
     """
 
     enums: dict[int, type] = field(factory=dict)
@@ -175,6 +176,7 @@ class Notes:
     least: dict[str, int] = field(factory=dict)
     numbers: dict[str, Any] = field(factory=dict)
     below: dict[int, Any] = field(factory=dict)
+    of_places: dict[int, list[Any]] = field(factory=dict)
 
 
 def _of_one_enum(compare: Callable[[int, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -59,8 +59,7 @@ class DefiningReader(Z3Reader):
         given = places(variable.args[0].value)
         word = self._substitution.named_word(f"word of {variable.index}", variable.lo, variable.hi)
         self.bind(word, self.expression(variable)(*given))
-        number = variable.graph.notes.below.get(variable.index)
-        below = [] if number is None else [self.expression(word) < self.expression(number)]
+        below = self.below_number(variable, self.expression(word), given)
         inside = z3.And(super().within(word, lo, hi), *below)
         return z3.ForAll(given, z3.Implies(z3.And(*(place >= 0 for place in given)), inside))
 

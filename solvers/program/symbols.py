@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from kraftcheck.model.language.layout import (
@@ -19,7 +19,7 @@ from kraftcheck.model.language.layout import (
 from kraftcheck.model.language.sequences import Sequence, every, is_one_of, number_of, symbol_of
 from kraftcheck.model.language.symbolic import enum_of, variable
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
-from kraftcheck.model.language.words import all_of, implies
+from kraftcheck.model.language.words import all_of, any_of, implies, negate
 
 
 def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
@@ -32,13 +32,29 @@ def in_domain(word: Term, domain: Domain, or_capped: bool = False) -> Term:
         return graph.lift(_members_below(word, domain) if isinstance(domain, EndlessSet) else True)
     open_above, number = domain.hi >= UNBOUNDED or (or_capped and bool(cap_of(domain))), number_of(graph, below(domain))
 
-    def within(value: Word) -> Truth:
-        in_time = True if open_above else value <= domain.hi
-        return all_of(value >= domain.lo, in_time, True if number is None else value < number)
+    of = [number_of(graph, bound) for bound in domain.numbers] if isinstance(domain, Endless) else []
 
-    if not isinstance(domain, Endless):
-        return graph.lift(within(word))
-    return graph.lift(_at_every_place(graph, domain.places, lambda *_: within(word)))
+    def within(*at: Word) -> Truth:
+        in_time = True if open_above else word <= domain.hi
+        return all_of(word >= domain.lo, in_time, number is None or is_below(word, domain.lo, number, at, of))
+
+    return graph.lift(_at_every_place(graph, len(of), within))
+
+
+def is_below(
+    word: Term, least: int, number: Term, at: Iterable[Word] = (), of: Iterable[Term | None] = ()
+) -> Truth:  # fmt: skip
+    """The truth that a word of the state is below a number.
+
+    At a place beyond a map's number provers read a word all the same. Where the number is no more than the least word
+    there is none that this could be, and it is not asked.
+
+    Args:
+        word, least, number: the word, the least of its domain, and the number.
+        at, of: of a word of a map, the places that name it, and how many there are of each.
+    """
+    beyond = (any_of(place < 0, negate(is_one_of(place, count))) for place, count in zip(at, of, strict=True))
+    return any_of(word < number, all_of(number <= least, any_of(*beyond)))
 
 
 def _members_below(member: Term, domain: EndlessSet) -> Truth:
@@ -79,16 +95,17 @@ def symbol(graph: Graph, path: str, domain: Domain) -> Any:
 
     It has a name of its own: the leaf `d` of a field `up` is not the argument `d` of an action `up`.
     """
-    path = graph.free_name(path)
+    path, numbers = graph.free_name(path), list[Term | None]()
     if isinstance(domain, Flag):
         return graph.truth_variable(path)
     if isinstance(domain, Endless):
-        numbers = [number_of(graph, bound) for bound in domain.numbers]
+        numbers += (number_of(graph, bound) for bound in domain.numbers)
         found: Any = Sequence.of_state(graph, path, domain.lo, domain.hi, domain.truths, numbers)
     else:
         found = variable(graph, path, domain.lo, domain.hi, enum_of(domain))
     if (number := number_of(graph, below(domain))) is not None:
         graph.notes.below[symbol_of(found).index] = number
+        graph.notes.of_places[symbol_of(found).index] = numbers
     return found
 
 

@@ -18,6 +18,7 @@ from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.terms import MASK_BITS, Graph, Term
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.evaluation import closure
+from kraftcheck.solvers.program.symbols import is_below
 from kraftcheck.solvers.smt.printer import WORD
 
 BINDERS = ("every", "least", "greatest", "least_by", "above", "cardinality")
@@ -147,7 +148,8 @@ class Substitution:
         if word.hi < UNBOUNDED:
             ends.append((graph.constant(word.hi), word))
         outside = [graph.intern("lt", pair, 0, 0, 1, True) for pair in ends]
-        inside = [] if number is None else [graph.lift(word < number)]
+        of = graph.notes.of_places.get(word.args[0].index, ()) if word.op == "read" else ()
+        inside = [] if number is None else [graph.lift(is_below(word, word.lo, number, word.args[1:], of))]
         return [*(graph.intern("not", (truth,), 0, 0, 1, True) for truth in outside), *inside]
 
 
@@ -285,6 +287,18 @@ class Z3Reader:
         if hi < largest:
             parts.append(_at_most(x, z3.BitVecVal(hi, width, self.context), signed))
         return conjunction(parts, self.context)
+
+    def below_number(self, sequence: Term, word: Any, places: Sequence[Any]) -> list[Any]:
+        """The truth that a word of a sequence is below its number, if it has one: `is_below` in Z3."""
+        notes = sequence.graph.notes
+        if (bound := notes.below.get(sequence.index)) is None:
+            return []
+        number, of = self.expression(bound), notes.of_places[sequence.index]
+        if bound.lo > sequence.lo:
+            return [word < number]
+        beyond = [z3.Or(at < 0, *([] if n is None else [at >= self.expression(n)]))
+                  for at, n in zip(places, of, strict=True)]  # fmt: skip
+        return [z3.Or(word < number, z3.And(number <= sequence.lo, z3.Or(*beyond)))]
 
     def fitted(self, term: Term, target: Term) -> Any:
         """A word or truth in the sort of another, which keeps its value if it is in the other's domain."""

@@ -190,8 +190,7 @@ class QuantifiedReader(Z3Reader):
         places = [z3.Int(f"place {number}", self.context) for number in range(symbol.args[0].value)]
         word = self._substitution.named_word(f"word of {symbol.lo} to {symbol.hi}", symbol.lo, symbol.hi)
         self.bind(word, self.expression(symbol)(*places))
-        number = symbol.graph.notes.below.get(symbol.index)
-        reached = [] if number is None else [self.expression(word) < self.expression(number)]
+        reached = self.below_number(symbol, self.expression(word), places)
         return [z3.ForAll(places, z3.And(self.within(word, symbol.lo, symbol.hi), *reached))]
 
     def _read(self, node: Term) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import z3
 from attrs import frozen
@@ -51,7 +53,7 @@ class ActionQueries:
         denials = {f"denial {number}": denial for number, denial in enumerate(self._denials(goals))}
         logic = "ALL" if self._premises.numbers() or self._facts is not None else "QF_BV"
         lines = self._printer.assertions({**self._premises.truths, **denials})
-        comment = f"; {obligation.claim}, {obligation.action}: unsat means proven"
+        comment = "; " + " ".join(f"{obligation.claim}, {obligation.action}: unsat means proven".splitlines())
         return "\n".join([comment, f"(set-logic {logic})", *lines, "(check-sat)", ""])
 
     def _denials(self, goals: Sequence[Term]) -> list[Any]:
@@ -69,6 +71,10 @@ class SolverMissing(RuntimeError):
     """A second solver that is not installed."""
 
 
+LONGEST_NAME = 200
+"""Characters of the names of an action and a claim in that of a file; file systems take 255 bytes."""
+
+
 @frozen
 class Script:
     """A query as text.
@@ -83,8 +89,12 @@ class Script:
 
     @property
     def name(self) -> str:
-        """A file name that no other query of the proof has."""
-        return f"{self.obligation.action}--{self.obligation.claim}.smt2"
+        """A file name that no other query of the proof has, whatever action and claim are named."""
+        words = self.obligation.action, self.obligation.claim
+        name = "--".join(quote(word, safe=" +") for word in words)
+        if len(name) > LONGEST_NAME or name.count("--") > 1:
+            name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(repr(words).encode()).hexdigest()[:12]}"
+        return f"{name}.smt2"
 
 
 def scripts(proof: Proof, effort: Effort, clock: Clock) -> Iterator[Script]:

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 import z3
-from attrs import evolve
+from attrs import evolve, frozen
 
+import kraftcheck as kc
+from kraftcheck.model.language.system import System
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
@@ -178,3 +180,32 @@ def test_anything_else_is_no_answer(told: str) -> None:
     """What is neither sat, unsat nor unknown is a fault, not an unknown."""
     with pytest.raises(RuntimeError, match="neither sat, unsat nor unknown"):
         smtlib._one_word(told)
+
+
+@frozen
+class Word:
+    """A word."""
+
+    x: int
+
+
+ODD = "../../above", "a/b", "a--b", "a", "up\n(assert false)", "n" * 300
+"""Names of actions that are paths, that could be two names, that end a comment, or that no file system takes."""
+
+
+def odd() -> System:
+    """Actions of these names that count, and two claims, one of them of such a name."""
+    actions = [kc.Action(name, lambda s: Word(s.x + 1), lambda s: s.x < 2) for name in ODD]
+    named = [kc.always(name, name, lambda s: s.x < 2) for name in ("c", "b--c", "/tmp/c", "c\n(assert false)")]
+    return System(name="odd", summary="names", layout=Word(kc.ints(0, 3)), initial=[Word(0)], actions=actions,
+                  properties=named, quiescent=lambda s: True)  # fmt: skip
+
+
+def test_a_name_is_no_path() -> None:
+    """Whatever names actions and claims have, each query is a file in the folder, and says what is asked alone."""
+    of = theory(odd(), odd().setting(None))
+    texts = list(scripts(prove(lambda: of, effort=EFFORT, clock=time.monotonic), EFFORT, time.monotonic))
+    names = [one.name for one in texts]
+    assert len({*names}) == len(names) == 30
+    assert all(name == Path(name).name and len(name) < 255 for name in names)
+    assert not any("\n(assert false)" in one.text for one in texts)

@@ -6,22 +6,35 @@ python3 check.py z3 -smt2         asks another solver: a command, to which the n
 python3 check.py --proofs FOLDER  asks cvc5's Python package, and writes each of its proofs there
 """
 
-import dataclasses
-import hashlib
+import sys
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # a file that lies beside this one is no module of Python's
+
 import itertools
 import json
 import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import typing
 from collections.abc import Callable, Iterable, Iterator
 
-TOKEN = re.compile(r';[^\n]*|\s+|(\|[^|\\]*\||[()]|[^\s()|\\";]+)')
-SIMPLE = re.compile(r"[\w~!@$%^&*+=<>.?/:#-]+")
-SIZE, BELOW = "size of ", "is below "
+from kraftcheck.ci.prove.vmt import (
+    PARTS,
+    SIZE,
+    START,
+    Definition,
+    Definitions,
+    NoCertificate,
+    Tree,
+    parsed,
+    printed,
+    symbols,
+)
+
+BELOW = "is below "
 AXIOMS = {
     "a size is no less than 0": "(>= (size A) 0)",
     "who has a size has a member": "(=> (>= (size A) 1) (exists ((x Int)) (in x A)))",
@@ -44,92 +57,20 @@ AXIOMS = {
 }  # fmt: skip
 """What is true of the sizes of finite sets; each is shown by induction, and rests on those before it."""
 
-FEW, LIMIT, NOT_DECIDED, DEEPEST = range(-1, 3), 60_000, 22, 100
-"""Places of states with few, cvc5's milliseconds for a question, the exit code of what is open, the deepest bracket."""
+FEW, LIMIT, NOT_DECIDED = range(-1, 3), 60_000, 22
+"""Places of states with few, cvc5's milliseconds for a question, and the exit code of what is open."""
 
-PARTS = ("argument", "guard", "bound", "next")
-Tree = str | list["Tree"]
+class System(Definitions):
+    """The system that a text defines, and questions about it.
 
-
-class NoCertificate(ValueError):
-    """A text that is not what this program checks."""
-
-
-def parsed(text: str) -> list[Tree]:
-    """The commands of a text."""
-    stack, place = list[list[Tree]]([[]]), 0
-    while place < len(text):
-        if (token := TOKEN.match(text, place)) is None:
-            raise NoCertificate(f"system.vmt: no symbol begins, or it is not closed, at {text[place : place + 20]!r}")
-        if len(stack) > DEEPEST:
-            raise NoCertificate(f"system.vmt: brackets are nested more than {DEEPEST} deep")
-        place = token.end()
-        if token[1] == "(":
-            stack.append([])
-        elif token[1] == ")" and len(stack) > 1:
-            stack[-2].append(stack.pop())
-        elif token[1] is not None:
-            stack[-1].append(token[1].strip("|"))
-    if len(stack) != 1:
-        raise NoCertificate("system.vmt: a bracket is not closed")
-    return stack[0]
-
-
-def printed(tree: Tree, names: dict[str, str]) -> str:
-    """A term as text, with other names for some symbols."""
-    if isinstance(tree, list):
-        return f"({' '.join(printed(part, names) for part in tree)})"
-    name = names.get(tree, tree)
-    return name if SIMPLE.fullmatch(name) else f"|{name}|"
-
-
-def symbols(tree: Tree) -> Iterator[str]:
-    """The symbols of a term."""
-    yield from [tree] if isinstance(tree, str) else itertools.chain.from_iterable(map(symbols, tree))
-
-
-def binders(tree: Tree) -> Iterator[tuple[str, str]]:
-    """What binds names in a term, with each name."""
-    if isinstance(tree, list):
-        if len(tree) > 2 and isinstance(tree[1], list) and all(isinstance(one, list) for one in tree[1]):
-            yield from ((str(tree[0]), str(one[0])) for one in tree[1])
-        yield from itertools.chain.from_iterable(map(binders, tree))
-
-
-@dataclasses.dataclass
-class Definition:
-    """A word or truth that the text defines: its sort, what it is, its annotations, and the places it is given."""
-
-    sort: Tree
-    body: Tree
-    notes: dict[str, str]
-    given: list[str] = dataclasses.field(default_factory=list)
-
-    def places(self) -> Tree:
-        """What declares the places that it is given."""
-        return [[name, "Int"] for name in self.given]
-
-
-class System:
-    """What a text defines: declared words, definitions, the next of each state variable, actions and claims."""
+    Attributes:
+        numbers: the words that no action changes and that are numbers.
+        has_functions: whether a word has a value at every place.
+    """
 
     def __init__(self, text: str) -> None:
-        self.logic, self.declared, self.defined = "", dict[str, tuple[Tree, Tree]](), dict[str, Definition]()
-        self._digests: dict[str, str] = {}
-        for command in parsed(text):
-            self._read(command)
-        self.next = {str(one.body[0] if one.given else one.body): one.notes[":next"]
-                     for one in self.defined.values() if ":next" in one.notes}  # fmt: skip
-        self.sets = [name.removeprefix(SIZE) for name in self.declared if name.startswith(SIZE)]
+        super().__init__(text)
         self.has_functions = any(places for places, _ in self.declared.values())
-        self.inputs = set(self.declared) - {*self.next, *self.next.values(), *(SIZE + name for name in self.sets)}
-        self.initially = self._only(":init")
-        self.actions = [name.removeprefix("action: ") for name in self.joined(self._only(":trans"), "or")]
-        self.domains = [name for name in self._noted(":invar-property") if name.startswith("domain: ")]
-        known = [name for name in self._noted(":invar-property") if name not in self.domains]
-        self.invariants = [name.removeprefix("invariant: ") for name in known]
-        self.steps = list(dict.fromkeys(n.partition(", step: ")[2] for n in self.defined if ", step: " in n))
-        self._check()
         effects = [*map(self.effects, self.actions)]
         self.numbers = [
             word for word, later in self.next.items()
@@ -140,122 +81,9 @@ class System:
 
     def _end(self, name: str) -> None:
         """Define that a set has members only below the sum of all numbers, so that it has a size."""
-        of, ends = self.defined[name], f"{name} ends"
+        of = self.defined[name]
         within: Tree = ["and", ["<=", "0", of.given[-1]], ["<", of.given[-1], ["+", "0", "0", *self.numbers]]]
-        if not self._is_new(ends):
-            raise NoCertificate(f"system.vmt: it defines {ends}")
-        self.defined[ends] = Definition("Bool", ["forall", of.places(), ["=>", [name, *of.given], within]], {})
-
-    def _read(self, command: Tree) -> None:
-        match command:
-            case ["set-logic", str(logic)] if re.fullmatch("[A-Z_]+", logic):
-                self.logic = logic
-            case ["declare-fun", str(name), list(places), sort] if self._is_declared_well(name, places, sort):
-                self.declared[name] = (places, sort)
-            case ["define-fun", str(name), list(given), sort, body] if self._is_new(name) and _places(given):
-                notes = dict[str, str]()
-                if isinstance(body, list) and body[:1] == ["!"] and len(body) == 4:
-                    body, notes = body[1], {str(body[2]): str(body[3])}
-                self.defined[name] = Definition(sort, body, notes, [str(one[0]) for one in given])
-            case _:
-                raise NoCertificate(f"system.vmt: {printed(command, {})[:60]!r} is no definition of a system")
-
-    def _is_declared_well(self, name: str, places: list[Tree], sort: Tree) -> bool:
-        """Whether a word may be declared: a size is an Int of what its set is given, but for a place."""
-        of = self.defined.get(name.removeprefix(SIZE))
-        fits = of is not None and of.sort == "Bool" and sort == "Int" and len(of.given) == len(places) + 1
-        return name not in self.declared and set(map(str, places)) <= {"Int"} and (fits or not name.startswith(SIZE))
-
-    def _is_new(self, name: str) -> bool:
-        return not name.endswith("'") and name not in self.declared and name not in self.defined
-
-    def _noted(self, note: str) -> list[str]:
-        return [name for name, one in self.defined.items() if note in one.notes]
-
-    def _only(self, note: str) -> str:
-        """The one definition with an annotation."""
-        names = self._noted(note)
-        if len(names) != 1:
-            raise NoCertificate(f"system.vmt: {len(names)} definitions are {note}, not one")
-        return names[0]
-
-    def joined(self, name: str, operator: str) -> list[str]:
-        """The names of truths that a definition joins."""
-        body = self.defined[name].body if name in self.defined else ""
-        parts = body[1:] if isinstance(body, list) and body[:1] == [operator] else [body]
-        names = [part for part in parts if isinstance(part, str) and part in self.defined]
-        if names != parts:
-            raise NoCertificate(f"system.vmt: {name} is not made of definitions by {operator}")
-        return names
-
-    def has_sizes(self, name: str) -> bool:
-        """Whether a definition needs the size of a set."""
-        return any(SIZE + one in self.needed([name]) for one in self.sets)
-
-    def parts(self, action: str, *kinds: str) -> list[str]:
-        """The definitions that an action is made of, of some kinds."""
-        return [name for name in self.defined if name.startswith(tuple(f"{action}, {kind}: " for kind in kinds))]
-
-    def effects(self, action: str) -> dict[str, Definition]:
-        """What an action makes of each word of the next state."""
-        given = [made_equal(self.defined[name].body) for name in self.parts(action, "next")]
-        found = dict(one for one in given if one)
-        if len(found) != len(given):
-            raise NoCertificate(f"system.vmt: action {action} has a field that is not made equal to anything")
-        expected = {word: len(self.declared[word][0]) for word in self.next.values()}
-        if {word: len(one.given) for word, one in found.items()} != expected:
-            raise NoCertificate(f"system.vmt: action {action} does not give each field one value")
-        return {word: dataclasses.replace(one, sort=self.declared[word][1]) for word, one in found.items()}
-
-    def needed(self, names: Iterable[str]) -> set[str]:
-        """All symbols that some definitions need, at any remove."""
-        found, pending = set[str](), list(names)
-        while pending:
-            if (name := pending.pop()) not in found:
-                found.add(name)
-                pending += [name.removeprefix(SIZE)] * (name.removeprefix(SIZE) in self.sets)
-                pending += symbols(self.defined[name].body) if name in self.defined else ()
-        return found
-
-    def _check(self) -> None:
-        """An action is all of its parts and nothing else, and gives each field one value; claims are of the state."""
-        later, named = set(self.next.values()), {*self.declared, *self.defined}
-        for one in self.defined.values():
-            for binder, name in [*(("forall", name) for name in one.given), *binders(one.body)]:
-                if binder not in ("forall", "exists", "let") or name in named or name.endswith("'"):
-                    raise NoCertificate(f"system.vmt: {binder} binds {name}")
-        if len(later) != len(self.next) or later & {*self.next} or not later | {*self.next} <= {*self.declared}:
-            raise NoCertificate("system.vmt: a state variable is not declared, or has no next one of its own")
-        of_state = [self.initially, *self.domains, *(f"invariant: {name}" for name in self.invariants)]
-        self._without(later | self.inputs, of_state, "speaks of more than a state")
-        for action in self.actions:
-            if set(self.joined(f"action: {action}", "and")) != set(self.parts(action, *PARTS)):
-                raise NoCertificate(f"system.vmt: action {action} is not made of its parts")
-            for one in self.effects(action).values():
-                self._without(later, symbols(one.body), f"is a value of action {action} that rests on another")
-            claims = [f"{action}, step: {name}" for name in self.steps]
-            if not set(claims) <= set(self.defined):
-                raise NoCertificate(f"system.vmt: a claim says nothing of steps of action {action}")
-            self._without(later, [*self.parts(action, *PARTS[:3]), *claims], "speaks of the next state")
-
-    def _without(self, unwanted: set[str], names: Iterable[str], fault: str) -> None:
-        for name in names:
-            if self.needed([name]) & unwanted:
-                raise NoCertificate(f"system.vmt: {name} {fault}")
-
-    def digest(self, *names: str) -> str:
-        """Twelve hexadecimal digits that two texts share where they define the same by these names."""
-
-        def digest(text: str) -> str:
-            return hashlib.sha256(f"{self.logic} {text}".encode()).hexdigest()[:12]
-
-        if not self._digests:
-            for name, declared in self.declared.items():
-                self._digests[name] = digest(printed([name, *declared, self.next.get(name, "")], {}))
-            for name, one in self.defined.items():
-                self._digests[name] = digest(printed([one.places(), one.sort, one.body], self._digests))
-                self._digests[SIZE + name] = self._digests[name]
-        return digest(" ".join(self._digests[name] for name in names))
+        self.defined[f"{name} ends"] = Definition("Bool", ["forall", of.places(), ["=>", [name, *of.given], within]])
 
     def text(self, given: Iterable[str], denied: Iterable[str], few: list[str] | None = None) -> str:
         """A text that asks about the denial of each of some truths, one after the other, where others hold.
@@ -280,7 +108,7 @@ class System:
         for name, one, names in shown:
             of, sort = printed(one.places(), {}), printed(one.sort, {})
             lines.append(f"(define-fun {printed(name, names)} {of} {sort} {printed(self._marked(one.body), names)})")
-            if name in self.sets:
+            if SIZE + name in (late if names is renamed else now):
                 sets[names.get(name, name)] = len(one.given) - 1
                 lines += self._sized(names.get(name, name), one, few is not None)
         lines += [f"(assert {truth})" for truth in few] if few is not None else axioms(sets)
@@ -321,25 +149,16 @@ class System:
         return [self._marked(part) for part in tree] if isinstance(tree, list) else tree
 
 
-def _places(given: list[Tree]) -> bool:
-    return all(isinstance(one, list) and len(one) == 2 and one[1] == "Int" for one in given)
-
-
-def made_equal(effect: Tree) -> tuple[str, Definition] | None:
-    """The word that an effect makes equal to something, and to what."""
-    match effect:
-        case ["forall", [*given], ["=", [str(name), *places], value]] if [[one, "Int"] for one in places] == given:
-            words = list(map(str, places))
-            return (name, Definition("", value, {}, words)) if len({*words}) == len(words) else None
-        case ["=", str(name), value]:
-            return name, Definition("", value, {})
-    return None
+def word_at(name: str, row: Iterable[str]) -> str:
+    """The constant that a function is at some places; a text declares no word that is named so. Without any, itself."""
+    at = " ".join(row)
+    return f"at {at} of {name}" if at else name
 
 
 def table(name: str, count: int, sort: str, at: range = FEW) -> Iterator[str]:
     """The lines that define a function of some places by constants: one for each of few, one for all others."""
     given, rows = [f"x{number}" for number in range(count)], [*itertools.product(map(str, at), repeat=count)]
-    words = [printed(f"{name} {' '.join(row)}", {}) for row in [("beyond",), *rows]]
+    words = [printed(word_at(name, row), {}) for row in [("beyond",), *rows]]
     value = words[0]
     for word, row in zip(words[1:], rows, strict=True):
         numbers = [at if at[0] != "-" else f"(- {at[1:]})" for at in row]
@@ -383,10 +202,10 @@ def said(axiom: str, of: dict[str, tuple[Tree, Tree]]) -> Tree:
             case ["size", str(letter)]:
                 return of[letter][0]
             case ["in", str(place), str(letter)]:
-                return parsed(printed(of[letter][1], {"place": place}))[0]
+                return parsed(printed(of[letter][1], {"place": place}))
         return [read(part) for part in tree] if isinstance(tree, list) else tree
 
-    return read(parsed(axiom)[0])
+    return read(parsed(axiom))
 
 
 def induction(name: str) -> str:
@@ -513,8 +332,9 @@ class Check:
     def everything(self) -> None:
         """All that is to be shown, and what part of it is about nothing."""
         of, invariants = self.of, [f"invariant: {name}" for name in self.of.invariants]
-        self.wrong += [f"{of.initially}: unsat, not sat" for _ in self.refuted([of.initially], [""])]
-        self.expect(of.domains, [f"{name} ends" for name in of.sets])
+        self.wrong += [f"{START}: unsat, not sat" for _ in self.refuted([START], [""])]
+        for name in of.sets:  # each alone, for what is said of its size is true only if it ends
+            self.expect(of.domains, [f"{name} ends"])
         for name in AXIOMS if of.sets else ():
             self.count += len(asked := [f"{name}, of none", f"{name}, of one more"])
             for question, said in itertools.zip_longest(asked, self.solver(induction(name), asked), fillvalue="none"):
@@ -522,7 +342,7 @@ class Check:
                     self._note(said, f"sizes: {question}: {said}, not unsat")
         if of.sets and (self.wrong or self.undecided):
             return  # no size means anything
-        self.expect([of.initially], [*of.domains, *invariants, *of.parts("initially", "step")])
+        self.expect([START], [*of.domains, *invariants, *of.parts(START, "step")])
         self.of_nothing |= self.refuted(of.domains, invariants)
         premises, unbroken = [*of.domains, *invariants], set(of.steps)
         for action in of.actions:
@@ -531,25 +351,30 @@ class Check:
             self.left_out |= {name.partition(", bound: ")[2] for name in {*bounds} - kept}
             self.of_nothing |= {f"action: {action}" for _ in self.refuted(step, [""])}
             claims = {f"{action}, step: {name}": name for name in of.steps}
-            self.expect(step, [*(f"{name}'" for name in premises), *claims])
+            self.expect(step, [f"{name}'" for name in of.domains])  # alone: else no set after the step has a size
+            self.expect(step, [*(f"{name}'" for name in invariants), *claims])
             unsure = [name for name, claim in claims.items() if claim in unbroken]
             unbroken &= {claims[name] for name in self.refuted([*of.domains, *may], unsure)}
         self.of_nothing |= {f"step: {name}" for name in unbroken}
 
 
-def index_of(text: str) -> dict[str, typing.Any]:
+def index_of(said: str) -> dict[str, typing.Any]:
     """What an index says, by key."""
-    index, kinds = json.loads(text), {"bounds": dict, "sentences": dict, "left_out": list, "of_nothing": list,
+    index, kinds = json.loads(said), {"bounds": dict, "sentences": dict, "left_out": list, "of_nothing": list,
                                       "system": str, "scope": str | None, "rules": str | None}  # fmt: skip
     if not isinstance(index, dict) or not all(isinstance(index.get(key), of) for key, of in kinds.items()):
         raise NoCertificate("index.json: it is no index of a certificate")
+    texts = [index["system"], index["scope"], index["rules"], *index["left_out"], *index["of_nothing"]]
+    for text in (*texts, *index["sentences"], *index["sentences"].values()):
+        if text is not None and not (isinstance(text, str) and text.isprintable()):
+            raise NoCertificate(f"index.json: {text!r:.60} is no line of text")
     return index
 
 
 def check(folder: pathlib.Path, solver: Solver) -> Check:
     """Ask about everything, and print what was shown of which definitions."""
-    text = (folder / "system.vmt").read_text(encoding="utf-8")
-    index = index_of((folder / "index.json").read_text(encoding="utf-8"))
+    text = (folder / "system.vmt").read_bytes().decode()
+    index = index_of((folder / "index.json").read_bytes().decode())
     of = System(text)
     asked = Check(of, solver)
     sentences = index["sentences"]
@@ -559,13 +384,15 @@ def check(folder: pathlib.Path, solver: Solver) -> Check:
         raise NoCertificate("index.json: it has sentences of other claims than system.vmt")
     asked.everything()
     print(f"{index['system']}, scope {index['scope']} {index['bounds']}, rules {index['rules']}")
-    print(f"{of.digest(of.initially)}  initially")
+    print(f"{of.digest(START)}  initially")
     for action in of.actions:
         print(f"{of.digest(f'action: {action}')}  action {action}")
     for name in of.invariants:
         print(f"{of.digest(f'invariant: {name}')}  invariant {name}: {sentences[name]}")
     for name in of.steps:
-        print(f"{of.digest(*(f'{one}, step: {name}' for one in of.actions))}  step {name}: {sentences[name]}")
+        parts = [part for one in (START, *of.actions) if (part := f"{one}, step: {name}") in of.defined]
+        print(f"{of.digest(*parts)}  step {name}: {sentences[name]}")
+    print(f"actions: {len(of.actions)}; invariants: {len(of.invariants)}; claims about steps: {len(of.steps)}")
     for key, said, found in (("left_out", "steps that take it out of its domain are left out", asked.left_out),
                              ("of_nothing", "no state or step could break or take it", asked.of_nothing)):  # fmt: skip
         asked.wrong += [f"{name}: {said}, and index.json has it not in {key}" for name in sorted(found - {*index[key]})]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import multiprocessing
+import re
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ import z3
 from attrs import evolve, frozen
 
 from kraftcheck.ci.prove.check_certificate import NOT_DECIDED
-from kraftcheck.ci.prove.comparison import differences
+from kraftcheck.ci.prove.comparison import differences, sentences_of
 from kraftcheck.ci.prove.question import (
     MOST_STATES,
     NO_SEARCH,
@@ -308,7 +309,7 @@ def write_certificate(chosen: Subject, proof: Proof, place: Path) -> str:
     shown = certificate(proof)
     if shown is None:
         return f"no certificate: nothing is proven, and {place} is as it was"
-    sentences = {claim.id: claim.sentence for claim in proof.theory.claims}
+    sentences = sentences_of(proof.theory)
     claims = [*shown.invariants, *shown.steps]
     index = _words(chosen) | {
         "left_out": list(shown.bounded), "of_nothing": list(shown.of_nothing),
@@ -317,11 +318,17 @@ def write_certificate(chosen: Subject, proof: Proof, place: Path) -> str:
     with results("--certificate", place) as folder:
         write(folder / DEFINITION, shown.text)
         write(folder / INDEX, json.dumps(index, indent=1) + "\n")
-        source = resources.files("kraftcheck.ci.prove").joinpath("check_certificate.py")
-        write(folder / SCRIPT, source.read_text("utf-8"))
+        write(folder / SCRIPT, script())
     left_out = sorted(set(proof.targets) - set(claims))
     unproven = f"; not proven, and not in it: {', '.join(left_out)}" if left_out else ""
     return f"certificate: {len(claims)} claims in {place}{unproven}"
+
+
+def script() -> str:
+    """A certificate's own script, in one file: what it checks stands where it is imported here."""
+    package = resources.files("kraftcheck.ci.prove")
+    grammar, checks = (package.joinpath(name).read_text("utf-8") for name in ("vmt.py", "check_certificate.py"))
+    return re.sub(r"from kraftcheck\.ci\.prove\.vmt import \([^)]*\)\n", lambda _: grammar, checks, count=1)
 
 
 def check_certificate(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -355,7 +362,7 @@ def compare_certificate(request: ProofRequest, of: Theory, folder: Path, seed: i
     try:
         few = [traced(request.of_more(more), theory) for more in range(FEWEST_AND_MORE)] if request.of_any() else []
         found, otherwise, compared = differences(of, _words(request.subject()), folder, seed, few)
-    except (ValueError, TypeError, RuntimeError) as error:
+    except (ValueError, RuntimeError) as error:
         raise Refusal(f"--against {folder}: no certificate: {str(error).partition(chr(10))[0]}") from error
     said = [compared, "the definitions are those that the rules give, written anew"]
     if otherwise:

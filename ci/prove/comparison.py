@@ -16,8 +16,9 @@ from typing import Any
 
 from attrs import define, field
 
-from kraftcheck.ci.prove.check_certificate import System, index_of, made_equal, printed
+from kraftcheck.ci.prove.check_certificate import System, index_of
 from kraftcheck.ci.prove.few import Few
+from kraftcheck.ci.prove.vmt import made_equal, printed
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, read_bytes
 from kraftcheck.model.language.layout import DomainError, leaves
 from kraftcheck.model.language.system import Setting, Step
@@ -33,8 +34,9 @@ from kraftcheck.solvers.smt.theory import INITIATION, Theory
 from kraftcheck.solvers.smt.verdicts import arguments_of, is_initial
 from kraftcheck.solvers.traces.render import show
 
-STATES, RUN, TRIES = 60, 12, 12
-"""States of runs that are looked at, the length of a run, and instances of an action of which one is to be enabled."""
+STATES, STARTS, RUN, TRIES = 60, 8, 12, 12
+"""States of runs that are looked at, initial ones of a description, the length of a run, and instances of an action of
+which one is to be enabled."""
 
 
 class _Reader:
@@ -92,6 +94,7 @@ class Comparison:
         states, steps: how many were compared.
         taken: the actions of which a step that is enabled was.
         failed: the definitions that were seen false, of claims and guards.
+        starts: initial states: those that are listed, or some of those that are described.
     """
 
     of: Theory
@@ -103,12 +106,13 @@ class Comparison:
     steps: int = 0
     taken: set[str] = field(factory=set)
     failed: set[str] = field(factory=set)
+    starts: Sequence[tuple[int, ...]] = field(init=False)
     _reader: _Reader = field(init=False)
     _kinds: Mapping[str, Kind] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Read the text."""
-        terms = {self.defined.initially: self.defined.initially}
+        terms = {INITIATION: INITIATION}
         for name, one in self.defined.defined.items():
             if ", next: " in name and (effect := made_equal(one.body)) is not None:
                 terms |= self.few.terms(name, effect[1])
@@ -116,17 +120,19 @@ class Comparison:
                 terms[name] = printed(name, {})
         self._reader = _Reader(self.few.text(), terms)
         self._kinds = {kind.action.name: kind for kind in self.of.program.kinds}
+        program = self.of.program
+        self.starts = Witnesses(self.of).starts(STARTS) if program.initially else program.initial
 
     def fits(self) -> bool:
         """Whether an initial state of the rules is in the domains of the definition."""
-        found = self._reader.values(self.few.words(self.of.program.initial[0]))
-        return all(found[name].getBooleanValue() for name in self.defined.domains)
+        found = self._reader.values(self.few.words(self.starts[0])) if self.starts else {}
+        return not found or all(found[name].getBooleanValue() for name in self.defined.domains)
 
     def sample(self, seed: int) -> None:
         """Compare states of runs that are drawn at random, and others."""
         draw, layout, end = random.Random(seed), self.of.program.layout, self.states + STATES
-        while self.states < end:
-            values: tuple[int, ...] = draw.choice(self.of.program.initial)
+        while self.starts and self.states < end:
+            values: tuple[int, ...] = draw.choice(self.starts)
             for _ in range(RUN):
                 chosen = self._instances(draw, layout.state(values))
                 self.state(values, chosen)
@@ -163,7 +169,7 @@ class Comparison:
             if action.enabled(state, chosen[name]):
                 with contextlib.suppress(DomainError):  # such a step is left out
                     return layout.values(action.outcome(state, chosen[name]).state)
-        return draw.choice(self.of.program.initial)
+        return draw.choice(self.starts)
 
     def state(self, values: Sequence[int], instances: Mapping[str, Mapping[str, Any]]) -> None:
         """Compare a state, and an instance of each action there."""
@@ -174,7 +180,7 @@ class Comparison:
             given |= {word: int(leaf) for word, (_, leaf) in zip(words, leaves(tuple(arguments.values())), strict=True)}
         found = self._reader.values(given)
         self.states += 1
-        self._same(found, self.defined.initially, self._is_initial(before, tuple(values)), before)
+        self._same(found, INITIATION, self._is_initial(before, tuple(values)), before)
         for name in self.defined.domains:
             self._same(found, name, True, before)
         for claim in self.of.invariants:
@@ -252,7 +258,7 @@ def _changed(draw: random.Random, values: Sequence[int], of: Theory) -> tuple[in
 
 def _redefined(defined: System, own: System) -> list[str]:
     """Where a definition is not what is made anew of the rules."""
-    names = sorted(name for name in {*own.defined, *defined.defined} if ": " in name or name == own.initially)
+    names = sorted(name for name in {*own.defined, *defined.defined} if ": " in name or name == INITIATION)
     return [
         f"{name}: system.vmt defines it otherwise than kraftcheck" for name in names
         if name not in own.defined or name not in defined.defined or own.digest(name) != defined.digest(name)
@@ -292,6 +298,11 @@ def _beside(of: Theory, defined: System, few: Theory) -> Comparison:
     return comparison
 
 
+def sentences_of(of: Theory) -> dict[str, str]:
+    """The sentence of each claim, as a certificate has it: in one line."""
+    return {claim.id: " ".join(claim.sentence.split()) for claim in of.claims}
+
+
 def differences(
     of: Theory, words: Mapping[str, Any], folder: Path, seed: int, few: Sequence[Theory] = ()
 ) -> tuple[list[str], list[str], str]:
@@ -311,7 +322,7 @@ def differences(
     """
     text, listed = (read_bytes(folder / name, MAX_JSON_BYTES).decode() for name in ("system.vmt", "index.json"))
     index = index_of(listed)
-    defined, claims = System(text), {claim.id: claim.sentence for claim in of.claims}
+    defined, claims = System(text), sentences_of(of)
     found = [f"index.json: {key} is {index[key]}, not {word}" for key, word in words.items() if index[key] != word]
     names = [kind.action.name for kind in of.program.kinds]
     found += [f"action {name} is not in both" for name in sorted({*names} ^ {*defined.actions})]

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from kraftcheck.ci.prove.check_certificate import SIZE, Definition, NoCertificate, System, Tree, counted, printed, table
+from kraftcheck.ci.prove.check_certificate import System, counted, table, word_at
+from kraftcheck.ci.prove.vmt import SIZE, Definition, NoCertificate, Tree, printed
 from kraftcheck.model.language.layout import Endless, Layout
 
 
@@ -64,10 +65,10 @@ class Few:
         held = self.fields(values)
         for slot in self.layout.slots:
             word, count = words[f"field: {slot.path}"], getattr(slot.domain, "places", 0)
-            beyond = 0 if getattr(slot.domain, "truths", False) else somewhere[slot.path]
+            beyond = 0 if getattr(slot.domain, "truths", False) else somewhere.get(slot.path, slot.domain.lo)
             for row in itertools.product(self._places(), repeat=count):
-                found[_given(word, row)] = held.get(_at(slot.path, row), beyond)
-            found |= {f"{word} beyond": beyond} if count else {}
+                found[word_at(word, map(str, row))] = held.get(_at(slot.path, row), beyond)
+            found |= {word_at(word, ["beyond"]): beyond} if count else {}
         return found | {words[f"field: how many {bound}"]: number for bound, number in self.numbers.items()}
 
     def _leaves(self, values: Sequence[int]) -> Iterator[tuple[str, tuple[int, ...], int]]:
@@ -112,10 +113,6 @@ def _where(given: Sequence[str], row: Sequence[int], tree: Tree) -> Tree:
 
 def _at(path: str, row: tuple[int, ...]) -> str:
     return f"{path} at {row}" if row else path
-
-
-def _given(word: str, row: tuple[int, ...]) -> str:
-    return " ".join([word, *map(str, row)])
 
 
 def _bare(path: str) -> str:

@@ -36,6 +36,7 @@ from kraftcheck.solvers.smt.queries import Questions
 from kraftcheck.solvers.smt.theory import INITIATION, Theory
 
 _NO_NAME = re.compile(r"[|\\]|'\Z|, (argument|guard|bound|next|step): ")
+"""What makes a name none of a certificate's; nor may it hold a character that is not shown."""
 
 
 @frozen
@@ -71,10 +72,10 @@ def certificate(proof: Proof) -> Certificate | None:
 
 def unnamed(of: Theory) -> str | None:
     """A name of the system that is no symbol of a certificate, or could be read as a part's; None where none is."""
-    names = [claim.id for claim in of.claims]
+    names = [*(claim.id for claim in of.claims), *(slot.path for slot in of.program.layout.slots)]
     for kind in of.program.kinds:
         names += [kind.action.name, *kind.guard, *(of.program.graph.variables[v.value] for v in kind.variables)]
-    return next((name for name in names if _NO_NAME.search(name)), None)
+    return next((name for name in names if _NO_NAME.search(name) or not name.isprintable()), None)
 
 
 def definition(of: Theory, invariants: Sequence[str], steps: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.queries import Questions
-from kraftcheck.solvers.smt.theory import Theory
+from kraftcheck.solvers.smt.theory import INITIATION, Theory
 from kraftcheck.solvers.smt.verdicts import ModelAction
 from kraftcheck.solvers.smt.z3terms import value_of
 
@@ -38,6 +38,16 @@ class Witnesses:
     def __init__(self, of: Theory) -> None:
         self._of, self._questions = of, Questions(of)
         self._kinds = {kind.action.name: kind for kind in of.program.kinds}
+
+    def starts(self, most: int) -> list[tuple[int, ...]]:
+        """Initial states, of which there may be more."""
+        found, others = list[tuple[int, ...]](), list[Any]()
+        given = self._questions.premises(INITIATION, ())
+        while len(found) < most and (one := self._model([*given.truths.values(), *others])) is not None:
+            found.append(one.state)
+            of = zip(self._of.program.state, given.symbols, one.state, strict=True)
+            others.append(z3.Or([symbol != self._questions.read.constant(term, value) for term, symbol, value in of]))
+        return found
 
     def against(self, invariant: str) -> Witness | None:
         """A state without an invariant."""

@@ -1,0 +1,33 @@
+"""Certificates of systems whose initial states are described are compared with the rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+import kraftcheck as kc
+from tests.ci.prove.test_certificates import LOCK, check, define
+from tests.shared.commands import kraftcheck
+
+pytest.importorskip("cvc5")
+
+OPEN = evolve(
+    LOCK, name="open", initial=[kc.all_where(lambda s: {"nobody has it": s.holder == -1, "once": s.taken < 3})]
+)
+"""The lock, whose initial states are described, and not all of their fields."""
+
+
+@pytest.mark.parametrize("of", ["finite", "any"])
+def test_described_states_are_compared(of: str, tmp_path: Path) -> None:
+    """A certificate agrees with rules that describe initial states, and leave fields of them open; a forged one not."""
+    words = ["tests.ci.prove.test_against:OPEN"] if of == "finite" else [
+        "tests.solvers.smt.reading.test_empty_maps:POINTERS", "--n", "any", "--m", "any", "--search", "0"]  # fmt: skip
+    prove, folder = ["prove", *words, "--quiet", "--workers", "1"], tmp_path / "open"
+    assert "certificate: " in kraftcheck(*prove, "--certificate", folder).text
+    assert check(folder).returncode == 0
+    assert kraftcheck(*prove, "--against", folder).code == 0
+    name = "initial: nobody has it" if of == "finite" else "initial: on"
+    define(name, "(and OLD $on)" if of == "any" else "(and OLD |$wanted[1]|)")(folder)
+    assert kraftcheck(*prove, "--against", folder).code in (22, 24)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import signature
 from typing import Any, TypeVar
 
 from attrs import fields
@@ -59,6 +60,13 @@ def bounds_of(bounds: Mapping[str, int | str]) -> dict[str, int]:
         if isinstance(value, bool) or not isinstance(value, int):
             raise Refusal(f"{name} takes an int, not {value!r}")
     return {name.replace("_", "-"): int(value) for name, value in numbers.items()}
+
+
+def check_bounds(of: System, engine: Callable[..., Any]) -> None:
+    """Refuse a system with a bound that an argument of an engine hides: what is given would be that argument's."""
+    for name in (bound.name for bound in of.bounds):
+        if name.replace("-", "_") in signature(engine).parameters:
+            raise Refusal(f"{of.name}: {name} is an argument of {engine.__name__}(); give bound {name!r} another name")
 
 
 def check_numbers(least: int, **numbers: int | None) -> None:
@@ -140,6 +148,7 @@ def explore(
     check_numbers(0, max_depth=max_depth)
     added = expressions_of(invariants, when, invariant)
     chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=added)
+    check_bounds(chosen.system, explore)
     budget = search_budget(threads_of(threads), memory or default_memory(), cache=cache, keep=keep, max_depth=max_depth,
                            max_states=max_states, stop_at_first=stop_at_first or find is not None, strict=strict,
                            sampling=sampling)  # fmt: skip
@@ -195,6 +204,7 @@ def simulate(
     check_choice("schedule", schedule, SCHEDULES)
     added = expressions_of(invariants, when, invariant)
     chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=added)
+    check_bounds(chosen.system, simulate)
     check_switches(chosen)
     plan = WalkPlan(runs, steps, seed, schedule, threads=threads_of(threads), cache_dir=cache_of(cache), strict=strict)
 
@@ -233,6 +243,7 @@ def prove(
     added = expressions_of(invariants, "", invariant)
     request = ProofRequest(system, scope, bounds_of(bounds), rules, added.invariants, names=added.names)
     chosen = request.subject()
+    check_bounds(chosen.system, prove)
     refuse_liveness(chosen, "prove judges", properties, "; ask for other properties here")
     check_switches(chosen, theory)
     built = request.build()

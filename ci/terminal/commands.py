@@ -18,6 +18,7 @@ from click.core import ParameterSource
 from kraftcheck.ci.terminal.console import OutputClosed, silence
 from kraftcheck.ci.terminal.interrupts import Interrupted, abandon
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.system import ANY, spelled
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.register import RegisterError
 from kraftcheck.model.visible import visible
@@ -55,7 +56,8 @@ def _check(name: str, text: str, parameter: click.Parameter) -> None:
         raise Refusal(f"{name} is empty; give a value, or leave it out")
     number = isinstance(parameter.type, click.types.IntParamType | click.types.FloatParamType)
     if number and not NUMBER.fullmatch(text):
-        raise Refusal(f"{name} takes a finite number in the digits 0 to 9, not {text[:40]!r}")
+        hidden = f"; a bound {name.lstrip('-')!r} of a system needs another name" * (text == spelled(ANY))
+        raise Refusal(f"{name} takes a finite number in the digits 0 to 9, not {text[:40]!r}{hidden}")
 
 
 def check_idle(reason: str, *names: str) -> None:

@@ -55,6 +55,10 @@ class _Members:
         sequence: Sequence = self.members
         return sequence.graph
 
+    def described(self) -> str:
+        """What messages call it."""
+        return "a set of any number (none() of it is the empty one)"
+
     def has(self, broker: Word) -> Truth:
         """See `Brokers.has`."""
         if not isinstance(broker, Term) and broker < 0:
@@ -207,6 +211,10 @@ class PerBroker:
     """
 
     item: Any
+
+    def described(self) -> str:
+        """What messages call it."""
+        return "a map of any number"
 
     def at(self, broker: Word) -> Any:
         """The record of a broker."""

@@ -69,7 +69,9 @@ class Brokers(Protocol):
 
 
 def mask_of(other: Brokers) -> Word:
-    """The members of a collection of fixed shape as a bit mask."""
+    """The members of a collection of fixed shape, or the numbers of a range such as a map's keys, as a bit mask."""
+    if isinstance(other, range):
+        return BrokerSet.of(other).mask
     mask: Word | None = getattr(other, "mask", None)
     if mask is None:
         if isinstance(other, int | Term):

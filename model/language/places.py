@@ -11,6 +11,7 @@ from kraftcheck.model.language.anynumber import AnySet, PerBroker
 from kraftcheck.model.language.collections import AWAY, doubted, equal, text_of, undoubted
 from kraftcheck.model.language.layout import UNBOUNDED, LayoutError, ints, leaves, rebuild
 from kraftcheck.model.language.sequences import cardinality, every, is_one_of
+from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import spelled
 from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, word
@@ -78,18 +79,24 @@ def _get_of_any_number(items: PerBroker, place: Word, inner: Sequence[Word], oth
     found = get(item, *inner, otherwise=otherwise) if inner else item
     if otherwise is _REFUSED:
         return found
+    if isinstance(found, AnySet | PerBroker) and type(found) is not type(otherwise):
+        raise items.graph.refusal(f"the item is {described(found)}; give get() such a one as its `otherwise`")
     return choose(all_of(place >= 0, is_one_of(place, items.number)), found, otherwise)
 
 
 def _is_a_number(place: Any, items: PerBroker) -> bool:
     """Whether a place that is not negative is one of a map's numbers, whatever number there is.
 
-    An argument, a field, a value, a bound place and a first member are, and what is not larger than one of these.
+    An argument, a field and a value that are below the same number are, a bound place and a first member, and what is
+    not larger than one of these.
     """
     if items.number is None or _ends(place)[1] < items.number.lo:
         return True
     match getattr(place, "op", "const"):
-        case "var" | "bound" | "read" | "least_by":
+        case "var" | "read":
+            symbol = place.args[0] if place.op == "read" else place
+            return place.graph.notes.below.get(symbol.index) is items.number
+        case "bound" | "least_by":
             return bool(place.hi >= UNBOUNDED)
         case "ite":
             return all(_is_a_number(one, items) for one in place.args[1:])

@@ -12,7 +12,7 @@ named if there is none: what provers assume of it is true of some number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.symbolic import Symbolic
@@ -58,6 +58,13 @@ class Sequence(Symbolic):
         if not more:
             return cls(symbol.graph, lambda at: word_at(symbol, *given, at), number)
         return cls(symbol.graph, lambda at: cls._after(symbol, (*given, at), more[0], more[1:]), number)
+
+    def __eq__(self, other: object) -> NoReturn:
+        """Refuse to be compared: for whom the places count is not known here."""
+        raise self.graph.refusal("sets or maps of any number are compared; use same() of sets, and of maps each() of "
+                                 "their keys, with get() of both")  # fmt: skip
+
+    __hash__ = Symbolic.__hash__
 
     def described(self) -> str:
         """See `Symbolic`."""

@@ -135,18 +135,23 @@ def checked(answer: ObligationAnswer, assumed: Sequence[str]) -> ObligationAnswe
     return answer
 
 
-_WORKER: list[tuple[str, ProofWorker]] = []
-"""The meaning of the program of this process, and its worker, once a pool has started it."""
+_WORKER: list[tuple[str, ProofWorker] | Exception] = []
+"""The meaning of the program of this process, and its worker, once a pool has started it; or why there is none."""
 
 
 def _start(build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides what a Ctrl-C ends
-    subject = build()
-    _WORKER[:] = [(Meaning.of(subject.program).whole, proof_worker(subject, few, effort, clock))]
+    try:
+        subject = build()
+        _WORKER[:] = [(Meaning.of(subject.program).whole, proof_worker(subject, few, effort, clock))]
+    except Exception as error:  # raised where an answer is wanted: of one that is raised here a pool says nothing
+        _WORKER[:] = [error]
 
 
 def _answer(meaning: str, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
-    made, worker = _WORKER[0]
+    if isinstance(started := _WORKER[0], Exception):
+        raise started
+    made, worker = started
     if made != meaning:
         raise SystemFault(
             "a worker process made another system of the same module; make it depend on nothing but its source"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 
 import kraftcheck as kc
 from tests import toys
@@ -296,3 +296,11 @@ def test_interrupting_a_search_stops_it() -> None:
         rest = process.stdout.read()
     assert rest.endswith("stopped\n")
     assert time.monotonic() - asked < 15
+
+
+@pytest.mark.parametrize(("engine", "name"), [(kc.prove, "timeout"), (kc.explore, "max-depth"), (kc.simulate, "runs")])
+def test_no_argument_hides_a_bound(engine: Callable[..., Any], name: str) -> None:
+    """What would be taken for an argument of the engine is none of a bound's, whose number would stay as it was."""
+    hidden = evolve(tank(), bounds=[kc.Bound(name, 1, 3, "a number")], scopes={"default": {name: 1}})
+    with pytest.raises(kc.Refusal, match=f"tank: {name} is an argument of {engine.__name__}.*give bound '{name}' an"):
+        engine(hidden)

@@ -137,6 +137,7 @@ def test_no_bound_of_a_shipped_system_is_an_option() -> None:
 
 PAIRS = [
     ("explore tests.ci.terminal.test_cli_options:WORKED --workers 1", "give bound 'workers' another name"),
+    ("prove tests.ci.terminal.test_cli_options:WORKED --k any", "'any'; a bound 'k' of a system needs another name"),
     ("prove tests.ci.terminal.test_cli_options:WORKED", "--workers is an option of this command"),
     ("prove elections --bmc 1 --k 1", "--bmc, --k and --pdr exclude each other; give one of them"),
     ("prove elections --bmc 1 --pdr", "--bmc, --k and --pdr exclude each other; give one of them"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 from attrs import evolve, frozen
 
@@ -24,6 +26,14 @@ class Members:
     level: Any
     others: Any
     other: Any
+
+
+@frozen
+class Sets(Members):
+    """Besides, a set for each, and one of the second bound."""
+
+    sets: Any
+    at: Any
 
 
 def layout(b: Any) -> Members:
@@ -126,6 +136,34 @@ def test_a_bound_that_is_any_is_no_number(counts: Callable[[Any, Any], Any]) -> 
     with pytest.raises(Refusal, match=r"the bound n is any, and a rule counts with it.*test_numbers"):
         prove(made)
     assert kc.explore(made, n=2, m=1, cache=False).verdict("counts") is not None
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        (lambda s: kc.equal(s.level, s.level), "sets or maps of any number are compared; use same() of sets, and of"),
+        (lambda s: s.chosen == s.other, "sets or maps of any number are compared; use same() of sets, and of"),
+        (lambda s: kc.choose(s.on, s.chosen, kc.IntSet()).is_empty(), "a set of any number (none() of it is the empty"),
+        (lambda s: kc.get(s.sets, 1, otherwise=kc.IntSet()).is_empty(), "give get() such a one as its `otherwise`"),
+        (lambda s: kc.get(s.level, kc.maximum(s.at, 0)) == 0, "get() at the place 0..any of a map of any number"),
+    ],
+    ids=["maps", "sets", "choice", "otherwise", "place of another bound"],
+)
+def test_what_any_number_has_not_is_refused_with_its_line(claim: Callable[[Any], Any], said: str) -> None:
+    """The refusal names the line of the rule and what to write, and no class of this project."""
+    made = system(claim)
+    with_sets = evolve(made, layout=lambda b: Sets(*attrs.astuple(layout(b), recurse=False), kc.map_below(
+        b["n"], kc.set_below(b["n"])), kc.word_below(b["m"], -1)))  # fmt: skip
+    with pytest.raises(Refusal) as refused:
+        prove(with_sets)
+    assert re.search(r"test_numbers\.py:\d+: ", str(refused.value))
+    assert said in str(refused.value)
+
+
+def test_the_keys_of_a_map_are_a_set() -> None:
+    """A set is compared and joined with them, whether there is any number or one."""
+    made = system(lambda s: kc.any_of(s.on, s.chosen.within(kc.keys(s.level))))
+    assert (prove(made), kc.explore(made, n=2, m=1, cache=False).refuted) == ("holds", ())
 
 
 @pytest.mark.parametrize("name", ["domains", "claim stays", "claim of any outcome"])

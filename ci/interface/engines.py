@@ -156,9 +156,9 @@ def explore(
         if added.invariants or properties or stop_at_first:
             raise Refusal("find judges no property; leave out invariants, properties and stop_at_first")
         chosen = searched(chosen, find)
-    place = None if out is None else dataset_place(os.fspath(out))
-    question = SearchQuestion(chosen, budget, engine, symmetry_of(symmetry), reduce, find=find, out=place,
-                              cluster=record_of(ClusterOptions, "cluster", cluster), spelled=argument)  # fmt: skip
+    question = SearchQuestion(chosen, budget, engine, symmetry_of(symmetry), reduce, find=find, spelled=argument,
+                              out=None if out is None else dataset_place(os.fspath(out)),
+                              cluster=record_of(ClusterOptions, "cluster", cluster))  # fmt: skip
     with limited(time_limit):
         return _explored(question, progress)
 

@@ -148,7 +148,6 @@ def explore(
     check_numbers(0, max_depth=max_depth)
     added = expressions_of(invariants, when, invariant)
     chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=added)
-    check_bounds(chosen.system, explore)
     budget = search_budget(threads_of(threads), memory or default_memory(), cache=cache, keep=keep, max_depth=max_depth,
                            max_states=max_states, stop_at_first=stop_at_first or find is not None, strict=strict,
                            sampling=sampling)  # fmt: skip
@@ -165,6 +164,7 @@ def explore(
 
 def _explored(question: SearchQuestion, progress: Callable[[SearchProgress], None] | None) -> Result:
     """The answer to a search; what it leaves in its folder is written."""
+    check_bounds(question.chosen.system, explore)
     check_choice("engine", question.engine, ENGINES)
     check_out(question.out, question.engine)
     traced = question.traced()

@@ -51,6 +51,7 @@ from kraftcheck.solvers.traces.render import lines
 @click.option("--out", type=DatasetPlace(), metavar="DIR",
               help="Write every counterexample there as ITF JSON, and the report; disk, spark: the dataset.")
 @options.verbose
+@click.option("--all", "every", is_flag=True, help="With --invariant, show the system's own properties too.")
 @options.document
 @report_options
 @time_limit
@@ -59,7 +60,8 @@ from kraftcheck.solvers.traces.render import lines
 def explore_command(words: tuple[str, ...], **flags: Any) -> None:
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
 
-    Each bound of the system is a flag too, such as --brokers 2.
+    Each bound of the system is a flag too, such as --brokers 2. With --invariant, its verdict and its trace are shown,
+    and the system's own properties are judged and counted.
 
     \b
     Exit codes: 0 all hold, 11 deadlock, 12 a property is refuted, 13 only one that
@@ -78,6 +80,8 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
     name, bounds = system_and_bounds(words)
     find, out, target, reports = flags["find"], flags["out"], flags["target"], flags["reports"]
     chosen = subject(name, flags["scope"], bounds, flags["rules"], flags["only"], expressions=flags["expressions"])
+    if not flags["expressions"].invariants:
+        check_idle("shows what is only counted beside an --invariant", "every")
     if find:
         check_idle("judges properties, and --find judges none", "invariants", "when", "only", "stop_at_first",
                    "show_goals")  # fmt: skip
@@ -96,7 +100,8 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
     if find:
         print_located(screen, result)
     else:
-        result.show(screen, flags["verbose"], flags["number"], flags["show_goals"])
+        added = bool(flags["expressions"].invariants) and not (flags["every"] or flags["verbose"] or flags["only"])
+        result.show(screen, flags["verbose"], flags["number"], flags["show_goals"], added)
     if out is not None:
         for path in keep_traces(out, result, question.engine, flags["show_goals"] or bool(find)):
             screen.plain(f"wrote {path}")

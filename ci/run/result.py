@@ -233,14 +233,22 @@ class Result:
         shown = [one.verdict.witness for one in self.judged if isinstance(one.verdict, Holds) and goals]
         return [*shortest_first(found), *shortest_first([trace for trace in shown if trace is not None])]
 
-    def show(self, screen: Screen, verbose: bool, limit: int, goals: bool = False) -> None:
-        """Print the title, the verdicts, so many counterexamples, witnesses of goals if asked, and the summary."""
+    def show(self, screen: Screen, verbose: bool, limit: int, goals: bool = False, added: bool = False) -> None:
+        """Print the title, the verdicts, so many counterexamples, witnesses of goals if asked, and the summary.
+
+        With `added`, verdicts and counterexamples are those of added expressions, and all others are only counted.
+        """
         screen.plain(self.subject.title())
         warnings = [line for line in self.summary if line.startswith("warning: ")]
         for line in warnings:
             screen.plain(line)
-        report.print_verdicts(screen, self.judged, self.claims, verbose, self.shortest)
-        print_traces(screen, self.subject, self.traces(), limit)
+        told = {claim.id for claim in self.claims if claim.options} if added else {*self.verdicts}
+        shown = [one for one in self.judged if one.claim in told]
+        report.print_verdicts(screen, shown, self.claims, verbose or added, self.shortest)
+        print_traces(screen, self.subject, [one for one in self.traces() if one.claim in told], limit)
+        if len(shown) < len(self.judged):
+            others = [one for one in self.judged if one not in shown]
+            screen.plain(f"\nof the system's own: {report.counted(others)} (--all lists them)")
         print_goals(screen, self.subject, self.traces(goals=True)[len(self.traces()) :] if goals else ())
         screen.plain("")
         for line in self.summary[len(warnings) :]:

@@ -118,10 +118,14 @@ def print_verdicts(
 
 
 def last_line(judged: Sequence[PropertyVerdict], code: int) -> str:
+    """How many properties have which verdict, with the exit code."""
+    return f"{counted(judged)} (exit {code})"
+
+
+def counted(judged: Sequence[PropertyVerdict]) -> str:
     """How many properties have which verdict, the worst first."""
     words = [WORDS[type(one.verdict)] for one in judged]
-    counts = [f"{words.count(word)} {word}" for word in WORST_FIRST if word in words]
-    return ", ".join(counts) + f" (exit {code})"
+    return ", ".join(f"{words.count(word)} {word}" for word in WORST_FIRST if word in words)
 
 
 def held(count: int, word: str = "hold") -> str:

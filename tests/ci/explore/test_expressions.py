@@ -149,6 +149,20 @@ def test_goals_print_their_witness(tmp_path: Path) -> None:
     assert "reach-8 is shown" not in shown.out
 
 
+def test_the_question_that_is_asked_is_answered_first() -> None:
+    """An expression is shown with its trace; properties of the system are counted, decide too, and --all shows them."""
+    asked = kraftcheck("explore", DIGRAPH, "--invariant", "node < 8", "--quiet")
+    assert row(asked, "node < 8") == "holds"
+    assert "never-5" not in asked.out
+    assert "of the system's own: 2 refuted, 1 vacuous, 2 holds (--all lists them)" in asked.out
+    assert (asked.code, asked.last) == (12, "2 refuted, 1 vacuous, 3 holds (exit 12)")
+    for more in ("--all", "-v"):
+        every = kraftcheck("explore", DIGRAPH, "--invariant", "node < 8", "--quiet", more)
+        assert "never-5 is refuted" in every.out
+        assert "--all lists" not in every.out
+    assert "leave it out" in kraftcheck("explore", DIGRAPH, "--all").refusal()
+
+
 ENGINES = ["node < 8", "node != 7", "node in {0, 1, 2, 3, 4, 5, 6, 7}", "implies(node > 5, node + 1 < 8)", "node != 3"]
 
 

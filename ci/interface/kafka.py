@@ -1,4 +1,4 @@
-"""Python functions: of real Kafka `replay`, `status`, `whatif`, `conform`; of expected verdicts `check`."""
+"""Python functions: real Kafka by `replay`, `status`, `whatif`, `conform`; verdicts by `check`, rules by `diff`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from attrs import field, frozen
 
 from kraftcheck.ci.conformance.vectors import run as conformance
 from kraftcheck.ci.conformance.vectors.core import VectorError
-from kraftcheck.ci.interface.engines import check_numbers
+from kraftcheck.ci.explore.diff import compare, sides
+from kraftcheck.ci.interface.engines import bounds_of, check_numbers, threads_of
 from kraftcheck.ci.logs.condition import condition_of
 from kraftcheck.ci.logs.format.read import find
 from kraftcheck.ci.logs.report import ReplayOptions, document, exit_code, report_of
 from kraftcheck.ci.logs.status import show
 from kraftcheck.ci.logs.whatif import distances_of
+from kraftcheck.ci.run.questions import search, search_budget
 from kraftcheck.ci.terminal.console import plain_screen
 from kraftcheck.ci.terminal.interrupts import limited
 from kraftcheck.ci.terminal.machine import default_memory
+from kraftcheck.ci.terminal.progress import interruptible
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.command import check_built_in, named_table
 from kraftcheck.ci.verdicts.runs import CheckOptions, check_table
-from kraftcheck.model.language.system import ScopeError
+from kraftcheck.model.language.system import ScopeError, System
 
 
 @frozen
@@ -147,6 +150,35 @@ def check(
         checked = check_built_in(wanted, screen) if table is None else check_table(table, wanted, screen)
     screen.plain(checked.last_line)
     return Report(checked.code, checked.document, screen.text())
+
+
+def diff(
+    a: str | System, b: str | System, system: str = "", *, scope: str | None = None, threads: int | None = None,
+    max_depth: int | None = None, max_states: int | None = None, time_limit: str | None = None, **bounds: int,
+) -> Report:  # fmt: skip
+    """Compare two rule sets, or changed systems: promises that change, and the first run that they end otherwise.
+
+    Args:
+        a, b: rule sets, or systems: `module:attribute`, or as they are, such as `kafka` gives.
+        system: that of a rule set; by default that of the other side, or else `elections`.
+        scope, threads, max_depth, max_states, time_limit: as of `explore`, for each of two searches.
+        bounds: single bounds by name, with `_` for `-`.
+
+    Raises:
+        Refusal: in one line, for what cannot be asked.
+        EngineDisagreement: when ints do not confirm what compiled code says.
+    """
+    check_numbers(1, threads=threads, max_states=max_states)
+    check_numbers(0, max_depth=max_depth)
+    one, other = sides(a, b, system, scope, bounds_of(bounds))
+    budget = search_budget(threads_of(threads), default_memory(), max_depth=max_depth, max_states=max_states)
+    with limited(time_limit):
+        found = compare(one, other, budget, lambda traced, budget: interruptible(
+            lambda stop: search(traced, budget, stop)))  # fmt: skip
+    screen = plain_screen()
+    found.show(screen)
+    screen.plain(found.last_line)
+    return Report(found.exit_code, found.document(), screen.text())
 
 
 def conform(*paths: Place, rules: str = "kafka-4.0", allow_unsupported: bool = False) -> Report:

@@ -20,7 +20,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.layout import Described
 from kraftcheck.model.language.system import Action, ScopeError, Setting, System
-from kraftcheck.model.language.words import NOTED, RuleError
+from kraftcheck.model.language.words import NOTED, RuleError, rules_of
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.vocabulary import KAFKA, vocabulary
 from kraftcheck.properties.catalogue import find
@@ -53,6 +53,11 @@ class Override:
         """File and line of what is called instead."""
         code = inspect.unwrap(self.by).__code__
         return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+
+    @property
+    def says(self) -> str:
+        """The rule that is replaced, as a sentence."""
+        return next(one.says for one in rules_of(NOTED[self.rule]) if one.id == self.rule)
 
     def text(self) -> str:
         """Which rule is replaced, and where its replacement is written."""

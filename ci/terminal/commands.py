@@ -98,6 +98,7 @@ COMMANDS = {
     "check": ("ci.verdicts.command:check_command", "Every property against its expected verdict: the CI command."),
     "bugs": ("ci.verdicts.defects:bugs_command", "Each known defect against the properties that must refute it."),
     "explore": ("ci.explore.command:explore_command", "Exhaustive search of one system."),
+    "diff": ("ci.explore.diff:diff_command", "Two rule sets, or a change of yours: what it breaks, where it differs."),
     "step": ("ci.explore.step:step_command", "Walk through a system step by step."),
     "simulate": ("ci.explore.simulate:simulate_command", "Random walks of one system."),
     "explain": ("ci.mutants.command:explain_command", "Which check carries which property."),
@@ -181,7 +182,7 @@ def cli() -> None:
       kraftcheck check
 
     \b
-    Exit codes: 0 every verdict is a pass, 1 an election failed, 2 bad input, 11 deadlock, 12 refuted,
+    Exit codes: 0 every verdict is a pass, 1 an election failed, or rules differ, 2 bad input, 11 deadlock, 12 refuted,
     13 never recovers, 20 incomplete, 21 vacuous, 22 unknown, 23 a vector failed,
     a batch of a log is not explained, or a release differs from the evidence, 24 an engine disagrees with the rules,
     130 interrupted by Ctrl-C, 141 the reader of the output has gone,

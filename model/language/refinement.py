@@ -35,12 +35,14 @@ class Refinement:
         abstract, setting: the abstract system at a setting.
         mapping: `state -> abstract state`; a rule.
         by: the abstract steps that a step may be; None: all.
+        exact: whether a step that changes nothing has to be an abstract one as well.
     """
 
     abstract: System
     setting: Setting
     mapping: Callable[[Any], Any]
     by: Candidates | None = None
+    exact: bool = False
 
     def begins(self, state: Any) -> Conjuncts:
         """Whether an initial state is mapped to one."""
@@ -52,9 +54,9 @@ class Refinement:
     def simulates(self, step: Step) -> Conjuncts:
         """Whether a step is an abstract one, or none."""
         before, after = self._mapped(step.before), self._mapped(step.after)
-        stutters = equal(before, after)
+        stutters = False if self.exact else equal(before, after)
         taken = any_of(stutters, *self._taken(step, before, after))
-        return {**self._fits(after), f"a step of {self.abstract.name}, or none": taken}
+        return {**self._fits(after), f"a step of {self.abstract.name}{', or none' * (not self.exact)}": taken}
 
     def moves(self, step: Step) -> Truth:
         """Whether a step changes the abstract state."""

@@ -51,7 +51,11 @@ class Vocabulary:
 
     def value(self, preset: str, variant: str) -> bool:
         """Whether a preset has a variant."""
-        rules, choice = self.presets[preset], self.choices[variant].name
+        return self.has(self.presets[preset], variant)
+
+    def has(self, rules: Any, variant: str) -> bool:
+        """Whether a rule set has a variant."""
+        choice = self.choices[variant].name
         return rules.value(choice) if isinstance(rules, RuleSet) else bool(getattr(rules, choice))
 
     def group(self, variant: str) -> str:

@@ -18,6 +18,7 @@ ROWS = {name: (int(version), keys) for name, version, keys in LINE.findall(PAGE)
 RUNS = {
     "list": "list elections",
     "explore": "explore tests.toys:CLOCK --quiet",
+    "diff": "diff tests.toys:CLOCK tests.toys:CLOCK --quiet",
     "simulate": "simulate tests.toys:CLOCK --runs 2 --steps 5 --quiet",
     "prove": "prove tests.toys:CLOCK --quiet",
     "prove --bmc": "prove tests.toys:CLOCK --bmc 2 --quiet",

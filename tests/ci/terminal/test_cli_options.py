@@ -28,6 +28,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "check": ("elections", "--scope", "tiny", "--rules", "fixed"),
     "bugs": ("hw-advances-under-min-isr",),
     "explore": (TOY, "--workers", "1"),
+    "diff": (TOY, TOY, "--workers", "1"),
     "step": (TOY,),
     "simulate": (TOY, "--runs", "2", "--steps", "2", "--workers", "1"),
     "explain": (TOY, "--workers", "1"),
@@ -124,7 +125,7 @@ WORKED = evolve(CLOCK, bounds=[kc.Bound("workers", 1, 3, "how many work")], scop
 
 def test_no_bound_of_a_shipped_system_is_an_option() -> None:
     """No option of a command that takes bounds hides a bound of a shipped system."""
-    bounded = {"explore", "simulate", "explain", "step", "prove", "serve", "export"}
+    bounded = {"explore", "diff", "simulate", "explain", "step", "prove", "serve", "export"}
     taken = {flag for name, option in OPTIONS if name in bounded for flag in option.opts}
     hidden = {
         (name, bound.name)

@@ -1,0 +1,431 @@
+"""`kraftcheck diff`: where two rule sets, or changed systems, decide otherwise, and which promises that breaks."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from attrs import evolve, frozen
+
+from kraftcheck.ci.explore.trace import check_drawable, html
+from kraftcheck.ci.run.questions import NativeSearch, SearchQuestion, run, search_budget
+from kraftcheck.ci.run.result import Result
+from kraftcheck.ci.systems import report
+from kraftcheck.ci.systems.changed import ChangedSystem, overrides_of
+from kraftcheck.ci.systems.lookup import find_system, words_of
+from kraftcheck.ci.systems.subject import Subject, program, subject, system_and_bounds
+from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.console import Column, Screen, Table, console
+from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
+from kraftcheck.ci.terminal.interrupts import time_limit
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.collections import equal
+from kraftcheck.model.language.layout import leaves
+from kraftcheck.model.language.refinement import Refinement
+from kraftcheck.model.language.system import Property, Step, System
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import any_of, negate
+from kraftcheck.solvers.drawings.drawing import Drawing, drawing, with_other_rules
+from kraftcheck.solvers.exploration.explore import SearchBudget
+from kraftcheck.solvers.program.fingerprint import fingerprint
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import (
+    RUN,
+    Holds,
+    Incomplete,
+    PropertyVerdict,
+    Refuted,
+    Trace,
+    Unknown,
+    Vacuous,
+    Verdict,
+    worst_exit_code,
+)
+from kraftcheck.solvers.traces.plain import trace_document
+from kraftcheck.solvers.traces.render import fields, lines, refusal, show
+
+DEFAULT = "elections"
+"""The system of two rule sets where none is named."""
+
+EXIT_DIFFERS = 1
+"""Both sides decide otherwise, and nothing that A promises is broken in B."""
+
+ALIKE = "decided alike: "
+"""How the ids of the claims begin that compare; the name of an action, START or REPORTS follows."""
+
+START, REPORTS = "initial states", "what steps report"
+BROKEN, MENDED, CHANGED = "broken", "mended", ""
+NAMES = ("A", "B")
+
+
+def sides(
+    a: str | System, b: str | System, system: str, scope: str | None, bounds: Mapping[str, int]
+) -> tuple[Subject, Subject]:
+    """What is compared, at one setting.
+
+    Args:
+        a, b: a rule set; or a system: `module:attribute`, `file.py:attribute`, or as it is.
+        system: that of a rule set; empty: that of the other side, or else `elections`.
+        scope, bounds: preset bounds, the first by default; single ones that override it.
+
+    Raises:
+        Refusal: for what there is not, and for two systems whose states have other fields.
+    """
+    named = [one for one in (a, b) if isinstance(one, System) or ":" in one]
+    of: str | System = system or (named[0] if named else DEFAULT)
+    whole = find_system(of) if isinstance(of, str) else of
+    of = whole.name if isinstance(whole, ChangedSystem) else of
+    one, other = (
+        subject(one, scope, bounds, None) if one in named else subject(of, scope, bounds, str(one)) for one in (a, b)
+    )
+    fields = [{path for path, _ in leaves(side.system.layout(side.setting))} for side in (one, other)]
+    if differing := sorted(fields[0] ^ fields[1]):
+        names = ", ".join(filter(None, differing[:4]))
+        raise Refusal(f"states of A and B differ in {names}; compare what has states of one shape")
+    return one, other
+
+
+def compare(a: Subject, b: Subject, budget: SearchBudget, native: NativeSearch) -> Comparison:
+    """Explore both sides, and compare what they decide in every state that either reaches.
+
+    Args:
+        a, b: as of `sides`.
+        budget: of each search.
+        native: the search.
+
+    Raises:
+        Refusal: for what the search refuses.
+        EngineDisagreement: when ints do not confirm what compiled code says.
+    """
+
+    def searched(of: Subject, other: Subject) -> Result:
+        question = SearchQuestion(_compared(of, other), budget)
+        return question.result(question.traced(), native)
+
+    found, alike = searched(a, b), fingerprint(program(a)) == fingerprint(program(b))
+    same = alike and _reports_alike(found.program)  # fingerprints are of what is judged: reports need not be
+    return Comparison((found, evolve(found, subject=b) if same else searched(b, a)), same)
+
+
+def _reports_alike(compared: Program) -> bool:
+    """Whether both sides report the same of each step by the same terms."""
+    number = [claim.id for claim in compared.steps].index(ALIKE + REPORTS)
+    return all(kind.steps[number].op == "const" and kind.steps[number].value for kind in compared.kinds)
+
+
+def _compared(of: Subject, other: Subject) -> Subject:
+    """The subject with a claim for each action: wherever it is taken, the other side takes it, to the same end."""
+    refinement = Refinement(other.system, other.setting, lambda state: state,
+                            lambda step: [(step.action, step.arguments)], exact=True)  # fmt: skip
+    there = {action.name: action for action in other.system.actions(other.setting)}
+
+    def claim(name: str) -> Property:
+        def decided(step: Step) -> Mapping[str, Any]:
+            if step.action != name:
+                return {}
+            return refinement.simulates(step) if name in there else {f"there is no action {name}": False}
+
+        return Property(ALIKE + name, "step", f"{name} is decided alike", decided)
+
+    def reported(step: Step) -> Truth:
+        if (action := there.get(step.action)) is None:
+            return True
+        told = action.outcome(step.before, step.arguments).event
+        return any_of(negate(action.enabled(step.before, step.arguments)), equal(told, step.event))
+
+    begun = Property(ALIKE + START, "step", "both begin alike", lambda step: {}, initially=refinement.begins)
+    told = Property(ALIKE + REPORTS, "step", "steps of both report the same", reported)
+    actions = of.system.actions(of.setting)
+    claims = (*of.system.properties(of.setting), *(claim(action.name) for action in actions), begun, told)
+    return evolve(of, system=evolve(of.system, properties=lambda setting: claims))
+
+
+@frozen
+class FirstDifference:
+    """The shortest run at whose last step the sides decide otherwise.
+
+    Attributes:
+        side: number of the one that takes the last step.
+        trace: the run; all before its last step is decided alike.
+        otherwise: what the other side does instead of the last step, in lines.
+    """
+
+    side: int
+    trace: Trace
+    otherwise: tuple[str, ...]
+
+
+@frozen
+class PromiseChange:
+    """A promise whose verdict is not the same on both sides, or is refuted in another number of steps.
+
+    Attributes:
+        claim, sentence: its id, and what it says.
+        a, b: its verdicts; None where a side has no such promise.
+    """
+
+    claim: str
+    sentence: str
+    a: PropertyVerdict | None
+    b: PropertyVerdict | None
+
+    @property
+    def words(self) -> list[str]:
+        """Both verdicts in a word, with the length of a trace."""
+        return ["" if one is None else report.word_of(one) for one in (self.a, self.b)]
+
+    @property
+    def kind(self) -> str:
+        """BROKEN where B alone fails it, MENDED where A alone does; CHANGED for all else, as what is undecided."""
+        failed = [one is not None and isinstance(one.verdict, Refuted | Vacuous) for one in (self.a, self.b)]
+        passed = [one is None or isinstance(one.verdict, Holds) for one in (self.a, self.b)]
+        return BROKEN if passed[0] and failed[1] else MENDED if failed[0] and passed[1] else CHANGED
+
+
+@frozen
+class Comparison:
+    """What two searches say of each other.
+
+    Attributes:
+        results: of A and of B, with the claims that compare.
+        same: whether no rule differs at this setting, whatever is reached.
+    """
+
+    results: tuple[Result, Result]
+    same: bool
+
+    def alike(self, side: int) -> dict[str, Verdict]:
+        """By action, START and REPORTS, whether all that a side does is what the other one does."""
+        verdicts = self.results[side].verdicts.items()
+        found = {id_.removeprefix(ALIKE): verdict for id_, verdict in verdicts if id_.startswith(ALIKE)}
+        return dict.fromkeys(found, Holds("no rule differs")) if self.same else found
+
+    @property
+    def within(self) -> tuple[bool, bool]:
+        """Whether A does nothing that B does not; and B nothing that A does not."""
+        one, other = (all(isinstance(v, Holds | Vacuous) for v in self.alike(side).values()) for side in (0, 1))
+        return one, other
+
+    @property
+    def undecided(self) -> list[Verdict]:
+        """The verdicts that say neither yes nor no; none where no rule differs."""
+        verdicts = [] if self.same else [one for result in self.results for one in result.verdicts.values()]
+        return [one for one in verdicts if isinstance(one, Incomplete | Unknown)]
+
+    @property
+    def choices(self) -> list[tuple[str, str, str, str]]:
+        """Choices and replaced rules that the sides do not share: the name, in A, in B, what it says."""
+        (a, b), words = (result.subject for result in self.results), words_of(self.results[0].subject.whole)
+        rows = []
+        if words is not None and type(a.setting.rules) is type(b.setting.rules):
+            read = (name for name in words.choices if not words.declared or words.group(name) in words.declared)
+            chosen = ((name, *("yes" * words.has(of.setting.rules, name) for of in (a, b))) for name in read)
+            rows = [(*row, words.choices[row[0]].metadata.get("text", "")) for row in chosen]
+        said = {one.rule: one.says for of in (a, b) for one in overrides_of(of.whole)}
+        own = [{one.rule: one.place for one in overrides_of(of.whole)} for of in (a, b)]
+        rows += [(id_, own[0].get(id_, ""), own[1].get(id_, ""), text) for id_, text in said.items()]
+        return [row for row in rows if row[1] != row[2]]
+
+    @property
+    def changes(self) -> list[PromiseChange]:
+        """The promises that change, those that are broken in B first."""
+        a, b = ({one.claim: one for one in of.judged if not one.claim.startswith(ALIKE)} for of in self.results)
+        said = {claim.id: claim.sentence for of in self.results for claim in of.claims}
+        found = [PromiseChange(id_, said.get(id_, report.DEADLOCK_SAYS), a.get(id_), b.get(id_)) for id_ in {**a, **b}]
+        changed = [one for one in found if one.words[0] != one.words[1]]
+        return sorted(changed, key=lambda one: (BROKEN, MENDED, CHANGED).index(one.kind))
+
+    @property
+    def exit_code(self) -> int:
+        """That of what is newly broken; else of what is undecided; else EXIT_DIFFERS, or 0 where nothing differs."""
+        broken = [one.b.verdict for one in self.changes if one.kind == BROKEN and one.b is not None]
+        return worst_exit_code(broken or self.undecided) or (0 if all(self.within) else EXIT_DIFFERS)
+
+    def first(self) -> FirstDifference | None:
+        """Where the sides decide otherwise first; of what they only report only where they decide alike."""
+        found = [
+            (name == REPORTS, len(verdict.trace.steps), side, verdict.trace)
+            for side in (0, 1) for name, verdict in self.alike(side).items() if isinstance(verdict, Refuted)
+        ]  # fmt: skip
+        if not found:
+            return None
+        *_, side, trace = min(found, key=lambda one: one[:3])
+        trace = evolve(trace, claim=RUN, kind=RUN, failing=())
+        return FirstDifference(side, trace, tuple(_otherwise(trace, self.results[1 - side].subject, NAMES[1 - side])))
+
+    def drawn(self, first: FirstDifference) -> Drawing:
+        """The first difference as a drawing, with what the other side does beside it."""
+        of, other = self.results[first.side], self.results[1 - first.side]
+        alone = evolve(drawing(first.trace, of.program, of.subject.title()), claim="decided otherwise",
+                       sentence=f"by {other.subject.title()}")  # fmt: skip
+        return with_other_rules(alone, first.trace, other.program, NAMES[1 - first.side])
+
+    def document(self) -> dict[str, Any]:
+        """The comparison as plain values (docs/reference/file-formats.md)."""
+        first, (a_in_b, b_in_a) = self.first(), self.within
+        alike = [self.alike(side) for side in (0, 1)]
+        return {
+            "version": report.DOCUMENT_VERSION, "command": "diff", "exit_code": self.exit_code,
+            "sides": [
+                {**of.subject.document(), "complete": of.document["complete"], "states": of.document["states"]}
+                for of in self.results
+            ],
+            "equal": (a_in_b and b_in_a) or (None if first is None else False), "same_rules": self.same,
+            "within": [a_in_b, b_in_a],
+            "choices": [dict(zip(("name", "a", "b", "text"), row, strict=True)) for row in self.choices],
+            "properties": [
+                {"id": one.claim, "a": one.words[0], "b": one.words[1], "change": one.kind, "sentence": one.sentence}
+                for one in self.changes
+            ],
+            "actions": [
+                {"action": name, "a": _decided(alike[0].get(name)), "b": _decided(alike[1].get(name))}
+                for name in {**alike[0], **alike[1]}
+            ],
+            "first": first and {
+                "side": NAMES[first.side], "otherwise": list(first.otherwise), "trace": trace_document(first.trace)
+            },
+        }  # fmt: skip
+
+    def show(self, screen: Screen, verbose: bool = False) -> None:
+        """Print what differs; every action where `verbose`."""
+        for name, result in zip(NAMES, self.results, strict=True):
+            screen.plain(f"{name}: {result.subject.title()}")
+        _print(screen, ("choice", *NAMES, "what is so with it"), self.choices)
+        rows = [(one.claim, *one.words, one.kind, one.sentence) for one in self.changes]
+        _print(screen, ("promise", *NAMES, "in B", "says"), rows)
+        alike = [{name: _decided(verdict) for name, verdict in self.alike(side).items()} for side in (0, 1)]
+        decided = [(name, *(of.get(name, "") for of in alike)) for name in {**alike[0], **alike[1]}]
+        otherwise = [row for row in decided if verbose or row[1:] != ("alike", "alike")]
+        _print(screen, ("action", "in runs of A", "in runs of B"), otherwise)
+        if len(decided) > len(otherwise):
+            screen.plain(f"{len(decided) - len(otherwise)} decided alike (-v lists them)")
+        for line in self._lines():
+            screen.plain(line)
+
+    def _lines(self) -> Iterator[str]:
+        """The first difference, what each side is to the other, and the sizes."""
+        first, (a_in_b, b_in_a) = self.first(), self.within
+        if first is not None:
+            run = "a run to" if self.undecided else "the shortest run to"
+            yield f"\n{run} a step that they decide otherwise; the last step is that of {NAMES[first.side]}:"
+            yield from lines(first.trace, marks={len(first.trace.steps): first.otherwise})
+        yield ""
+        if self.same:
+            yield "no rule differs at these bounds, so A and B are equal, whatever is reached"
+        elif a_in_b and b_in_a:
+            yield "A and B are equal here: in every state that either reaches, each action is decided alike"
+        elif a_in_b or b_in_a:
+            yield f"{NAMES[b_in_a]} does nothing that {NAMES[a_in_b]} does not: each of its steps is one there"
+        for name, result in zip(NAMES, self.results, strict=True):
+            yield from (f"{name}: {line}" for line in result.summary if not line.startswith(("actions ", "guards ")))
+
+    @property
+    def last_line(self) -> str:
+        """What differs in a line, with the exit code."""
+        kinds, first = [one.kind for one in self.changes], self.first()
+        counts = [f"{kinds.count(kind)} {kind}" for kind in (BROKEN, MENDED) if kind in kinds]
+        if first is not None:
+            counts.append(f"first decided otherwise in {report.steps_text(len(first.trace.steps))}")
+        counts += ["equal"] * all(self.within) + ["incomplete"] * bool(self.undecided)
+        return f"{', '.join(counts)} (exit {self.exit_code})"
+
+
+def _decided(verdict: Verdict | None) -> str:
+    """How a side decides an action, with the length of the run that shows it; empty where it does not have it."""
+    match verdict:
+        case None:
+            return ""
+        case Refuted(trace):
+            return f"otherwise {len(trace.steps)}"
+        case Holds() | Vacuous():
+            return "alike"
+    return report.WORDS[type(verdict)]
+
+
+def _otherwise(trace: Trace, other: Subject, name: str) -> Iterator[str]:
+    """What the other side does instead of the last step: why it does not take it, or what differs after it."""
+    if not trace.steps:
+        yield f"{name} does not begin so"
+        return
+    last, before = trace.steps[-1], trace.steps[-2].state if len(trace.steps) > 1 else trace.initial
+    action = next((one for one in other.system.actions(other.setting) if one.name == last.action), None)
+    reason = f"there is no action {last.action}" if action is None else refusal(action, before, last.arguments)
+    if action is None or reason:
+        yield f"{name} does not take it: {reason}"
+        return
+    end = action.outcome(before, last.arguments)
+    for ours, theirs, says in ((last.state, end.state, name), (last.event, end.event, f"{name} reports")):
+        own = {} if ours is None else fields(ours)
+        told = {} if theirs is None else fields(theirs)
+        if other_fields := [f"{path} = {show(told[path], path)}" for path in told if own.get(path) != told[path]]:
+            yield f"{says}: {', '.join(other_fields)}"
+
+
+def _print(screen: Screen, titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """A table below an empty line; nothing where it has no row."""
+    if rows:
+        table = Table(tuple(Column(title, is_prose=title == titles[-1]) for title in titles))
+        for row in rows:
+            table.add(*row)
+        screen.plain("")
+        screen.table(table)
+
+
+@click.command("diff", context_settings={"ignore_unknown_options": True})
+@click.argument("a")
+@click.argument("b")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SYSTEM] [--BOUND N]...")
+@click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
+@options.workers
+@options.memory
+@click.option("--max-depth", type=click.IntRange(0), help="Stop after this many steps (verdict incomplete).")
+@click.option("--max-states", type=click.IntRange(1), help="Stop after this many states (verdict incomplete).")
+@click.option("--html", "picture", type=click.Path(path_type=Path), metavar="FILE",
+              help="Draw the first difference: one page to step through, what the other side does below.")
+@options.verbose
+@options.document
+@time_limit
+@options.quiet
+def diff_command(
+    a: str, b: str, words: tuple[str, ...], target: str | None, picture: Path | None, **flags: Any
+) -> None:  # fmt: skip
+    """Compare two rule sets, or a system of your own with one: promises that change, and the first other decision.
+
+    A and B are rule sets of SYSTEM (default elections), or changed systems, FILE.py:SYSTEM.
+
+    \b
+    Exit codes: 0 both decide alike in every state that either reaches, 1 they do not, and
+    B breaks no promise that A keeps; else of what B breaks: 12, 11 a deadlock, 13 only one
+    that asks for recovery or is liveness, 21 only goals; 20 incomplete, 22 unknown, 2 bad input.
+
+    \b
+    Examples:
+      kraftcheck diff kafka-4.3.1 kafka-4.4.0 elections --scope tiny
+      kraftcheck diff fixed fixed+fenced-leader-acceptable
+      kraftcheck diff fixed mykip.py:KIP --scope small --html kip.html
+    """
+    named = words and not words[0].startswith("-")
+    bounded = words if named else (next((one for one in (a, b) if ":" in one), DEFAULT), *words)
+    _, bounds = system_and_bounds(bounded)
+    one, other = sides(a, b, words[0] if named else "", flags["scope"], bounds)
+    check_writable(target)
+    check_drawable("--html", picture)
+    check_apart(json=target, html=picture)
+    budget = search_budget(flags["workers"], flags["memory"], max_depth=flags["max_depth"],
+                           max_states=flags["max_states"])  # fmt: skip
+    found = compare(one, other, budget, functools.partial(run, quiet=flags["quiet"]))
+    screen = console(to_stderr=target == "-")
+    found.show(screen, flags["verbose"])
+    first = found.first()
+    if picture is not None:
+        if first is not None:
+            write(picture, html(found.drawn(first)))
+        screen.plain("there is no difference to draw" if first is None else f"wrote {picture}")
+    if target is not None:
+        write_json(target, found.document())
+    screen.plain(found.last_line)
+    sys.exit(found.exit_code)

@@ -1,0 +1,184 @@
+"""`kraftcheck diff` and `kc.diff`: what is said of two rule sets is what walking through both on ints shows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+import kraftcheck as kc
+from kraftcheck.ci.explore.diff import EXIT_DIFFERS, sides
+from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_VACUOUS
+from kraftcheck.solvers.reference.interpreter import Integers
+from tests import toys
+from tests.shared.commands import kraftcheck
+
+KIP = """
+import kraftcheck as kc
+
+
+def isr_and_elr(self, rules, rule):
+    return rule(self, rules).plus(self.elr.keep(self.acceptable))
+
+
+KIP = kc.kafka("elections", base="fixed").override("election.elr.only-when-isr-empty", isr_and_elr)
+"""
+
+
+@frozen
+class CounterRules:
+    """Ways to count."""
+
+    skips: bool = kc.choice("seeded", "test", "from 3 it counts by two")
+    stops: bool = kc.choice("seeded", "test", "it stops at 3")
+    skips_late: bool = kc.choice("seeded", "test", "from 6 it counts by two")
+    silent: bool = kc.choice("seeded", "test", "it does not report where it is")
+    begins_late: bool = kc.choice("seeded", "test", "it begins at 1")
+    resets: bool = kc.choice("seeded", "test", "it can be reset")
+    restless: bool = kc.choice("seeded", "test", "it does not stay at 2")
+
+
+@frozen
+class Count:
+    """Where a counter is."""
+
+    at: kc.Word
+
+
+@frozen
+class Reported:
+    """What a step says besides."""
+
+    new: kc.Word
+
+
+def _actions(setting: kc.Setting) -> list[kc.Action]:
+    rules = setting.rules
+
+    def count(state: Count) -> kc.Outcome:
+        late = kc.any_of(*[state.at == 3] * rules.skips, *[state.at == 6] * rules.skips_late)
+        at = state.at + kc.choose(late, 2, 1)
+        return kc.Outcome(Count(at), Reported(0 if rules.silent else at))
+
+    counted = kc.Action("count", count, lambda state: state.at < (3 if rules.stops else 5))
+    resets = [kc.Action("reset", lambda state: kc.Outcome(Count(0), Reported(0)), lambda state: state.at == 2)]
+    left = 2 if rules.restless else 7
+    stay = kc.Action("stay", lambda state: kc.Outcome(state, Reported(0)), lambda state: state.at != left)
+    return [counted, stay, *resets * rules.resets]
+
+
+COUNTER = kc.System(
+    name="counter", summary="A counter to 5.", initial=lambda setting: [Count(int(setting.rules.begins_late))],
+    layout=Count(kc.ints(0, 7)), actions=_actions, rules=CounterRules,
+    properties=[kc.always("below-5", "it stays below 5", lambda state: state.at < 5),
+                kc.sometimes("four", "it comes to 4", lambda state: state.at == 4)],
+)  # fmt: skip
+
+
+def diff(a: Any, b: Any, system: Any = COUNTER, **options: Any) -> dict[str, Any]:
+    """What `kc.diff` says of two rule sets of a system, as plain values."""
+    return dict(kc.diff(a, b, system, threads=1, **options).document)
+
+
+def walked(a: Subject, b: Subject) -> int | None:
+    """The fewest steps of a run that a side takes, and the other does not to the same end: by walking, on ints."""
+    ours, theirs = (Integers(of.system, of.setting) for of in (a, b))
+    if set(ours.initial) != set(theirs.initial):
+        return 0
+    found = []
+    for of, other in ((ours, theirs), (theirs, ours)):
+        level, seen, depth = set(of.initial), set(of.initial), 0
+        while level and not (depth := depth + 1) > min(found, default=depth):
+            steps = [of.take(state, move).step for state in level for move in of.enabled(state)]
+            for step in steps:
+                move = other.move_of(step.action, step.arguments)
+                same = move and other.is_enabled(step.before, move) and other.take(step.before, move).step.after
+                if same != step.after:
+                    found.append(depth)
+                    break
+            level = {step.after for step in steps if of.field_outside(step.after) is None} - seen
+            seen |= level
+    return min(found, default=None)
+
+
+@pytest.mark.parametrize(("switch", "steps", "code", "within"), [
+    ("skips", 4, EXIT_VACUOUS, (False, False)),
+    ("stops", 4, EXIT_VACUOUS, (False, True)),
+    ("skips-late", None, 0, (True, True)),
+    ("silent", None, EXIT_DIFFERS, (False, False)),
+    ("begins-late", 0, EXIT_DIFFERS, (False, False)),
+    ("resets", 3, EXIT_DIFFERS, (True, False)),
+    ("restless", 3, EXIT_DIFFERS, (False, True)),
+])  # fmt: skip
+def test_the_first_difference_is_the_nearest(
+    switch: str, steps: int | None, code: int, within: tuple[bool, bool]
+) -> None:
+    """The shortest run is as long as walking on ints finds; a rule that no reachable state asks makes no difference."""
+    found = diff("base", f"base+{switch}")
+    assert walked(*sides("base", f"base+{switch}", COUNTER, None, {})) == steps
+    assert (found["exit_code"], tuple(found["within"]), found["equal"]) == (code, within, code == 0)
+    assert not found["same_rules"]
+    told = found["first"] and len(found["first"]["trace"]["steps"])
+    assert told == (1 if switch == "silent" else steps), "what is only reported counts where nothing else differs"
+    back = diff(f"base+{switch}", "base")
+    assert tuple(back["within"]) == within[::-1]
+    assert (back["first"] and len(back["first"]["trace"]["steps"])) == told
+
+
+def test_promises_change_both_ways() -> None:
+    """A promise that one side alone keeps is broken there to here, and mended here to there."""
+    broken, mended = diff("base+stops", "base"), diff("base", "base+stops")
+    assert [(one["id"], one["a"], one["b"], one["change"]) for one in broken["properties"]] == [
+        ("below-5", "holds", "refuted 5", "broken"), ("four", "vacuous", "holds", "mended"),
+    ]  # fmt: skip
+    assert broken["exit_code"] == EXIT_SAFETY
+    assert [one["change"] for one in mended["properties"]] == ["broken", "mended"]
+
+
+@pytest.mark.parametrize("defect", ["removed-replicas-stay-in-elr", "unregister-keeps-elr"])
+def test_a_defect_is_seen_where_ints_see_it(defect: str) -> None:
+    """A defect of the catalogue differs from the right rules at the depth at which walking on ints finds it."""
+    found = diff("fixed", f"fixed+{defect}", "", scope="tiny")
+    assert found["equal"] is False
+    assert found["choices"] == [{"name": defect, "a": "", "b": "yes", "text": found["choices"][0]["text"]}]
+    assert len(found["first"]["trace"]["steps"]) == walked(*sides("fixed", f"fixed+{defect}", "", "tiny", {}))
+
+
+def test_a_choice_that_is_not_read_makes_no_difference() -> None:
+    """Rules that are the same terms are equal, also where the search is cut; others are not called so then."""
+    same = diff("fixed", "fixed+hw-uses-proposed-isr", "elections", scope="tiny", max_depth=1)
+    assert (same["equal"], same["same_rules"], same["exit_code"]) == (True, True, 0)
+    cut = diff("base", "base+skips-late", max_depth=2)
+    assert (cut["equal"], cut["same_rules"], cut["exit_code"]) == (None, False, EXIT_INCOMPLETE)
+    assert "equal" not in kc.diff("base", "base+skips-late", COUNTER, max_depth=2).text
+
+
+def test_a_change_of_ones_own_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file stands for a side: the rule that it replaces is named, and what it breaks, and the page is drawn."""
+    (tmp_path / "difference_kip.py").write_text(KIP, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    ran = kraftcheck("diff", "fixed", "difference_kip.py:KIP", "--scope", "tiny", "--quiet", "--json", "it.json",
+                     "--html", "it.html")  # fmt: skip
+    assert ran.code == EXIT_SAFETY
+    assert "election.elr.only-when-isr-empty     difference_kip.py:5" in ran.out
+    assert "B: isr = {1}, elr = {}, leader = 1" in ran.out
+    assert "decided otherwise" in (tmp_path / "it.html").read_text(encoding="utf-8")
+    told = kc.diff("fixed", sys.modules["difference_kip"].KIP, scope="tiny")
+    kept = json.loads((tmp_path / "it.json").read_text(encoding="utf-8"))
+    assert told.exit_code == ran.code
+    assert [told.document[key] for key in ("first", "properties")] == [kept[key] for key in ("first", "properties")]
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    """Systems whose states have other fields, and names that there are not, end in one line."""
+    with pytest.raises(kc.Refusal, match="states of A and B differ in armed, count"):
+        kc.diff(toys.CLOCK, toys.COUNTER)
+    with pytest.raises(kc.Refusal, match="unknown rule set 'fxed'"):
+        kc.diff("fxed", "fixed")
+    assert kraftcheck("diff", "fixed", "fixed", "elektions").code == 2
+    assert "out of range" in kraftcheck("diff", "fixed", "kafka-4.0", "--brokers", "77").err

@@ -298,8 +298,8 @@ class Layout:
                 mend = "write ints(lo, hi), truth(), or domain() of a class"
                 raise LayoutError(f"layout field {self.name(path)} is {described(domain)}, no domain; {mend}")
             if domain.hi < domain.lo:
-                where = f"layout field {self.name(path)} has the domain {domain.lo}..{domain.hi}"
-                raise LayoutError(f"{where}; it is empty; give the smaller end first")
+                where = f"layout field {self.name(path)} has the domain {domain.lo}..{domain.hi}; it is empty"
+                raise LayoutError(f"{where}; give the smaller end first, or a larger bound that it depends on")
             if not self.packed:
                 slots.append(Slot(path, domain, 0, 0))
                 continue

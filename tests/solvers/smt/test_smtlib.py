@@ -56,7 +56,7 @@ def test_a_second_solver_confirms_every_answer(solver: str) -> None:
         assert second_answer(solver, one.text, EFFORT) == wanted[found.answers[one.obligation].result], one.name
 
 
-@pytest.mark.parametrize("seed", [3, 6, 9])
+@pytest.mark.parametrize("seed", [2, 4, 11])
 def test_each_query_of_a_drawn_system_has_the_answer_of_its_proof(seed: int) -> None:
     """All are exported but what was proven of a claim before it fell; other solvers refute just what is proven."""
     subject = of(drawn(seed).system())

@@ -14,17 +14,20 @@ from kraftcheck.solvers.program.program import Premise
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Trace, TraceStep, Vacuous
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, UNDECIDED, Obligation, ObligationAnswer
+from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, UNDECIDED, Countermodel, Obligation, ObligationAnswer
 from kraftcheck.solvers.smt.spacer import leaves_text
-from kraftcheck.solvers.smt.theory import theory
+from kraftcheck.solvers.smt.theory import INITIATION, theory
 from kraftcheck.solvers.smt.verdicts import (
     NOT_DECIDED,
+    REACHABLE,
     UNREACHABLE,
     Counterexample,
     ModelAction,
     SearchEvidence,
     _verdict,
     locate,
+    reachable_counterexample,
+    replay_countermodel,
     step_on_ints,
     trace_on_ints,
     unshown,
@@ -183,6 +186,36 @@ def test_a_run_is_judged_at_its_end() -> None:
         trace_on_ints(subject, step, (3,), [])
     begins = evolve(step, initially=lambda s: {"begins elsewhere": s.node != 3})
     assert trace_on_ints(subject, begins, (3,), []).failing == ("begins elsewhere",)
+
+
+NO_8 = Property("no-8", "always", "O.", lambda s: s.node != 8)
+
+
+def test_the_last_step_of_a_run_is_the_counterexample() -> None:
+    """From the state before it, or of a run without a step from the initial state; with the whole run."""
+    subject = theory(toys.DIGRAPH, toys.DIGRAPH.setting())
+    for walk, before in (([(3, 4), (4, 9), (9, 8)], 9), ([], 8)):
+        start = walk[0][0] if walk else 8
+        run = trace_on_ints(subject, NO_8, (start,), [ModelAction("follow", edge) for edge in walk])
+        found = reachable_counterexample(run, search())
+        assert (found.reach, found.trace, found.step.initial.node) == (REACHABLE, run, before)
+        assert found.step.steps == run.steps[-1:]
+
+
+def test_a_countermodel_satisfies_what_was_assumed_of_it() -> None:
+    """It is a step on ints from a state that the invariants allow, or from an initial one; else it is a fault."""
+    claims = [NO_8, Property("no-9", "always", "O.", lambda s: s.node != 9)]
+    system = evolve(toys.DIGRAPH, properties=lambda _: claims)
+    subject = theory(system, system.setting())
+    broken = answered("follow", REFUTED)
+    broken = evolve(broken, obligation=Obligation("no-8", "follow"), counterexample=Countermodel((9,), (9, 8)))
+    assert [s.node for s in replay_countermodel(subject, broken, ["no-8"]).states] == [9, 8]
+    with pytest.raises(EngineDisagreement, match="no-9 is false on ints"):
+        replay_countermodel(subject, broken, ["no-8", "no-9"])
+    for change, said in ((Countermodel((8,)), "is not an initial state"), (None, "refuted without a countermodel")):
+        begins = evolve(broken, obligation=Obligation("no-8", INITIATION), counterexample=change)
+        with pytest.raises(EngineDisagreement, match=said):
+            replay_countermodel(subject, begins, [])
 
 
 @pytest.mark.parametrize(("start", "edge", "said"), [(2, (3, 4), "is not enabled on ints"), (3, (3, 40), "leaves")])

@@ -8,20 +8,23 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from attrs import frozen
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.ci.prove.command import check_endless
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.layout import endless, filled, ints
 from kraftcheck.model.language.sequences import Sequence, every, first_place, last_place
 from kraftcheck.model.language.symbolic import UntraceableRule
-from kraftcheck.model.language.system import Setting
+from kraftcheck.model.language.system import Action, Setting, System
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.model.language.words import all_of
+from kraftcheck.model.language.words import all_of, choose
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.replication.endless import EndlessLog
 from kraftcheck.model.systems.replication.log import VACANT, Log
 from kraftcheck.properties.catalogue import SYSTEMS
+from kraftcheck.properties.kinds import always
 from kraftcheck.solvers.smt.induction import obligations, prove
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN, EndlessEngine
@@ -100,6 +103,35 @@ def test_the_theorem_without_bound_on_offsets() -> None:
     assert found.bounded() == []
 
 
+@frozen
+class Rows:
+    """Two endless sequences, and a number between them."""
+
+    low: Any
+    n: Any
+    high: Any
+
+
+def each(row: Any, first: int, rest: int) -> Any:
+    """That a sequence has one word at place 0, and another at all others."""
+    return every(row.graph, lambda at: row.at(at) == choose(at == 0, first, rest))
+
+
+@pytest.mark.parametrize("numbers", [(0,), (0, 1)])
+def test_what_an_initial_state_is_filled_with_is_known(numbers: tuple[int, ...]) -> None:
+    """Of each sequence, in one initial state or in more: what it has at its first place and at all others."""
+    claims = {"low": lambda s: each(s.low, 3, 5), "high": lambda s: each(s.high, 2, 2), "n": lambda s: s.n < 2,
+              "other": lambda s: each(s.low, 3, 3), "first": lambda s: each(s.high, 4, 2)}  # fmt: skip
+    system = System(
+        name="rows", summary="Rows.", layout=Rows(endless(0, 7), ints(0, 3), endless(0, 7)),
+        initial=[Rows(filled(3, 5), n, filled(2, 2)) for n in numbers], actions=[Action("stay", lambda s: s)],
+        properties=[always(name, name, claim) for name, claim in claims.items()],
+    )  # fmt: skip
+    of = theory(system, system.setting(None, {}, proof=True))
+    found = prove(lambda: of, effort=Effort(timeout=10), clock=time.monotonic)
+    assert {name for name in claims if found.proven(name)} == {"low", "high", "n"}
+
+
 def test_other_solvers_read_the_queries() -> None:
     """Z3 and cvc5 refute a query about endless logs from its text, and do not without its denial."""
     of, asked = subject(), Obligation("watermark-within-log", "fetch")
@@ -134,12 +166,12 @@ def agrees(entries: tuple[int, ...], other: tuple[int, ...], what: Callable[[Any
     assert not said(entries, other, lambda a, b: what(a, b) == wrong)
 
 
-def filled(records: list[int]) -> tuple[int, ...]:
+def listed(records: list[int]) -> tuple[int, ...]:
     """The entries of a bounded log with these records, in order."""
     return (*sorted(records), *(VACANT,) * (ROOM - len(records)))
 
 
-records = st.lists(st.integers(1, 3), max_size=ROOM - 1).map(filled)
+records = st.lists(st.integers(1, 3), max_size=ROOM - 1).map(listed)
 """Entries of logs with room for one more record, epochs in order."""
 
 WORDS: dict[str, Callable[[Any, Any, int], Any]] = {

@@ -67,18 +67,19 @@ def test_z3_agrees_with_ints_on_every_operator_at_the_ends() -> None:
             assert z3_values(roots, [index, mask], [i, m]) == [int_reader(root, [i, m]) for root in roots]
 
 
-def test_negative_masks_have_all_high_members() -> None:
-    """A word that may be negative has as members what its bits say beyond its own width, up to the last place."""
-    graph = Graph()
-    index = graph.variable("i", -2, 70)
-    for lo, hi in ((-1, 0), (-3, 5)):
-        mask = graph.variable(f"from {lo}", lo, hi)
-        member = graph.lift(graph.apply("member", mask, index))
-        for i, m in itertools.product((-2, 0, 1, 2, 3, 4, 61, 62, 63, 70), range(lo, hi + 1)):
-            row = {index.index: i, mask.index: m}
-            names = [node for node in graph.nodes if node.op == "var"]
-            values = [row.get(name.index, 0) for name in names]
-            assert z3_values([member], names, values) == [int_reader(member, values)]
+@pytest.mark.parametrize("mask", [(-1, 0), (-3, 5), (0, 5), (0, (1 << MASK_BITS) - 1)])
+def test_masks_of_every_interval_have_the_members_that_ints_say(mask: tuple[int, int]) -> None:
+    """At places that are known, or in any interval; of a word that may be negative beyond its own width too."""
+    (lo, hi), drawn_ = mask, random.Random(1)
+    values = {lo, hi, *(drawn_.randint(lo, hi) for _ in range(6))}
+    for least, most in ((-2, 70), (-2, -1), (0, 2), (2, 5), (60, 63), (3, 3)):
+        graph = Graph()
+        of, at = graph.variable("m", lo, hi), graph.variable("i", least, most)
+        places = sorted({*range(least, min(most, 4) + 1), *range(max(least, 60), most + 1)})
+        known = [graph.lift(graph.intern("member", (of, graph.constant(place)), 0, 0, 1, True)) for place in places]
+        roots = [graph.lift(graph.apply("member", of, at)), *known]
+        for row in itertools.product(values, places):
+            assert z3_values(roots, [of, at], row) == [int_reader(root, row) for root in roots]
 
 
 def test_z3_divides_as_ints_do() -> None:

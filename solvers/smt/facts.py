@@ -24,7 +24,8 @@ class NeededFacts:
     """
 
     def __init__(self, premises: Premises, read: Z3Reader, effort: Effort, clock: Clock) -> None:
-        self._read, self._facts, self._effort, self._clock = read, dict[str, Any](), effort, clock
+        self._facts: dict[str, Any] = {}
+        self._read, self._effort, self._clock = read, effort, clock
         self._instances = Instances(premises.names[0].graph)
         self._instances.require(premises.terms.values())
         self._solver = z3.Solver()
@@ -49,14 +50,9 @@ class NeededFacts:
             query, self._solver, self._read, lambda facts: added.extend(self._add(facts)),
             lambda: [*map(z3.Bool, self._facts)], self._effort.remaining(self._clock),
         )  # fmt: skip
-        refuted = result == z3.unsat
-        needed = sorted(map(str, self._solver.unsat_core()), key=_number) if refuted else [*self._facts]
-        expressions = [self._facts[mark] for mark in needed]
+        needed = {*map(str, self._solver.unsat_core())} if result == z3.unsat else {*self._facts}
+        expressions = [fact for mark, fact in self._facts.items() if mark in needed]
         self._solver.pop()
         for mark in added:
             del self._facts[mark]
         return expressions
-
-
-def _number(mark: str) -> int:
-    return int(mark.removeprefix("fact "))

@@ -99,7 +99,9 @@ def test_what_is_printed_is_read_as_what_it_was(seed: int) -> None:
     read, printer = Z3Reader(), Printer()
     found = [read.expression(term) for term in terms_of(seed)]
     place, word = z3.Int("bound 0"), z3.Int("a word")
-    quantified = [z3.ForAll([place], z3.Implies(place < word, truth)) for truth in filter(z3.is_bool, [*found[:20], *found[-6:]])]
+    plain = [truth for truth in filter(z3.is_bool, found) if "\\" not in truth.sexpr()][-6:]
+    quantified = [z3.ForAll([place], z3.Implies(place < word, truth)) for truth in plain]
+    assert quantified
     text, given = list[str](), list[Any]()
     for some in (found[::2], [*found[1::2], *found[::3], *quantified]):
         text += printer.lines(some)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -129,36 +130,41 @@ def test_bounded_checking_finds_longer_rows_of_the_matrix(bug: Bug) -> None:
 
 @frozen
 class Two:
-    """Two numbers, each of which rises where the other is 0, and one that goes round."""
+    """Two numbers that rise, one that goes round, and one that no step changes."""
 
     a: Any
     b: Any
     c: Any
+    d: Any
 
 
-def rises(name: str, other: str) -> Action:
-    """One of them rises, and the third number goes on."""
+def rises(action: str, name: str, guard: Callable[[Two], Any]) -> Action:
+    """A number rises, and the third one goes on."""
 
     def effect(state: Two) -> Two:
         return evolve(state, **{name: getattr(state, name) + 1}, c=choose(state.c == 2, 0, state.c + 1))
 
-    return Action(name, effect, lambda state: getattr(state, other) == 0)
+    return Action(action, effect, guard)
 
 
 TWO = System(
-    name="two", summary="Two numbers.", layout=Two(ints(0, 2), ints(0, 2), ints(0, 2)), initial=[Two(0, 0, 0)],
-    actions=[rises("a", "b"), rises("b", "a")], properties=[always("small", "they are small", lambda state: True)],
+    name="two", summary="Two numbers.", layout=Two(ints(0, 2), ints(0, 2), ints(0, 2), ints(0, 0)),
+    initial=[Two(0, 0, 0, 0)], properties=[always("small", "they are small", lambda state: True)],
+    actions=[
+        rises("first", "a", lambda state: state.b == 0), rises("second", "a", lambda state: state.b == 1),
+        rises("third", "b", lambda state: state.a == 0), rises("never", "d", lambda state: state.a + state.b == 4),
+    ],
 )  # fmt: skip
 
 
 def test_every_field_that_a_step_may_leave_is_named() -> None:
-    """So are two that no state has both leave, and not one that all steps keep in its domain."""
+    """So is one that two steps leave from other states, and two that no state has both leave; not one that stays."""
     of = toy(TWO)
     told = [check_bounded(of, ["small"], depth, EFFORT, threading.Event())["small"] for depth in (2, 3)]
     assert told[0] == Incomplete("no counterexample of at most 2 steps")
     assert isinstance(told[1], Incomplete)
     assert told[1].cut.startswith("no counterexample of at most 2 steps; a may leave its domain in step 3: ")
-    assert [name for name in "abc" if f"{name} may leave its domain" in told[1].cut] == ["a", "b"]
+    assert [name for name in "abcd" if f"{name} may leave its domain" in told[1].cut] == ["a", "b"]
 
 
 def test_what_is_claimed_of_initial_states_is_asked_of_them() -> None:

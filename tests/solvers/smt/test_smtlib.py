@@ -101,7 +101,9 @@ def test_what_is_printed_is_read_as_what_it_was(seed: int) -> None:
     place, word = z3.Int("bound 0"), z3.Int("a word")
     plain = [truth for truth in filter(z3.is_bool, found) if "\\" not in truth.sexpr()][-6:]
     quantified = [z3.ForAll([place], z3.Implies(place < word, truth)) for truth in plain]
-    assert quantified
+    whole, alone = z3.ForAll([place], z3.Implies(place < word, z3.And(*plain))), Printer()
+    (again,) = z3.parse_smt2_string("\n".join([*alone.lines([whole]), f"(assert {alone.reference(whole)})"]))
+    assert again.sexpr() == whole.sexpr()
     text, given = list[str](), list[Any]()
     for some in (found[::2], [*found[1::2], *found[::3], *quantified]):
         text += printer.lines(some)
@@ -112,8 +114,8 @@ def test_what_is_printed_is_read_as_what_it_was(seed: int) -> None:
     for one, other in zip(given, z3.parse_smt2_string("\n".join([*text, *roots, *asked])), strict=True):
         assert other.arg(0).sexpr() == one.sexpr().replace("|$t\\|1|", "!$t!11")
     named = {f"name {n}": truth for n, truth in enumerate(found) if z3.is_bool(truth)}
-    again = z3.parse_smt2_string("\n".join(printer.assertions(named)))
-    assert [one.sexpr().replace("|$t\\|1|", "!$t!11") for one in named.values()] == [one.sexpr() for one in again]
+    asserted = z3.parse_smt2_string("\n".join(printer.assertions(named)))
+    assert [one.sexpr().replace("|$t\\|1|", "!$t!11") for one in named.values()] == [one.sexpr() for one in asserted]
 
 
 def test_names_that_differ_are_symbols_that_differ() -> None:

@@ -76,7 +76,7 @@ class _Condition:
             "exit": max((EXITS[row["state"]] for row in rows), default=0),
             "log": end.summary.name, "offset": history.last_offset, "time": _time(history.end_time), "rules": end.rules,
             "metadata_version": end.summary.level, "unexplained": len(end.summary.unexplained),
-            "doubts": [*end.doubts()],
+            "violations": len(end.summary.violations), "doubts": [*end.doubts()],
             "way_back": [
                 {"start": step.broker, "leads": self._names(step.led), "writable": self._names(step.writable),
                  "may_lose": self._names(step.harmed)}
@@ -105,8 +105,9 @@ class _Condition:
         return {"offset": offset, "time": _time(self.end.history.time(offset)), "event": self.end.events.get(offset)}
 
     def _partition(self, key: PartitionKey) -> dict[str, Any]:
-        state, history = self.recovery.state(key), self.end.history
-        p, danger = state.partition, None if state.offline else self.recovery.fatal_fault(key)
+        number, history = self.recovery.now[key], self.end.history
+        state = self.recovery.states[number]
+        p, danger = state.partition, None if state.offline else self.recovery.fatal_fault(number)
         kind = ("offline" if state.offline else "below min ISR" if state.unwritable
                 else "well" if danger is None else "one fault from offline")  # fmt: skip
         since = {"offline": history.offline, "below min ISR": history.short}.get(kind, {}).get(key)
@@ -118,13 +119,13 @@ class _Condition:
             "recovering": bool(p.recovering), "since": self._moment(since),
             "unregistered": [b for b in ids(p.replicas) if self.end.state.controller.registration(b) is None],
             "leads_again": [self._prospect(key, one) for one in self._prospects(key)] if state.offline else [],
-            "writable_after": self.recovery.until_writable(key) if kind == "below min ISR" else None,
+            "writable_after": self.recovery.until_writable(number) if kind == "below min ISR" else None,
             "one_fault": danger, "lost": self._moment(lost),
         }  # fmt: skip
 
     def _prospects(self, key: PartitionKey) -> list[Prospect]:
         """Every way to a leader; with loss only one to each leader."""
-        found = self.recovery.prospects(key)
+        found = self.recovery.prospects(self.recovery.now[key])
         first = {(one.leader, one.harmed and one.asked): one for one in reversed(found)}
         return [one for one in found if not one.harmed or first[one.leader, one.asked] is one]
 
@@ -140,7 +141,8 @@ class _Condition:
 
     def _loss(self, key: PartitionKey, leader: int) -> dict[str, Any]:
         """What a leader that need not have every record may lack; nothing is acknowledged while nobody leads."""
-        history, member = self.end.history, self.recovery.state(key).partition.isr.has(leader)
+        p = self.recovery.states[self.recovery.now[key]].partition
+        history, member = self.end.history, p.isr.has(leader)
         left, offline = history.outside.get(key, {}).get(leader), history.offline.get(key)
         if left == NEVER:
             return {"without": "everything", "since": None}
@@ -165,6 +167,7 @@ class _Condition:
             "directories": [CODE.base64(directory) for directory in known.dirs],
             "offline_directories": [CODE.base64(directory) for directory in lost],
             "stop": self._stop(self.recovery.unchanged(), known.id) if known.is_active() else None,
+            "resigns": [] if known.is_active() else self._names(self.recovery.resigning(known.id)),
         }  # fmt: skip
 
     def _stop(self, at: Become, broker: int) -> dict[str, list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,6 +19,9 @@ Row: TypeAlias = Mapping[str, Any]
 
 SHOWN, NAMED = 10, 3
 """Rows of a table, and partitions named in a line, that are shown without `--all`."""
+
+PROSE = {"because", "leads again", "with loss", "until"}
+"""Titles of columns of sentences."""
 
 
 @click.command("status")
@@ -71,6 +74,8 @@ def show(found: Row, screen: Screen, every: bool = False, describe: bool = False
         screen.one_line(doubt)
     if found["unexplained"]:
         screen.plain("so what is said here of causes, and of what helps, may be wrong")
+    if found["violations"]:
+        screen.one_line(f"{_count(found['violations'], 'violation')} in the log; run kraftcheck replay {found['log']}")
     parts = (_advice(found, every), _offline(found, every), _short(found, every), _brokers(found),
              _one_fault(found, every), _losses(found, every), _described(found) if describe else [])  # fmt: skip
     for part in parts:
@@ -136,10 +141,18 @@ def _of_state(found: Row, *states: str) -> list[Row]:
     return [row for row in found["partitions"] if row["state"] in states]
 
 
-def _cut(table: Table, rows: Sequence[Row], every: bool) -> Iterator[Table | str]:
-    yield table
-    if len(rows) > len(table.rows):
-        yield f"and {len(rows) - len(table.rows)} more: --all"
+def _section(
+    titles: Sequence[str], rows: Sequence[Row], cells: Callable[[Row], Sequence[object]], every: bool = True
+) -> Iterator[Table | str]:
+    """A table of rows, or of the first; nothing where there are none."""
+    shown = rows if every else rows[:SHOWN]
+    if rows:
+        table = Table(tuple(Column(title, is_prose=title in PROSE) for title in titles))
+        for row in shown:
+            table.add(*map(str, cells(row)))
+        yield table
+    if len(rows) > len(shown):
+        yield f"and {len(rows) - len(shown)} more: --all"
 
 
 def _advice(found: Row, every: bool) -> Iterator[str]:
@@ -167,6 +180,9 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     if hopeless:
         yield f"  nothing that is known brings these back without loss: {_names(hopeless, every)}"
     for row in found["brokers"]:
+        if row["resigns"]:
+            concerned = _names(row["resigns"], every)
+            yield f"  broker {row['broker']} makes the controller RESIGN as it comes back: {concerned}"
         if row["stop"] is not None:
             yield f"  broker {row['broker']} {_stoppable(row['stop'], every)}"
     now = {row["broker"]: row["stop"] for row in found["brokers"]}
@@ -196,17 +212,16 @@ def _taken(stop: Row, every: bool) -> str:
 
 
 def _offline(found: Row, every: bool) -> Iterator[Table | str]:
-    rows = _of_state(found, "offline")
     starting = _starting(found)
-    if rows:
-        prose = [Column(title, is_prose=True) for title in ("because", "leads again", "with loss")]
-        table = Table((Column("OFFLINE"), Column("since"), prose[0], Column("ISR"), Column("ELR"), *prose[1:]))
-        for row in rows if every else rows[:SHOWN]:
-            clean = [_start(one, starting) for one in row["leads_again"] if not one["may_lose"]]
-            lossy = "\n".join(_lossy(row, starting))
-            table.add(_name(row), _when(row["since"]), _why(row["since"]), str(row["isr"]), str(row["elr"]),
-                      " or ".join(clean) or _unknown(row), lossy or "nobody can be elected")  # fmt: skip
-        yield from _cut(table, rows, every)
+
+    def cells(row: Row) -> Sequence[object]:
+        clean = " or ".join(_start(one, starting) for one in row["leads_again"] if not one["may_lose"])
+        lossy = "\n".join(_lossy(row, starting)) or ("" if clean else "nobody can be elected")
+        since = (_when(row["since"]), _why(row["since"]))
+        return _name(row), *since, row["isr"], row["elr"], clean or _unknown(row), lossy
+
+    titles = ("OFFLINE", "since", "because", "ISR", "ELR", "leads again", "with loss")
+    yield from _section(titles, _of_state(found, "offline"), cells, every)
 
 
 def _unknown(row: Row) -> str:
@@ -241,67 +256,63 @@ def _lost(one: Row) -> str:
 
 
 def _short(found: Row, every: bool) -> Iterator[Table | str]:
-    rows = _of_state(found, "below min ISR")
-    if rows:
-        table = Table((Column("REFUSES acks=all"), Column("since"), Column("because", is_prose=True), Column("leader"),
-                       Column("ISR"), Column("min ISR"), Column("until", is_prose=True)))  # fmt: skip
-        for row in rows if every else rows[:SHOWN]:
-            after = row["writable_after"]
-            until = "not known" if after is None else ", then ".join(f"start {b}" for b in after) or "replicas catch up"
-            table.add(_name(row), _when(row["since"]), _why(row["since"]), str(row["leader"]), str(row["isr"]),
-                      str(row["min_isr"]), until)  # fmt: skip
-        yield from _cut(table, rows, every)
+    def cells(row: Row) -> Sequence[object]:
+        after = row["writable_after"]
+        until = "not known" if after is None else ", then ".join(f"start {b}" for b in after) or "replicas catch up"
+        return _name(row), _when(row["since"]), _why(row["since"]), row["leader"], row["isr"], row["min_isr"], until
+
+    titles = ("REFUSES acks=all", "since", "because", "leader", "ISR", "min ISR", "until")
+    yield from _section(titles, _of_state(found, "below min ISR"), cells, every)
 
 
-def _one_fault(found: Row, every: bool) -> Iterator[str]:
-    by_fault: dict[str, list[str]] = {}
-    for row in found["partitions"]:
-        if row["one_fault"] is not None and row["state"] != "offline":
-            by_fault.setdefault(row["one_fault"], []).append(_name(row))
-    if by_fault:
-        yield "ONE FAULT FROM OFFLINE"
-    for fault, names in by_fault.items():
-        yield f"  if {fault}: {_names(names, every)}"
-
-
-def _losses(found: Row, every: bool) -> Iterator[str]:
-    """What may have been lost before, the latest first."""
-    by_event: dict[tuple[int, str], list[str]] = {}
-    for row in found["partitions"]:
-        lost = row["lost"]
-        if lost is not None:
-            by_event.setdefault((lost["offset"], f"at {_when(lost)}: {_why(lost)}"), []).append(_name(row))
-        elif row["recovering"]:
-            by_event.setdefault((-1, "recovering from an unclean election"), []).append(_name(row))
-    if by_event:
-        yield "MAY HAVE LOST RECORDS: led by a replica that need not have had them all"
-    events = sorted(by_event.items(), reverse=True)
-    for (_, event), names in events if every else events[:SHOWN]:
-        yield f"  {_names(names, every)} {event}"
+def _grouped(title: str, entries: Iterable[tuple[int, str, str]], every: bool) -> Iterator[str]:
+    """A line for each text, the highest number first, with the partitions that stand for {}."""
+    groups: dict[tuple[int, str], list[str]] = {}
+    for number, text, name in entries:
+        groups.setdefault((number, text), []).append(name)
+    events = sorted(groups.items(), key=lambda group: (-group[0][0], group[0][1]))
+    if events:
+        yield title
+    for (_, text), names in events if every else events[:SHOWN]:
+        yield f"  {text.format(_names(names, every))}"
     if len(events) > SHOWN and not every:
         yield f"  and {len(events) - SHOWN} more: --all"
 
 
-def _brokers(found: Row) -> Iterator[Table]:
-    columns = (Column("BROKER"), Column("state"), Column("since"), Column("because", is_prose=True), Column("epoch"))
-    table = Table((*columns, Column("directories")))
-    for row in found["brokers"]:
+def _one_fault(found: Row, every: bool) -> Iterator[str]:
+    rows = [row for row in found["partitions"] if row["one_fault"] is not None]
+    entries = ((0, f"if {row['one_fault']}: {{}}", _name(row)) for row in rows)
+    yield from _grouped("ONE FAULT FROM OFFLINE", entries, every)
+
+
+def _losses(found: Row, every: bool) -> Iterator[str]:
+    """What may have been lost before, the latest first."""
+    rows = [(row["lost"], row) for row in found["partitions"] if row["lost"] is not None or row["recovering"]]
+    entries = (
+        (-1, "{} recovering from an unclean election", _name(row)) if lost is None
+        else (lost["offset"], f"{{}} at {_when(lost)}: {_why(lost)}", _name(row))
+        for lost, row in rows
+    )  # fmt: skip
+    yield from _grouped("MAY HAVE LOST RECORDS: led by a replica that need not have had them all", entries, every)
+
+
+def _brokers(found: Row) -> Iterator[Table | str]:
+    def cells(row: Row) -> Sequence[object]:
         lost = row["offline_directories"]
         directories = f"{len(row['directories'])} online" + (f", {', '.join(lost)} offline" if lost else "")
-        live = row["state"] in ("live", "shutting down")
-        table.add(str(row["broker"]), row["state"], "" if live else _when(row["since"]),
-                  "" if live else _why(row["since"]), str(row["epoch"]), directories)  # fmt: skip
-    if table.rows:
-        yield table
+        down = row["state"] not in ("live", "shutting down")
+        since = (_when(row["since"]), _why(row["since"])) if down else ("", "")
+        return row["broker"], row["state"], *since, row["epoch"], directories
+
+    yield from _section(("BROKER", "state", "since", "because", "epoch", "directories"), found["brokers"], cells)
 
 
-def _described(found: Row) -> Iterator[Table]:
-    titles = ("topic", "partition", "leader", "replicas", "ISR", "ELR", "last known", "min ISR", "state")
-    table = Table(tuple(map(Column, titles)))
-    for row in sorted(found["partitions"], key=lambda row: (row["topic"], row["partition"])):
-        lists = (str(row[name]) for name in ("replicas", "isr", "elr", "last_known_leader"))
-        leader = "none" if row["leader"] == NO_LEADER else str(row["leader"])
+def _described(found: Row) -> Iterator[Table | str]:
+    def cells(row: Row) -> Sequence[object]:
+        leader = "none" if row["leader"] == NO_LEADER else row["leader"]
         state = row["state"] + (", recovering" if row["recovering"] else "")
-        table.add(row["topic"], str(row["partition"]), leader, *lists, str(row["min_isr"]), state)
-    if table.rows:
-        yield table
+        lists = (row[name] for name in ("replicas", "isr", "elr", "last_known_leader"))
+        return row["topic"], row["partition"], leader, *lists, row["min_isr"], state
+
+    titles = ("topic", "partition", "leader", "replicas", "ISR", "ELR", "last known", "min ISR", "state")
+    yield from _section(titles, sorted(found["partitions"], key=lambda row: (row["topic"], row["partition"])), cells)

@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from attrs import evolve, frozen
 
-from kraftcheck.model.controller.brokers import leaving
+from kraftcheck.model.controller.brokers import leaving, restarted, unfenced
 from kraftcheck.model.controller.elections import UNCLEAN, elect_leaders, elect_unclean
-from kraftcheck.model.controller.errors import RequestError
+from kraftcheck.model.controller.errors import RequestError, Resignation
 from kraftcheck.model.controller.partitions import (
     UNCHECKED,
     AlterPartitionRequest,
@@ -118,9 +118,20 @@ def fatal_fault(state: FaultState, rules: RuleSet) -> str | None:
     return next((move.name for move in moves(state, rules) if move.fault and move.after().offline), None)
 
 
+def resigns(state: FaultState, broker: int, rules: RuleSet) -> bool:
+    """Whether the controller resigns as a broker that is down registers anew, or is unfenced."""
+    if state.partition.replicas.has(broker) and state.controller.registration(broker) is not None:
+        try:
+            restarted(state.controller, broker, False, rules)
+            unfenced(state.controller, broker, rules)
+        except Resignation:
+            return True
+    return False
+
+
 def prospects(state: FaultState, rules: RuleSet) -> Iterator[Prospect]:
     """The ways in which a partition without leader gets one: by the controller's timer, a broker, or an election."""
-    for broker in (None, *down(state.controller)):
+    for broker in (None, *(b for b in down(state.controller) if state.partition.replicas.has(b))):
         if broker is None:
             after = settle(apply(state, lambda c: elect_unclean(c, rules).records, rules))
         else:
@@ -177,6 +188,8 @@ class Recovery:
     Attributes:
         now: of each partition the number of its situation there.
         states: each situation, by its number.
+        fatal_fault, prospects: of a situation, as the functions have it.
+        until_writable: the starts until a situation takes acks=all.
     """
 
     def __init__(self, controller: Controller, holders: Holders, rules: RuleSet) -> None:
@@ -184,32 +197,25 @@ class Recovery:
         self.states: list[FaultState] = []
         self._numbers: dict[Key, int] = {}
         self._memo: dict[tuple[Move, int, int], int] = {}
-        self._faults = cache(lambda number: fatal_fault(self.states[number], rules))
-        self._prospects = cache(lambda number: tuple(prospects(self.states[number], rules)))
+        self.fatal_fault = cache(lambda number: fatal_fault(self.states[number], rules))
+        self.prospects = cache(lambda number: tuple(prospects(self.states[number], rules)))
+        self.until_writable = cache(self._until_writable)
         self.now: Mapping[PartitionKey, int] = {
             key: self._number(isolate(controller, place, rules, holders.members.get(key)))
             for place in controller.places()
             for key in [(place.topic_id, place.index)]
         }
 
-    def state(self, key: PartitionKey) -> FaultState:
-        """A partition at the end of the log."""
-        return self.states[self.now[key]]
+    def resigning(self, broker: int) -> tuple[PartitionKey, ...]:
+        """The partitions whose change makes the controller resign as a broker registers anew, or is unfenced."""
+        return self._keys({n for n in self.now.values() if resigns(self.states[n], broker, self._rules)})
 
-    def fatal_fault(self, key: PartitionKey) -> str | None:
-        """The fault that takes a partition offline that has a leader; None where none does."""
-        return self._faults(self.now[key])
-
-    def prospects(self, key: PartitionKey) -> tuple[Prospect, ...]:
-        """How a partition without leader gets one."""
-        return self._prospects(self.now[key])
-
-    def until_writable(self, key: PartitionKey) -> list[int] | None:
+    def _until_writable(self, number: int) -> list[int] | None:
         """The fewest brokers whose start makes a partition take acks=all, in order; None where none do without harm.
 
         Live replicas catch up first, so that it may be none at all.
         """
-        caught_up = self._after(self.now[key], catch_up, int(self.state(key).partition.leader))
+        caught_up = self._after(number, catch_up, int(self.states[number].partition.leader))
         return self._search((caught_up,), down(self._controller), lambda state: not state.unwritable)[0]
 
     def _number(self, state: FaultState) -> int:

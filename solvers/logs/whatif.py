@@ -27,7 +27,7 @@ from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Configs
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import Partition, is_reserved
 from kraftcheck.model.records.records import RegisterBrokerRecord, Registration, ids
-from kraftcheck.model.records.replay import ReplayError, Topic
+from kraftcheck.model.records.replay import ElrIndex, ReplayError, Topic
 from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
 
 PartitionKey: TypeAlias = tuple[str, int]
@@ -213,7 +213,8 @@ class FaultState:
         lists = (p.replicas, p.isr, p.elr, p.last_known_elr, p.adding, p.removing)
         directories = tuple(int(p.directories.of(b)) for b in ids(p.replicas))
         partition_key = (*(ids(members) for members in lists), directories, int(p.leader), bool(p.recovering))
-        return partition_key, brokers, self.holders, self.minimum, self.dead, self.lost
+        index = tuple(sorted(self.controller.elr_index.differing.items()))
+        return partition_key, brokers, self.holders, self.minimum, self.dead, self.lost, index
 
 
 TROUBLES: Mapping[str, Callable[[FaultState], bool]] = {
@@ -285,15 +286,27 @@ def isolate(
         holders: replicas that hold all acknowledged data; None takes those that a snapshot shows.
     """
     p = place.partition
-    brokers = {b: r for b, r in controller.image.registrations.items() if p.replicas.has(b)}
+    named = {*ids(p.replicas), *ids(p.last_known_elr)}  # a last known leader that was removed ends the controller
+    brokers = {b: r for b, r in controller.image.registrations.items() if b in named}
     unclean = str(controller.unclean_election(place.topic_id)).lower()
     min_isr = str(controller.min_isr(place.topic_id, place.index, rules.controller))
     topic_config = {MIN_ISR: min_isr, UNCLEAN_ELECTION: unclean}
     image = evolve(controller.image, topics={TOPIC_ID: Topic(TOPIC_ID, {0: p})}, registrations=brokers)
-    reduced = evolve(controller, image=image, configs=Configs(topics={TOPIC_ID: topic_config}))
+    configs, index = Configs(topics={TOPIC_ID: topic_config}), _index_of(controller, place)
+    reduced = evolve(controller, image=image, configs=configs, elr_index=index)
     if holders is None:
         holders = first_holders(p)
     return settle(FaultState(reduced, holders, least_isr(controller, (place.topic_id, place.index))))
+
+
+def _index_of(controller: Controller, place: Place) -> ElrIndex:
+    """The index of ELR members as it is for one partition; topics that do not exist make the controller resign."""
+    differing = {
+        (broker, TOPIC_ID if topic_id == place.topic_id else topic_id): (0,) * listed.count(place.index)
+        for (broker, topic_id), listed in controller.elr_index.differing.items()
+        if topic_id == place.topic_id or topic_id not in controller.image.topics
+    }
+    return ElrIndex(differing)
 
 
 def search(state: FaultState, faults: int, rules: RuleSet) -> Ways:

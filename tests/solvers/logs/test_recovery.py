@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from kraftcheck.ci.logs.report import rules_of
 from kraftcheck.model.controller.brokers import fenced
 from kraftcheck.model.controller.commits import replay_all
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.records.records import ids
+from kraftcheck.model.records.replay import ElrIndex
+from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs import recovery
 from kraftcheck.solvers.logs.explain.state import Batch, Undone, effective, elected, empty, loading
 from kraftcheck.solvers.logs.recovery import Recovery, WayBack
@@ -48,7 +51,7 @@ def test_the_last_to_go_is_started_first() -> None:
     controller = dead(with_topic(cluster(4), "foo", (0, 1, 2), min_insync_replicas="2"), 0, 2, 1)
     found = recovery_of(controller)
     (key,) = found.now
-    clean = [one.broker for one in found.prospects(key) if not one.harmed]
+    clean = [one.broker for one in found.prospects(found.now[key]) if not one.harmed]
     assert clean == [1]
     way = found.way_back()
     assert (order(way), way.shortest) == ([1, 0, 2], True)
@@ -77,7 +80,7 @@ def test_who_would_be_elected_with_loss_is_started_later(unclean: str) -> None:
     controller = dead(with_topic(cluster(3), "foo", (0, 1), **config), 0, 1)
     found = recovery_of(controller, foo={1})
     (key,) = found.now
-    told = {(one.broker, one.asked): (one.leader, one.harmed) for one in found.prospects(key)}
+    told = {(one.broker, one.asked): (one.leader, one.harmed) for one in found.prospects(found.now[key])}
     assert told == {(0, unclean == "false"): (0, True), (1, False): (1, False)}
     assert order(found.way_back()) == [1, 0]
 
@@ -127,9 +130,46 @@ def test_live_replicas_catch_up_without_a_start() -> None:
     healthy = with_topic(cluster(4), "foo", (0, 1), min_insync_replicas="2")
     found = recovery_of(changed(healthy, isr=(0,)))
     (key,) = found.now
-    assert found.until_writable(key) == []
+    assert found.until_writable(found.now[key]) == []
     found = recovery_of(dead(healthy, 1))
-    assert found.until_writable(key) == [1]
+    assert found.until_writable(found.now[key]) == [1]
+
+
+def test_a_return_that_makes_the_controller_resign_is_known() -> None:
+    """An index with a topic that is gone ends the controller as its broker registers; one with another does not."""
+    controller = with_topic(cluster(4, elr_enabled=True), "foo", (0, 1), min_insync_replicas="1")
+    controller = dead(controller, 1)
+    for topic_id, expected in (("gone", ["foo"]), (controller.topic_id("foo") or "", [])):
+        indexed = evolve(controller, elr_index=ElrIndex({(1, topic_id): (0, 0)}))
+        found = recovery_of(indexed)
+        assert names(controller, found.resigning(1)) == expected
+        assert found.resigning(0) == found.resigning(3) == ()
+
+
+def test_a_removed_last_known_leader_ends_the_controller_at_every_return() -> None:
+    """As released: a last known leader that is no replica is looked up as a broker that returns is unfenced."""
+    controller = dead(with_topic(cluster(4, elr_enabled=True), "foo", (0, 1), min_insync_replicas="1"), 0, 1)
+    for last_known, expected in (((2,), ["foo"]), ((1,), [])):
+        broken = changed(controller, leader=-1, isr=(), elr=(), last_known_elr=last_known)
+        found = Recovery(broken, NO_HISTORY, parse("kafka-4.4.0"))
+        assert names(controller, found.resigning(1)) == expected
+
+
+def test_who_has_caught_up_holds_the_records() -> None:
+    """A replica that is back in the ISR of a leader with every record has them too."""
+    found = recovery_of(dead(with_topic(cluster(4), "foo", (0, 1), min_insync_replicas="1"), 1), foo={0})
+    (number,) = found.way_back().after.values()
+    assert found.states[number].holders == {0, 1}
+
+
+def test_an_unclean_election_counts_as_loss_whoever_wins() -> None:
+    """A replica outside the ISR may have every record, as nothing is acknowledged below the minimum; nobody knows."""
+    config = {"unclean_leader_election_enable": "true", "min_insync_replicas": "2"}
+    controller = dead(with_topic(cluster(3), "foo", (0, 1), **config), 1, 0)
+    found = recovery_of(controller, foo={0, 1})
+    (number,) = found.now.values()
+    assert {one.broker: one.harmed for one in found.prospects(number)} == {0: False, 1: True}
+    assert order(found.way_back()) == [0, 1]
 
 
 def ends(folder: Path) -> Iterable[tuple[Controller, Holders]]:
@@ -159,9 +199,10 @@ def test_real_partitions_came_back_as_is_said(folder: Path) -> None:
         broker = steps[0].candidate.arguments["broker"]
         found = Recovery(controller, holders, batch.rules)
         for key in found.now:
-            state, after = found.state(key), batch.state.controller.image.partition(*key)
+            state, after = found.states[found.now[key]], batch.state.controller.image.partition(*key)
             if state.offline and state.partition.replicas.has(broker):
-                leaders = {one.leader for one in found.prospects(key) if one.broker == broker and not one.asked}
+                ways = found.prospects(found.now[key])
+                leaders = {one.leader for one in ways if one.broker == broker and not one.asked}
                 assert after is not None
                 assert leaders == ({int(after.leader)} - {-1}), (key, batch.batch.base_offset)
                 told += len(leaders)

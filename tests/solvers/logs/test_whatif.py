@@ -19,11 +19,12 @@ from kraftcheck.solvers.logs.whatif import (
     count_faults,
     distances,
     isolate,
+    lose_power,
     moves,
     search,
 )
 from tests.model.controller.controllers import FIXED, changed, cluster, with_topic
-from tests.shared.captures import DEAD_LEADER, ELR, NO_ELR, replayed
+from tests.shared.captures import DEAD_LEADER, ELR, NO_ELR, TROUBLE, replayed
 from tests.shared.commands import kraftcheck
 
 
@@ -120,6 +121,20 @@ def test_real_clusters_have_distances() -> None:
     assert {faults[f"lone-{index}"] for index in range(3)} == {(1, 1)}
     assert faults["clicks-1"] == (2, 2)
     assert faults["orders-0"] == (None, None)
+
+
+def test_what_the_index_of_another_topic_lists_is_no_matter_of_a_partition() -> None:
+    """Where a topic's list differs from its ELRs, a broker that loses power still registers anew for others."""
+    end = next(batch for batch in replayed(TROUBLE) if batch.batch.last_offset == 90)
+    controller, seen = end.state.controller, 0
+    (broker,) = {broker for broker, _ in controller.elr_index.differing}
+    for place in controller.places():
+        state = isolate(controller, place, end.rules)
+        if state.partition.replicas.has(broker):
+            before = state.controller.image.registrations[broker].incarnation
+            after = lose_power(state, broker, end.rules).controller.image.registrations[broker].incarnation
+            seen += before != after
+    assert seen == 4
 
 
 @pytest.mark.parametrize("folder", [ELR, NO_ELR, DEAD_LEADER], ids=lambda folder: folder.name)

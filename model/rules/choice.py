@@ -25,6 +25,8 @@ class Entry:
         says: what is so when the choice is on.
         kind: which kind of choice it is (`kraftcheck.model.rules.ruleset.RuleSet`).
         has: presets that have it on: `kip`, `fixed`, a release, or `FIRST to LAST`.
+        reason: why it is no finding (`kraftcheck.properties.register.findings`) that the newest release has it; empty
+            where it is one.
         breaks, also: rows of the matrix of defects, and sightings beside it. Each has `at` (system, scope, bounds) and
             `properties` with steps; `of`, citations; `variant`, where it is not this choice alone; `base`, not `fixed`.
     """
@@ -33,6 +35,7 @@ class Entry:
     says: str
     kind: str
     has: tuple[str, ...] = ()
+    reason: str = ""
     breaks: tuple[Mapping[str, Any], ...] = field(default=())
     also: tuple[Mapping[str, Any], ...] = field(default=())
 
@@ -79,4 +82,4 @@ def described(group: str) -> Callable[[type, list[attrs.Attribute[Any]]], list[a
 
 
 def _metadata(entry: Entry) -> dict[str, Any]:
-    return {"group": entry.kind, "source": entry.source, "text": entry.says, "has": entry.has}
+    return {"group": entry.kind, "source": entry.source, "text": entry.says, "has": entry.has, "reason": entry.reason}

@@ -91,7 +91,15 @@ _RELEASED = (
     "3.9.2", "4.0.0", "4.0.1", "4.0.2", "4.1.0", "4.1.1", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0",
 )  # fmt: skip
 _IN_ORDER = ("3.9", "4.0", "4.1", *_RELEASED)
-_NAMES = ("kip", *(f"kafka-{name}" for name in _IN_ORDER[:3]), "fixed", *(f"kafka-{name}" for name in _RELEASED))
+NEWEST = f"kafka-{_RELEASED[-1]}"
+"""The newest release that is known."""
+
+MENDED = f"{NEWEST}-mended"
+"""The newest release with the mend of every finding."""
+
+_NAMES = (
+    "kip", *(f"kafka-{name}" for name in _IN_ORDER[:3]), "fixed", *(f"kafka-{name}" for name in _RELEASED), MENDED
+)  # fmt: skip
 
 
 def _having(choice: attrs.Attribute[bool]) -> frozenset[str]:
@@ -118,6 +126,9 @@ def _having(choice: attrs.Attribute[bool]) -> frozenset[str]:
 
 def _presets() -> dict[str, RuleSet]:
     having = {name: _having(choice) for name, choice in CHOICES.items()}
+    for name, choice in CHOICES.items():
+        if NEWEST in having[name] and ("fixed" in having[name] or choice.metadata["reason"]):
+            having[name] |= {MENDED}
     return {preset: RIGHT.switched(**{name: preset in having[name] for name in CHOICES}) for preset in _NAMES}
 
 
@@ -139,6 +150,7 @@ PRESET_NOTES = {
     "kafka-4.1": "as kafka-4.0, less what a replayed log of 4.1.0, or its fetcher, shows to be mended",
     "fixed": "kafka-4.0 with every defect mended that a choice of the rules stands for",
     **{name: f"the controller of {name.replace('kafka-', 'Kafka ')} as released" for name in RELEASES},
+    MENDED: f"{NEWEST} with every finding mended: it keeps what it does otherwise on purpose",
 }
 
 

@@ -8,6 +8,7 @@ from kraftcheck.ci.conformance.findings.command import LEGEND, UNREPORTED, for_e
 from kraftcheck.ci.conformance.findings.live import Observation, observations
 from kraftcheck.ci.conformance.findings.search import NOT_RUN, Evidence, recorded, rules_of
 from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.model.rules.ruleset import MENDED, NEWEST, variants
 from kraftcheck.properties.register.citations import references
 from kraftcheck.properties.register.findings import FINDINGS, Finding, FindingSearch
 from tests.properties.register.rules_page import sources
@@ -22,8 +23,12 @@ the same property sooner, they are switched off, and the command beside the trac
 becomes a test that takes the same steps on the release's own classes. What was also tried on a cluster of released
 brokers and controllers is on [its own page](live-findings.md), with all that was measured. For each finding and release
 in which it shows, one more search switches off exactly the finding's choices: then the property holds, so that nothing
-else is needed to mend it. The rule set `fixed` has every mend, and holds every property ([verdicts](verdicts.md)). One
-finding, `padded-config`, has no search: no explored system has the text of a configuration.
+else is needed to mend it. One finding, `padded-config`, has no search: no explored system has the text of a
+configuration.
+
+There is no third kind: what the newest release does otherwise than `fixed` is a finding, or
+[says why it is none](#no-findings). The rule set `{mended}` is the release with every finding mended. It
+keeps every promise but those that a release gives up on purpose ([verdicts](verdicts.md)).
 
 ```text
 kraftcheck findings
@@ -49,7 +54,18 @@ def page() -> str:
         words = [word(evidence.get((finding.id, one)), live.get((finding.scenario, one))) for one in releases]
         rows.append(f"| [`{finding.id}`](#{finding.id}) | {finding.title} | {' | '.join(words)} |")
     parts = [line for finding in FINDINGS for line in _part(finding, evidence, live)]
-    return HEAD.format(newest=known_versions()[-1], legend=LEGEND) + "\n".join([*rows, "", *parts])
+    head = HEAD.format(newest=known_versions()[-1], mended=MENDED, legend=LEGEND)
+    return head + "\n".join([*rows, "", *parts, *_no_findings()]) + "\n"
+
+
+def _no_findings() -> Iterator[str]:
+    """The choices of the newest release that are no finding, and why."""
+    yield '<a id="no-findings"></a>\n\n## What is no finding\n'
+    yield f"What {NEWEST} does otherwise than `fixed`, and why it is none:\n"
+    yield "| choice | says | reason |\n|---|---|---|"
+    for name, choice in variants().items():
+        if choice.metadata["reason"]:
+            yield f"| `{name}` | {choice.metadata['text']} | {choice.metadata['reason']} |"
 
 
 def _part(

@@ -17,8 +17,10 @@ from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.run.questions import run_to_end, search_budget
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.model.rules.ruleset import parse, variants
+from kraftcheck.model.rules.ruleset import MENDED, PRESETS, parse, variants
+from kraftcheck.model.rules.ruleset import NEWEST as NEWEST_RULES
 from kraftcheck.properties.register.findings import FINDINGS, SEARCHED
+from kraftcheck.properties.register.verdicts import EVERY
 from kraftcheck.solvers.program.verdict import Refuted
 from tests.shared.commands import kraftcheck
 
@@ -46,6 +48,32 @@ def test_the_table_names_every_finding_and_the_newest_releases() -> None:
     assert ran.code == 0, ran.err
     assert [finding.id for finding in FINDINGS if finding.id not in ran.out] == []
     assert NEWEST in ran.out.splitlines()[0]
+
+
+def test_there_is_no_third_kind() -> None:
+    """A choice of the newest release that `fixed` lacks is a finding's, or says why it is none, and not both."""
+    newest, right = PRESETS[NEWEST_RULES], PRESETS["fixed"]
+    own = {name: choice for name, choice in variants().items() if newest.value(choice.name) > right.value(choice.name)}
+    found = {name for finding in FINDINGS for name in finding.switches} & own.keys()
+    reasoned = {name for name, choice in variants().items() if choice.metadata["reason"]}
+    assert (found | reasoned, found & reasoned) == (own.keys(), set())
+
+
+def test_the_mended_release_has_every_mend() -> None:
+    """The release with every finding mended is the release without the choices of the findings, and with all others."""
+    newest, switches = PRESETS[NEWEST_RULES], {name for finding in FINDINGS for name in finding.switches}
+    off = {choice.name: False for name, choice in variants().items() if name in switches}
+    assert newest.switched(**off) == PRESETS[MENDED] != newest
+
+
+def test_the_mended_release_breaks_on_purpose_only() -> None:
+    """What the mended release refutes is named in the reason of a choice that it keeps, and refuted by the release."""
+    kept = [choice.metadata["reason"] for choice in variants().values() if PRESETS[MENDED].value(choice.name)]
+    judged = {row: refuted for row, refuted in EVERY.items() if row[2] == MENDED}
+    assert {system for system, _, _ in judged} >= {"elections", "replication", "directories", "kraft", "sessions"}
+    for (system, scope, _), refuted in judged.items():
+        assert [claim for claim in refuted if not any(f"`{claim}`" in reason for reason in kept)] == []
+        assert refuted.keys() <= EVERY[system, scope, NEWEST_RULES].keys()
 
 
 def test_one_finding_is_told_in_full() -> None:

@@ -72,7 +72,7 @@ def test_variants_apply_in_order(name: str, switches: list[tuple[str, bool]]) ->
     [
         ("kafka-5.0", "unknown rule set 'kafka-5.0'; did you mean kafka-4.0"),
         ("fxied", "unknown rule set 'fxied'; did you mean fixed?"),
-        ("", "unknown rule set ''; there are 17, such as fixed, kafka-3.9, kafka-3.9.2; `kraftcheck list` shows all"),
+        ("", "unknown rule set ''; there are 18, such as fixed, kafka-3.9, kafka-3.9.2; `kraftcheck list` shows all"),
         ("kafka-4.0+assignment-clear-elr", "unknown variant 'assignment-clear-elr' in .*mean assignment-clears-elr"),
         ("fixed+", "unknown variant '' in 'fixed\\+'; there are [0-9]+, such as .*; `kraftcheck list` shows all"),
         ("fixed-elr", "unknown variant 'elr' in 'fixed-elr'"),

@@ -129,14 +129,14 @@ def _with_cases(
         EngineDisagreement: when the search refutes what is proven.
     """
     proven = [claim for claim, verdict in verdicts.items() if isinstance(verdict, Holds)]
-    if not needs_case(subject, proven):
-        return dict(verdicts)
+    evidence = SearchEvidence()
+    if needs_case(subject, proven):
 
-    def explore(traced: Program, most: int) -> Exploration:
-        return run(traced, search_budget(1, flags["memory"], max_states=most, keep=True), flags["quiet"])
+        def explore(traced: Program, most: int) -> Exploration:
+            return run(traced, search_budget(1, flags["memory"], max_states=most, keep=True), flags["quiet"])
 
-    most = flags["search"]
-    evidence = of_scope(request, most, explore) if most else SearchEvidence(reason=NO_SEARCH)
+        most = flags["search"]
+        evidence = of_scope(request, most, explore) if most else SearchEvidence(reason=NO_SEARCH)
     for claim in proven:
         if evidence.refutation(claim) is not None:
             raise EngineDisagreement(f"{claim} is proven, and a run refutes it")

@@ -171,14 +171,19 @@ class Definitions:
             case ["declare-fun", str(name), [*places], sort] if self._may_be_declared(name, places, sort):
                 self.declared[name] = places, sort
                 self.sets += [name.removeprefix(SIZE)] * name.startswith(SIZE)
-            case ["define-fun", str(name), [*given], sort, body] if self.logic and name not in self.defined:
+            case ["define-fun", str(name), [*given], sort, body] if self._may_be_defined(name):
                 self._define(name, given, sort, body)
             case _:
                 raise NoCertificate(f"{printed(command, {})[:60]!r} is no definition of a system")
 
+    def _may_be_defined(self, name: str) -> bool:
+        """Whether a definition has a name of its own, now and after a step."""
+        return bool(self.logic) and name not in self.defined and {name, f"{name}'"}.isdisjoint(self.declared)
+
     def _may_be_declared(self, name: str, places: list[Tree], sort: Tree) -> bool:
         """Whether a word may be declared: a size is an Int of what its set is given, but for a place."""
-        if not self.logic or name in self.declared or any(one != "Int" for one in places):
+        hides = name in self.declared or {name, name.removesuffix("'")} & self.defined.keys()
+        if not self.logic or hides or any(one != "Int" for one in places):
             return False
         if name.startswith(SIZE):
             of = self.defined.get(name.removeprefix(SIZE))
@@ -330,7 +335,7 @@ class Definitions:
                 raise NoCertificate(f"{name} {fault}")
 
     def digest(self, *names: str) -> str:
-        """The SHA-256 that two texts share where they define the same by these names."""
+        """The SHA-256 that two texts share where they define the same by these names, sets asked for their size too."""
 
         def digest(text: str) -> str:
             return hashlib.sha256(f"{self.logic} {text}".encode()).hexdigest()
@@ -340,4 +345,6 @@ class Definitions:
                 self._digests[name] = "@" + digest(printed([name, *declared, self.next.get(name, "")], {}))
             for name, one in self.defined.items():
                 self._digests[name] = "@" + digest(printed([one.places(), one.sort, one.body], self._digests))
-        return digest(" ".join(self._digests[name] for name in names))
+        reached = self.needed(names)  # what asks for the size of a set speaks of its members
+        counted = sorted(one for one in self.sets if SIZE + one in reached)
+        return digest(" ".join(self._digests[name] for name in (*names, *counted)))

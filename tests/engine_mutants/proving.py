@@ -21,11 +21,6 @@ UNREACHABLE = Killer(test_induction.test_an_unreachable_counterexample_proves_no
 FOLDER = "solvers.smt.reading.quantified"
 
 
-def of_domains(position: int) -> Killer:
-    """The test of what the domains alone make true."""
-    return Killer(test_any_places.test_domains_of_any_number_end_at_it, (position,))
-
-
 def outside(position: int) -> Killer:
     """The test of a place that may be none of a map of any number."""
     return Killer(test_any_places.test_a_place_that_may_be_no_number_is_refused, (position,))
@@ -73,9 +68,6 @@ MUTANTS = (
            "model.language.sequences:Sequence.anywhere", "word = self.at(place)",
            "self.graph.binders -= 1; word = self.at(place); self.graph.binders += 1",
            Killer(test_sequences.test_a_word_that_speaks_of_every_place_is_of_the_place_it_is_read_at)),
-    Mutant("words-of-no-number", "A word below any number may be none of them.",
-           "solvers.program.symbols:symbol", "graph.notes.below[symbol_of(found).index] = number", "pass",
-           of_domains(0)),
     Mutant("any-proposes-few", "Of any number a leader proposes no ISR but itself.",
            f"{ELECTIONS}.state:sets", "negate(members.is_empty())", "members.size() == 1", STEPS_OF_FEW),
     Mutant("any-begins-with-one", "Of any number a topic has one replica at first.",

@@ -80,6 +80,20 @@ def test_bad_input_is_one_line(words: list[str], refusal: str) -> None:
     assert kraftcheck(*words).refusal().startswith(refusal)
 
 
+def test_a_claim_of_steps_is_vacuous_where_none_is_taken(tmp_path: Path) -> None:
+    """Where no initial state enables an action, k-induction says no more of a claim of steps than induction does."""
+    (tmp_path / "stuck.py").write_text(
+        "from attrs import frozen\nimport kraftcheck as kc\n@frozen\nclass Count:\n    value: int\n"
+        "down = kc.Action('down', lambda s: s, lambda s: s.value < 0)\n"
+        "SYSTEM = kc.System(name='stuck', summary='stays', layout=Count(kc.ints(0, 3)), initial=[Count(0)],\n"
+        "    actions=[down], properties=[kc.step('falls', 'falls', lambda t: t.after.value < 0)],\n"
+        "    quiescent=lambda s: True)\n"
+    )
+    for flags in ((), ("--k", "2")):
+        ran = kraftcheck("prove", f"{tmp_path}/stuck.py:SYSTEM", "--quiet", "--workers", "1", *flags)
+        assert (ran.code, "vacuous" in ran.out) == (21, True), ran.text
+
+
 def test_workers_prove_the_system_that_was_asked_about(tmp_path: Path) -> None:
     """A module that builds another system in a worker process gets no verdict from it."""
     (tmp_path / "twofaced.py").write_text(

@@ -46,6 +46,10 @@ FORGERIES: dict[str, tuple[str, tuple[str, str], str]] = {
         "lock", (r"(\(define-fun initially \(\) Bool )\(! (\(and .*\)) :init true\)\)",
                  r"\1\2)\n(define-fun start () Bool (! (and initially |$wanted[0]|) :init true))"),
         ":23: initially is annotated otherwise than by :init"),
+    "a word is the later value of a definition": (
+        "lock", (r"(?<=\(set-logic QF_BV\)\n)",
+                 "(declare-fun |$a, guard: g'| () Bool)\n(define-fun |$a, guard: g| () Bool true)\n"),
+        "guard: g| () Bool true)' is no definition of a system"),
     "initial states are two": (
         "lock", end("(define-fun t99 () Bool (! false :init true))"), "t99 is annotated otherwise than by nothing"),
     "an initial state is not joined": (
@@ -177,6 +181,19 @@ def test_a_digest_is_whole_and_of_nothing_else() -> None:
     other = System(honest("voters").replace(more, "|size of set 1| (* 2 |size of set 2|)"))
     assert was.digest("action: vote", "action: win") != other.digest("action: vote", "action: win")
     assert System(honest("lock")).digest("initially") != was.digest("initially")
+
+
+def test_a_digest_has_the_members_of_a_set_that_is_counted() -> None:
+    """Who asks for the size of a set has another digest where the set has other members, at any remove."""
+    text = honest("voters")
+    was, counted = System(text), re.search(r"\(define-fun \|set 1\| .* Bool (.*)\)\n", text)
+    assert counted is not None
+    at = slice(*counted.span(1))
+    other = System(text[: at.start] + f"(not {text[at]})" + text[at.stop :])
+    assert any(was.has_sizes(name) for name in was.defined)
+    for name in was.defined:
+        asks = "size of set 1" in was.needed([name]) or "set 1" in was.needed([name])
+        assert (was.digest(name) != other.digest(name)) == asks, name
 
 
 def in_a_folder(place: Path, text: str) -> Path:

@@ -33,6 +33,10 @@ VARYING = (
 """What differs between runs: times, rates, versions of solvers; and the size of a sample, which depends on packing."""
 
 
+PROGRESS = re.compile(r"compiling \.\.\.$|depth \d+: |backward sweep \d")
+"""How lines of progress begin: a slow machine writes them to standard error, and no page has them."""
+
+
 @frozen
 class Command:
     """A command that a page shows.

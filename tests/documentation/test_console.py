@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documentation.console import Command, commands_of, files_of, fits, masked, pages, typed
+from tests.documentation.console import PROGRESS, Command, commands_of, files_of, fits, masked, pages, typed
 from tests.shared.places import ROOT
 
 PROGRAMS = {
@@ -21,9 +21,6 @@ PROGRAMS = {
 
 REFUSED = 2
 """The exit code of bad input, whose line is on standard error."""
-
-PROGRESS = ("compiling ...", "depth ", "backward sweep ")
-"""How lines of progress begin: a slow machine writes them to standard error, and no page shows them."""
 
 TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in pages()}
 SESSIONS = {name: commands_of(text) for name, text in TEXTS.items() if commands_of(text)}
@@ -46,7 +43,7 @@ def check(name: str, commands: list[Command], folder: Path) -> None:
         line = [sys.executable, *PROGRAMS[program], *words]
         ran = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, input=text)
         output = ran.stderr if ran.returncode == REFUSED else ran.stdout
-        said = [line for line in ran.stderr.splitlines() if not line.startswith(PROGRESS)]
+        said = [line for line in ran.stderr.splitlines() if not PROGRESS.match(line)]
         assert ran.returncode == REFUSED or not said, f"{name}: {command.line}"
         printed, shown = masked(output.splitlines()), masked(command.shown)
         if not fits(shown, printed):

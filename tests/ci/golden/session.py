@@ -27,7 +27,7 @@ from unittest import mock
 from urllib.parse import quote
 
 import kraftcheck as kc
-from tests.documentation.console import masked
+from tests.documentation.console import PROGRESS, masked
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 
@@ -101,7 +101,8 @@ def _ran(words: str, given: str, folder: Path) -> Iterator[str]:
     with mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode()))):
         ran = kraftcheck(*shlex.split(words))
     yield from _kept("  ", _values(ran.out, folder) if ran.out.startswith("{") else _plain(ran.out, folder))
-    yield from _kept("! ", _plain(ran.err, folder))
+    said = [line for line in ran.err.splitlines() if not PROGRESS.match(line)]
+    yield from _kept("! ", _plain("\n".join(said), folder))
     for name, digest in _files(folder).items():
         if before.get(name) != digest:
             yield from _plain(f"+ {name}", folder)

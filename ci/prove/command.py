@@ -129,13 +129,12 @@ def _with_cases(
         EngineDisagreement: when the search refutes what is proven.
     """
     proven = [claim for claim, verdict in verdicts.items() if isinstance(verdict, Holds)]
-    evidence = SearchEvidence()
+
+    def explore(traced: Program, most: int) -> Exploration:
+        return run(traced, search_budget(1, flags["memory"], max_states=most, keep=True), flags["quiet"])
+
+    most, evidence = flags["search"], SearchEvidence()
     if needs_case(subject, proven):
-
-        def explore(traced: Program, most: int) -> Exploration:
-            return run(traced, search_budget(1, flags["memory"], max_states=most, keep=True), flags["quiet"])
-
-        most = flags["search"]
         evidence = of_scope(request, most, explore) if most else SearchEvidence(reason=NO_SEARCH)
     for claim in proven:
         if evidence.refutation(claim) is not None:

@@ -341,10 +341,13 @@ class Definitions:
             return hashlib.sha256(f"{self.logic} {text}".encode()).hexdigest()
 
         if not self._digests:  # no number and no name in a text begins with @
+            sizes = {SIZE + name for name in self.sets}
             for name, declared in self.declared.items():
-                self._digests[name] = "@" + digest(printed([name, *declared, self.next.get(name, "")], {}))
+                if name not in sizes:
+                    self._digests[name] = "@" + digest(printed([name, *declared, self.next.get(name, "")], {}))
             for name, one in self.defined.items():
                 self._digests[name] = "@" + digest(printed([one.places(), one.sort, one.body], self._digests))
-        reached = self.needed(names)  # what asks for the size of a set speaks of its members
-        counted = sorted(one for one in self.sets if SIZE + one in reached)
-        return digest(" ".join(self._digests[name] for name in (*names, *counted)))
+                if name in self.sets:  # the size is declared after its set, and is asked for later still
+                    size = [SIZE + name, *self.declared[SIZE + name], name]
+                    self._digests[SIZE + name] = "@" + digest(printed(size, self._digests))
+        return digest(" ".join(self._digests[name] for name in names))

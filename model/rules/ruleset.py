@@ -121,14 +121,13 @@ def _having(choice: attrs.Attribute[bool]) -> frozenset[str]:
                 f"{variant_name(choice.name)}: has names {span!r}; write kip, fixed, FIRST to LAST, or one of "
                 f"{', '.join(_IN_ORDER)}"
             )
+    if NEWEST in found and ("fixed" in found or choice.metadata["reason"]):
+        found.add(MENDED)
     return frozenset(found)
 
 
 def _presets() -> dict[str, RuleSet]:
     having = {name: _having(choice) for name, choice in CHOICES.items()}
-    for name, choice in CHOICES.items():
-        if NEWEST in having[name] and ("fixed" in having[name] or choice.metadata["reason"]):
-            having[name] |= {MENDED}
     return {preset: RIGHT.switched(**{name: preset in having[name] for name in CHOICES}) for preset in _NAMES}
 
 

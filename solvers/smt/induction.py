@@ -135,28 +135,29 @@ def checked(answer: ObligationAnswer, assumed: Sequence[str]) -> ObligationAnswe
     return answer
 
 
-_WORKER: list[tuple[str, ProofWorker] | Exception] = []
-"""The meaning of the program of this process, and its worker, once a pool has started it; or why there is none."""
+_WORKER: list[ProofWorker | Exception] = []
+"""The worker of this process, once a pool has started it; or why there is none."""
 
 
-def _start(build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock) -> None:
+def _start(
+    meaning: str, build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock
+) -> None:  # fmt: skip
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides what a Ctrl-C ends
     try:
         subject = build()
-        _WORKER[:] = [(Meaning.of(subject.program).whole, proof_worker(subject, few, effort, clock))]
+        if Meaning.of(subject.program).whole != meaning:
+            raise SystemFault(
+                "a worker process made another system of the same module; make it depend on nothing but its source"
+                " (no order of a set, no time, no process), or prove it with --workers 1"
+            )
+        _WORKER[:] = [proof_worker(subject, few, effort, clock)]
     except Exception as error:  # raised where an answer is wanted: of one that is raised here a pool says nothing
         _WORKER[:] = [error]
 
 
-def _answer(meaning: str, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
-    if isinstance(started := _WORKER[0], Exception):
-        raise started
-    made, worker = started
-    if made != meaning:
-        raise SystemFault(
-            "a worker process made another system of the same module; make it depend on nothing but its source"
-            " (no order of a set, no time, no process), or prove it with --workers 1"
-        )
+def _answer(batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
+    if isinstance(worker := _WORKER[0], Exception):
+        raise worker
     return worker.answer(batch, assumed)
 
 
@@ -172,14 +173,12 @@ class ProofPool:
     """Where obligations are answered: worker processes, or this one.
 
     Attributes:
-        meaning: of the program whose obligations they are.
         pool: the processes; None for this one.
         worker: what answers here.
         stop: once set, no further obligation is answered.
         progress: called with the number of answers in this round, and of obligations.
     """
 
-    meaning: str
     pool: ProcessPoolExecutor | None
     worker: ProofWorker | None
     stop: threading.Event
@@ -207,7 +206,7 @@ class ProofPool:
                     return
                 yield answers
             return
-        self._futures = {self.pool.submit(_answer, self.meaning, chunk, assumed) for chunk in chunks}
+        self._futures = {self.pool.submit(_answer, chunk, assumed) for chunk in chunks}
         while self._futures:
             if self.stop.is_set():
                 return
@@ -237,14 +236,14 @@ def proof_pool(
     Raises:
         SystemFault: with an answer, where a worker made a program of another meaning.
     """
-    meaning = Meaning.of(subject.program).whole
     if workers == 1:
-        yield ProofPool(meaning, None, proof_worker(subject, few, effort, clock), stop, progress)
+        yield ProofPool(None, proof_worker(subject, few, effort, clock), stop, progress)
         return
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, spawn, _start, (build, few, effort, clock))
+    pool = ProcessPoolExecutor(workers, spawn, _start,
+                               (Meaning.of(subject.program).whole, build, few, effort, clock))  # fmt: skip
     try:
-        yield ProofPool(meaning, pool, None, stop, progress)
+        yield ProofPool(pool, None, stop, progress)
     finally:
         # A query cannot be interrupted from here: without this the end would wait for its timeout.
         if stop.is_set():

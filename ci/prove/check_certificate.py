@@ -320,7 +320,8 @@ class Check:
         found = self.ask(given, denied, two) if self.of.has_functions else {}
         answers = self.ask(given, [name for name in denied if found.get(name) != "sat"])
         unsure = [name for name, said in answers.items() if said == "unknown" and self.of.has_functions]
-        answers |= self.ask(given, unsure, [])
+        few = self.ask(given, unsure, [])
+        answers |= {name: said for name, said in few.items() if said == "sat"}  # there may be such a state of more
         for name, said in answers.items():
             if said not in ("sat", "unsat"):
                 self._note(said, f"{given[-1]}{f'; not {name}' if name else ''}: {said}, whether there is such a state")
@@ -343,16 +344,23 @@ class Check:
         if of.sets and (self.wrong or self.undecided):
             return  # no size means anything
         self.expect([START], [*of.domains, *invariants, *of.parts(START, "step")])
+        for action in of.actions:
+            step = [*of.domains, *invariants, f"action: {action}"]
+            self.expect(step, [f"{name}'" for name in of.domains])  # alone: else no set after the step has a size
+            self.expect(step, [*(f"{name}'" for name in invariants), *of.parts(action, "step")])
+        self.remarks()
+
+    def remarks(self) -> None:
+        """What is left out, and what is about nothing."""
+        of, invariants = self.of, [f"invariant: {name}" for name in self.of.invariants]
         self.of_nothing |= self.refuted(of.domains, invariants)
         premises, unbroken = [*of.domains, *invariants], set(of.steps)
         for action in of.actions:
-            may, step = of.parts(action, "argument", "guard"), [*premises, f"action: {action}"]
+            may = of.parts(action, "argument", "guard")
             kept = self.refuted([*premises, *may], bounds := of.parts(action, "bound"))
             self.left_out |= {name.partition(", bound: ")[2] for name in {*bounds} - kept}
-            self.of_nothing |= {f"action: {action}" for _ in self.refuted(step, [""])}
+            self.of_nothing |= {f"action: {action}" for _ in self.refuted([*premises, f"action: {action}"], [""])}
             claims = {f"{action}, step: {name}": name for name in of.steps}
-            self.expect(step, [f"{name}'" for name in of.domains])  # alone: else no set after the step has a size
-            self.expect(step, [*(f"{name}'" for name in invariants), *claims])
             unsure = [name for name, claim in claims.items() if claim in unbroken]
             unbroken &= {claims[name] for name in self.refuted([*of.domains, *may], unsure)}
         self.of_nothing |= {f"step: {name}" for name in unbroken}

@@ -19,8 +19,8 @@ import click
 import z3
 from attrs import evolve, frozen
 
-from kraftcheck.ci.prove.check_certificate import NOT_DECIDED
-from kraftcheck.ci.prove.comparison import differences, sentences_of
+from kraftcheck.ci.prove.check_certificate import NOT_DECIDED, System
+from kraftcheck.ci.prove.comparison import differences, remarks, sentences_of
 from kraftcheck.ci.prove.question import (
     MOST_STATES,
     NO_SEARCH,
@@ -311,7 +311,7 @@ def write_certificate(chosen: Subject, proof: Proof, place: Path) -> str:
     sentences = sentences_of(proof.theory)
     claims = [*shown.invariants, *shown.steps]
     index = _words(chosen) | {
-        "left_out": list(shown.bounded), "of_nothing": list(shown.of_nothing),
+        **remarks(System(shown.text)),
         "sentences": {claim: sentences[claim] for claim in claims}, "versions": report.versions(),
     }  # fmt: skip
     with results("--certificate", place) as folder:

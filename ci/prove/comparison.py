@@ -14,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import z3
 from attrs import define, field
 
-from kraftcheck.ci.prove.check_certificate import System, index_of
+from kraftcheck.ci.prove.check_certificate import Check, System, index_of
 from kraftcheck.ci.prove.few import Few
 from kraftcheck.ci.prove.vmt import made_equal, printed
 from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, read_bytes
@@ -34,9 +35,9 @@ from kraftcheck.solvers.smt.theory import INITIATION, Theory
 from kraftcheck.solvers.smt.verdicts import arguments_of, is_initial
 from kraftcheck.solvers.traces.render import show
 
-STATES, STARTS, RUN, TRIES = 60, 8, 12, 12
+STATES, STARTS, RUN, TRIES, PATIENCE = 60, 8, 12, 12, 10_000
 """States of runs that are looked at, initial ones of a description, the length of a run, and instances of an action of
-which one is to be enabled."""
+which one is to be enabled, and Z3's milliseconds for a question about what is left out, or of nothing."""
 
 
 class _Reader:
@@ -303,6 +304,20 @@ def sentences_of(of: Theory) -> dict[str, str]:
     return {claim.id: " ".join(claim.sentence.split()) for claim in of.claims}
 
 
+def remarks(of: System) -> dict[str, list[str]]:
+    """What the index of a definition says beside its claims: what is left out, and what is about nothing, by Z3."""
+    asked = Check(of, _by_z3)
+    asked.remarks()
+    assert not asked.wrong, asked.wrong
+    return {"left_out": sorted(asked.left_out), "of_nothing": sorted(asked.of_nothing)}
+
+
+def _by_z3(text: str, names: list[str]) -> list[str]:
+    """Z3 as a solver of a certificate's questions."""
+    context = z3.Context()
+    return str(z3.Z3_eval_smtlib2_string(context.ref(), f"(set-option :timeout {PATIENCE})\n{text}")).split()
+
+
 def differences(
     of: Theory, words: Mapping[str, Any], folder: Path, seed: int, few: Sequence[Theory] = ()
 ) -> tuple[list[str], list[str], str]:
@@ -335,4 +350,6 @@ def differences(
         return found, [], ""
     compared, said = _compared(of, defined, seed, few or [of])
     own = System(definition(of, defined.invariants, defined.steps))
-    return [*compared.values()], _redefined(defined, own), said
+    found = [f"index.json: {key} is {index[key]}, not {names}" for key, names in remarks(own).items()
+             if sorted(index[key]) != names]  # fmt: skip
+    return [*found, *compared.values()], _redefined(defined, own), said

@@ -28,7 +28,6 @@ from attrs import frozen
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.certificates.quantifiers import DefiningReader, places
-from kraftcheck.solvers.certificates.witnesses import Witnesses
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.printer import Printer, one_line, symbol
@@ -47,16 +46,11 @@ class Certificate:
         invariants: ids of the invariants and lemmas that are proven; together they are inductive.
         steps: ids of the step properties that are proven.
         text: the definition of the system and of these claims.
-        bounded: fields with a declared cap, beyond which steps are left out.
-        of_nothing: the claims that every state or step satisfies, and the actions that are never enabled, by the names
-            of their definitions.
     """
 
     invariants: tuple[str, ...]
     steps: tuple[str, ...]
     text: str
-    bounded: tuple[str, ...]
-    of_nothing: tuple[str, ...]
 
 
 def certificate(proof: Proof) -> Certificate | None:
@@ -66,8 +60,7 @@ def certificate(proof: Proof) -> Certificate | None:
         return None
     invariants = tuple(claim.id for claim in proof.theory.invariants if claim.id in proven)
     steps = tuple(claim.id for claim in proof.theory.steps if claim.id in proven)
-    text = definition(proof.theory, invariants, steps)
-    return Certificate(invariants, steps, text, tuple(proof.bounded()), of_nothing(proof.theory, invariants, steps))
+    return Certificate(invariants, steps, definition(proof.theory, invariants, steps))
 
 
 def unnamed(of: Theory) -> str | None:
@@ -85,18 +78,6 @@ def definition(of: Theory, invariants: Sequence[str], steps: Sequence[str]) -> s
         NotDefined: where it asks for something of any number that a certificate has no definition of.
     """
     return "\n".join([*_Definition(of, invariants, steps).lines(), ""])
-
-
-def of_nothing(of: Theory, invariants: tuple[str, ...], steps: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that `Certificate.of_nothing` says; none for any number, of which witnesses are not looked for."""
-    if of.endless:
-        return ()
-    witnesses, actions = Witnesses(of), [kind.action.name for kind in of.program.kinds]
-    return (
-        *(f"invariant: {name}" for name in invariants if witnesses.against(name) is None),
-        *(f"action: {name}" for name in actions if witnesses.enabling(name, invariants) is None),
-        *(f"step: {name}" for name in steps if next(witnesses.breaking(name), None) is None),
-    )
 
 
 @frozen

@@ -333,7 +333,19 @@ def majority(half: bool = False) -> kc.System:
     )  # fmt: skip
 
 
+def crowd(least: int) -> kc.System:
+    """The lease with an action that takes some fenced brokers, a claim of all states, and one of all steps."""
+    base = lease()
+    gather = kc.Action("gather", lambda state: state, lambda state: state.fenced.size() >= least, {})
+    sized = kc.always("sized", "a size is not negative", lambda state: state.fenced.size() >= 0)
+    still = kc.step("still", "somebody leads, or nobody", lambda step: kc.any_of(
+        step.after.leader == NOBODY, step.after.leader != NOBODY))  # fmt: skip
+    return evolve(base, actions=lambda setting: [*base.actions(setting), gather],
+                  properties=lambda setting: [*base.properties(setting), sized, still])  # fmt: skip
+
+
 TURNS = _turns()
+CROWD, LARGE_CROWD = crowd(2), crowd(5)
 LEASE, TWO_PHASE, EWD_840, MAJORITY = lease(), two_phase(), ewd_840(), majority()
 FORGETS, HASTY, WHITE, HALF = lease(forgets=True), two_phase(enough=1), ewd_840(blackens=False), majority(half=True)
 UNSUPPORTED = evolve(TWO_PHASE, lemmas=lambda s: [one for one in TWO_PHASE.lemmas(s) if one.id != "heard-is-promised"])

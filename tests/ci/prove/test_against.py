@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 import kraftcheck as kc
-from tests.ci.prove.test_certificates import LOCK, check, define
+from tests.ci.prove.test_certificates import LOCK, OF_NOTHING, check, define
 from tests.shared.commands import kraftcheck
 
 pytest.importorskip("cvc5")
@@ -31,3 +31,16 @@ def test_described_states_are_compared(of: str, tmp_path: Path) -> None:
     name = "initial: nobody has it" if of == "finite" else "initial: on"
     define(name, "(and OLD $on)" if of == "any" else "(and OLD |$wanted[1]|)")(folder)
     assert kraftcheck(*prove, "--against", folder).code in (22, 24)
+
+
+@pytest.mark.parametrize(("name", "code", "last"), [
+    ("CROWD", 0, "everything is shown"), ("LARGE_CROWD", 22, "not everything is decided: this shows nothing"),
+])  # fmt: skip
+def test_claims_of_nothing_for_any_number(name: str, code: int, last: str, tmp_path: Path) -> None:
+    """A claim that nothing could break is named; an action that more brokers enable than are tried is not decided."""
+    words = ("prove", f"tests.shared.any_number:{name}", "--brokers", "any", "--quiet", "--workers", "1")
+    assert kraftcheck(*words, "--certificate", tmp_path / "one").code == 21
+    ran = check(tmp_path / "one")
+    assert {"invariant: sized: " + OF_NOTHING, "step: still: " + OF_NOTHING} <= {*ran.stdout.splitlines()}
+    assert (ran.returncode, ran.stdout.splitlines()[-1]) == (code, last)
+    assert kraftcheck(*words, "--against", tmp_path / "one").code == 0

@@ -197,7 +197,9 @@ FORGERIES: dict[str, tuple[list[Forgery], int, str, str]] = {
         [define("take, argument: client", "|$wanted[0]|")], 0, "", "take, argument: "),
     "a step is left out": ([define("take, bound: taken", "|$wanted[0]|")], 0, "taken: steps", "take, bound: "),
     "steps are left out and the index does not say so": (
-        [index(left_out=[])], 1, "index.json has it not in left_out", ""),
+        [index(left_out=[])], 1, "index.json has it not in left_out", "index.json: left_out is [], not ['taken']"),
+    "the index calls a claim one of nothing": (
+        [index(of_nothing=["step: wanted-before"])], 0, "", "index.json: of_nothing is ['step: wanted-before'], not"),
     "a field becomes another value": ([define("ask, next: taken", "(= |$taken'| #b00)")], 0, "", "ask, next: taken: "),
     "a claim that is not inductive": (
         [define("invariant: who-holds-wants", "(or OLD |$wanted[1]|)")], 1, "sat, not unsat",

@@ -114,7 +114,7 @@ def _ends(place: Word) -> tuple[int, int]:
 def _check(items: Sequence[Any], place: Word) -> None:
     lo, hi = _ends(place)
     if lo < 0 or hi >= len(items):
-        where = f"{lo}" if lo == hi else f"{lo}..{hi}"
+        where = spelled(lo) if lo == hi else f"{spelled(lo)}..{spelled(hi)}"
         message = f"get() at the place {where} of {len(items)} items; {_MEND}"
         raise place.graph.refusal(message) if isinstance(place, Term) else IndexError(message)
 

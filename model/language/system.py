@@ -16,7 +16,7 @@ from attrs import field, frozen
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.symbolic import AnyOf, described
 from kraftcheck.model.language.symmetry import Symmetry
-from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.terms import ENDLESS, Truth
 from kraftcheck.model.language.words import all_of
 from kraftcheck.model.nearest import nearest
 
@@ -74,7 +74,7 @@ class Bound:
 
 def spelled(value: int) -> str:
     """A bound's value as the command line spells it."""
-    return "any" if value == ANY else str(value)
+    return "any" if value >= ENDLESS else str(value)
 
 
 def freed(bounds: Mapping[str, Bound], values: Mapping[str, int]) -> tuple[str, ...]:

@@ -186,6 +186,8 @@ def test_a_place_that_may_be_outside_is_refused() -> None:
     """`get` without a value for places outside names the rule's line, on terms, and the place on ints."""
     with pytest.raises(UntraceableRule, match=r"test_collections\.py:\d+: get\(\) at the place -1\.\.2 of 3 items"):
         symbolic(lambda a: a, lambda p: kc.get((1, 2, 3), p), ((-1, 2),))
+    with pytest.raises(UntraceableRule, match=r"at the place 0\.\.any of 3 items"):
+        symbolic(lambda a: a, lambda p: kc.get((1, 2, 3), p), ((0, kc.ANY),))
     with pytest.raises(IndexError, match="at the place 3 of 3 items"):
         kc.get((1, 2, 3), 3)
 

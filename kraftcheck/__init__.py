@@ -18,6 +18,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kraftcheck import network, testing
     from kraftcheck.ci.dataset.engine import Answer
     from kraftcheck.ci.interface.engines import explore, prove, simulate
     from kraftcheck.ci.interface.finished import FinishedRun, query
@@ -99,6 +100,9 @@ _HOMES |= {
 
 _HOMES["open"] = ("kraftcheck.ci.interface.finished", "open_run")
 
+_MODULES = ("network", "testing")
+"""Public modules; `import kraftcheck` loads none."""
+
 __all__ = [
     "ANY", "Action", "Answer", "Bag", "Bound", "BrokerSet", "ChangedSystem", "EngineDisagreement", "Enum", "Fairness",
     "FinishedRun", "Holds", "Incomplete", "IntSet", "Map", "Outcome", "Property", "Queue", "Refusal", "Refuted",
@@ -106,9 +110,9 @@ __all__ = [
     "System", "Trace", "Truth", "Unknown", "Vacuous", "Word", "all_of", "all_where", "always", "always_eventually",
     "any_of", "check", "choice", "choose", "conform", "count", "diff", "each", "equal", "eventually",
     "eventually_always", "explore", "get", "happens", "implies", "ints", "kafka", "keys", "leads_to", "map_below",
-    "maximum", "minimum", "negate", "none_of", "numbers_below", "open", "pick", "prove", "put", "query", "recovers",
-    "refines", "replay", "set_below", "simulate", "some", "sometimes", "status", "step", "strong_fairness", "subset_of",
-    "truth", "weak_fairness", "whatif", "word_below",
+    "maximum", "minimum", "negate", "network", "none_of", "numbers_below", "open", "pick", "prove", "put", "query",
+    "recovers", "refines", "replay", "set_below", "simulate", "some", "sometimes", "status", "step", "strong_fairness",
+    "subset_of", "testing", "truth", "weak_fairness", "whatif", "word_below",
 ]  # fmt: skip
 
 
@@ -118,6 +122,8 @@ def __getattr__(name: str) -> Any:
     Raises:
         AttributeError: for any other name.
     """
+    if name in _MODULES:
+        return importlib.import_module(f"kraftcheck.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'kraftcheck' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     place, attribute = _HOMES[name]

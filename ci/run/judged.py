@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from kraftcheck.ci.run.walks import WALKED, Walked
 from kraftcheck.ci.systems import report
@@ -14,7 +14,7 @@ from kraftcheck.model.language.system import LIVENESS, Property
 from kraftcheck.solvers.program.premises.cases import checks_nothing
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Refuted, Trace
 from kraftcheck.solvers.traces.render import lines
-from kraftcheck.solvers.walks.walks import unknown_text
+from kraftcheck.solvers.walks.walks import Suspect, unknown_text
 
 HOLDS, NOTHING_FOUND, SHOWN, NOT_JUDGED = "holds", "nothing found", "shown", "not judged"
 UNDECIDED = ("incomplete", "unknown", NOT_JUDGED)
@@ -152,32 +152,62 @@ def claims_of(chosen: Subject) -> dict[str, Property]:
     return {claim.id: claim for claim in both}
 
 
+@frozen
+class RunsEvidence:
+    """What runs have shown of the properties of a subject, whichever engine drew them.
+
+    Attributes:
+        size: how many runs and steps there were, in words.
+        traces: what breaks a property, by its id.
+        missed: the goals that no run reached.
+        empty: properties that no state and no step could break, with the reason.
+        reason: why steps were left out; None where none were.
+        suspects: lassos that seem to break a liveness property, by its id.
+    """
+
+    size: str
+    traces: Mapping[str, Trace]
+    missed: Collection[str]
+    empty: Mapping[str, str]
+    reason: str | None
+    suspects: Mapping[str, Suspect] = field(factory=dict)
+
+
 def judged_by_walks(walked: Walked) -> tuple[JudgedProperty, ...]:
     """What random walks say of each property that they judge; they never say that one holds."""
-    chosen, walks = walked.subject, walked.walks
-    claims, traces = claims_of(chosen), {found.trace.claim: found.trace for found in walked.findings}
-    suspects = {one.trace.claim: one for one in walks.suspects}
-    missed, reason = {goal.id for goal in walks.goals_missed}, walks.cut or walks.fault
-    size, rows, empty = f"{walks.runs:,} runs, {walks.steps:,} steps", [], checks_nothing(walks.program)
+    walks = walked.walks
+    evidence = RunsEvidence(
+        f"{walks.runs:,} runs, {walks.steps:,} steps", {found.trace.claim: found.trace for found in walked.findings},
+        {goal.id for goal in walks.goals_missed}, checks_nothing(walks.program), walks.cut or walks.fault,
+        {one.trace.claim: one for one in walks.suspects},
+    )  # fmt: skip
+    return judged_by_runs(walked.subject, evidence)
+
+
+def judged_by_runs(chosen: Subject, shown: RunsEvidence) -> tuple[JudgedProperty, ...]:
+    """What runs say of each property that they judge; they never say that one holds."""
+    claims, rows, empty = claims_of(chosen), [], shown.empty
     for id_ in every_id(chosen):
-        claim, trace = claims.get(id_), traces.get(id_)
+        claim, trace = claims.get(id_), shown.traces.get(id_)
         kind = DEADLOCK if claim is None else claim.kind
         goal = kind in ("sometimes", "happens")
         if trace is not None:
             word, detail = f"refuted {len(trace.steps)}", f"by a trace of {len(trace.steps)} steps, not surely shortest"
-        elif goal and id_ not in missed and id_ not in empty:
-            word, detail = SHOWN, size
+        elif goal and id_ not in shown.missed and id_ not in empty:
+            word, detail = SHOWN, shown.size
         elif kind in LIVENESS:
-            suspect = suspects.get(id_)
-            word, detail = "unknown", unknown_text(suspect, size)
+            suspect = shown.suspects.get(id_)
+            word, detail = "unknown", unknown_text(suspect, shown.size)
             trace = None if suspect is None else suspect.trace
         elif kind not in WALKED:
             continue  # the report of walks names them: they are about all runs at once
         elif id_ in empty:
             word, detail = "vacuous", empty[id_]
-        elif reason is not None:
-            word, detail = "incomplete", reason
+        elif shown.reason is not None:
+            word, detail = "incomplete", shown.reason
+        elif goal:
+            word, detail = "vacuous", f"not reached in {shown.size}"
         else:
-            word, detail = ("vacuous", f"not reached in {size}") if goal else (NOTHING_FOUND, f"{size}, not a proof")
+            word, detail = NOTHING_FOUND, f"{shown.size}, not a proof"
         rows.append(JudgedProperty(id_, kind, word, detail, word in (SHOWN, NOTHING_FOUND), claim=claim, trace=trace))
     return tuple(rows)

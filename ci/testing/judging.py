@@ -5,14 +5,17 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from attrs import asdict, field, frozen
 
 from kraftcheck.ci.explore.trace import html
-from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun
+from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, judged_by_runs
 from kraftcheck.ci.run.questions import (
     NONE,
     OFF,
@@ -23,7 +26,6 @@ from kraftcheck.ci.run.questions import (
     search_budget,
     symmetry_of,
 )
-from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.run.walks import WALKED, walks_of
 from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import Subject, program, refuse_liveness, subject
@@ -58,7 +60,10 @@ def write_artefacts(place: Path, trace: Trace, program: Program, chosen: Subject
     return {kind: str(path) for kind, path in paths.items()}
 
 
-ENGINES = ("explore", "simulate")
+RUNS, STEPS = 1000, 1000
+"""Walks, and their longest, where a request names none."""
+
+ENGINES = ("explore", "simulate", "hypothesis")
 
 
 @frozen
@@ -68,9 +73,10 @@ class JudgementRequest:
     Attributes:
         chosen: the system at its setting.
         expect: property to the verdict it must have, in words; the others must hold.
-        engine: `explore` every state, or `simulate`.
+        engine: `explore` every state, `simulate` random walks in compiled code, or `hypothesis`, which draws on ints.
         threads: of the engine.
-        runs, steps, seed: of a simulation.
+        runs, steps: how many runs, and the longest; None: 1,000 of walks, and the profile's of Hypothesis.
+        seed: of what is drawn.
         strict: whether steps that a declared cap leaves out make a verdict incomplete.
         symmetry, reduce: the reductions of an exploration, as the options have them.
         fingerprint: of a system that does not come with kraftcheck, for two of these may have one name.
@@ -81,8 +87,8 @@ class JudgementRequest:
     expect: Mapping[str, str]
     engine: str
     threads: int
-    runs: int
-    steps: int
+    runs: int | None
+    steps: int | None
     seed: int
     strict: bool = False
     symmetry: str = OFF
@@ -94,7 +100,7 @@ class JudgementRequest:
     def of(
         cls, system: str | System, *, scope: str | None = None, rules: str | None = None,
         bounds: Mapping[str, int] | None = None, expect: Mapping[str, str] | None = None, engine: str = "explore",
-        threads: int = 1, runs: int = 1000, steps: int = 1000, seed: int = 1, strict: bool = False,
+        threads: int = 1, runs: int | None = None, steps: int | None = None, seed: int = 1, strict: bool = False,
         symmetry: bool | str = False, reduce: str = NONE,
     ) -> JudgementRequest:  # fmt: skip
         """The arguments of a marker, checked.
@@ -106,8 +112,8 @@ class JudgementRequest:
             raise Refusal(f"unknown engine {engine!r}; {nearest(str(engine), ENGINES)}")
         chosen = subject(system, scope, bounds or {}, rules)
         check_switches(chosen)
-        if engine == "simulate":
-            refuse_liveness(chosen, "the engine simulate judges")
+        if engine != "explore":
+            refuse_liveness(chosen, f"the engine {engine} judges")
             if symmetry or reduce != NONE:
                 raise Refusal("symmetry and reduce are of the engine explore; leave them out")
         own = "" if chosen.shipped else fingerprint(program(chosen))
@@ -116,7 +122,7 @@ class JudgementRequest:
         names = properties(request)
         for name in request.expect:
             if name in unjudged(request):
-                raise Refusal(f"expect names {name!r}, which walks do not judge; leave one of the two out")
+                raise Refusal(f"expect names {name!r}, which {engine} does not judge; leave one of the two out")
             if name not in names:
                 raise Refusal(f"expect names the unknown property {name!r}; {nearest(name, names)}")
         return request
@@ -128,7 +134,7 @@ class JudgementRequest:
             self.chosen.name, dict(setting.bounds), self.chosen.rules, self.engine, self.strict,
             self.symmetry, self.reduce, self.fingerprint,
         )  # fmt: skip
-        effort = (self.runs, self.steps, self.seed) if self.engine == "simulate" else ()
+        effort = () if self.engine == "explore" else (self.runs, self.steps, self.seed)
         return f"{self.chosen.name}-{hashlib.sha256(repr((facts, effort)).encode()).hexdigest()[:16]}"
 
 
@@ -139,9 +145,9 @@ def properties(request: JudgementRequest) -> list[str]:
 
 
 def unjudged(request: JudgementRequest) -> list[str]:
-    """The properties that the engine does not judge: of walks those about all runs at once. Their items are skipped."""
+    """The properties that the engine does not judge: of runs those about all of them. Their items are skipped."""
     chosen = request.chosen
-    claims = chosen.system.properties(chosen.setting) if request.engine == "simulate" else ()
+    claims = () if request.engine == "explore" else chosen.system.properties(chosen.setting)
     return [claim.id for claim in claims if claim.kind not in WALKED]
 
 
@@ -152,7 +158,8 @@ class PropertyJudgement:
     Attributes:
         claim, kind: the property.
         verdict: in words: `holds`, `refuted 3`, `vacuous`, `nothing found`.
-        engine, bound, states, seed: what the verdict is about; the seed is `none` for an exploration.
+        engine, bound, states, seed: what the verdict is about; an exploration has no seed, and Hypothesis counts no
+            states: `none`.
         text: why the item fails: the sentence, the trace, the files, the command that judges it again.
         passed: whether the verdict is the one it must be.
         judged_by: the worker whose exploration it was.
@@ -165,7 +172,7 @@ class PropertyJudgement:
     verdict: str
     engine: str
     bound: str
-    states: int
+    states: int | str
     seed: str
     text: str
     passed: bool
@@ -198,7 +205,7 @@ def judgement(request: JudgementRequest, name: str, folder: Path, worker: str, a
 def _with_expected(judgement: PropertyJudgement, expected: str | None) -> PropertyJudgement:
     if expected is None:
         return judgement
-    same = judgement.verdict == expected
+    same = judgement.verdict == expected or expected == "refuted" == judgement.verdict.partition(" ")[0]
     text = judgement.text
     if not same:
         text = f"{judgement.claim}: expected {expected}, got {judgement.verdict}\n{text}"
@@ -206,41 +213,84 @@ def _with_expected(judgement: PropertyJudgement, expected: str | None) -> Proper
 
 
 def _judged(request: JudgementRequest, worker: str, place: Path) -> list[PropertyJudgement]:
-    """Judge a system as the request says."""
+    """Judge a system as the request says; counterexamples are written below a folder."""
+    answered = _by_machine(request) if request.engine == "hypothesis" else _by_compiled_code(request)
+    return [_judgement(request, answered, one, worker, place) for one in answered.run.properties]
+
+
+@frozen
+class _Answered:
+    """What an engine answered: verdicts, what they are of, how many states, and of a verdict that holds which."""
+
+    run: JudgedRun
+    program: Program
+    size: str
+    states: int | str
+    shortest: bool = False
+    bounds: Mapping[str, str] = field(factory=dict)
+
+
+def _by_machine(request: JudgementRequest) -> _Answered:
+    """The answer of a machine of Hypothesis."""
+    try:
+        from kraftcheck.ci.testing.machines import evidence
+    except ModuleNotFoundError as error:
+        raise Refusal("engine='hypothesis' needs the package hypothesis: pip install hypothesis") from error
+    chosen, traced = request.chosen, program(request.chosen)
+    shown = evidence(chosen, traced, request.seed, request.runs, request.steps, request.strict)
+    run = JudgedRun(chosen, "explore", judged_by_runs(chosen, shown), folder=request.folder)
+    return _Answered(run, traced, f"{shown.size} of {chosen.title()}", "none")
+
+
+def _by_compiled_code(request: JudgementRequest) -> _Answered:
+    """The answer of a search of all states, or of random walks."""
     chosen = request.chosen
     if request.engine == "explore":
         budget = search_budget(request.threads, strict=request.strict)
         question = SearchQuestion(chosen, budget, symmetry=request.symmetry, reduce=request.reduce, spelled=argument)
-        result = question.result(question.traced(), search)
-    else:
-        plan = WalkPlan(request.runs, request.steps, request.seed, threads=request.threads, cache_dir=cache_folder(),
-                        strict=request.strict)  # fmt: skip
-        result = WalkQuestion(chosen, plan).result(program(chosen), walks_of)
-    run, bounds = result.run(request.folder), {}
-    if result.walked is not None:
-        walks = result.walked.walks
-        states, size = walks.distinct, f"{walks.runs:,} runs, {walks.steps:,} steps of {chosen.title()}"
-    else:
-        assert result.exploration is not None
-        states, size = result.exploration.distinct, chosen.title()
-        bounds = {one.claim: one.verdict.bound for one in result.judged if isinstance(one.verdict, Holds)}
-    return [
-        _judgement(request, result, run, one, (bounds.get(one.id, size), states), worker, place)
-        for one in run.properties
-    ]
+        found = question.result(question.traced(), search)
+        assert found.exploration is not None
+        bounds = {one.claim: one.verdict.bound for one in found.judged if isinstance(one.verdict, Holds)}
+        reached = found.exploration.distinct
+        return _Answered(found.run(request.folder), found.program, chosen.title(), reached, found.shortest, bounds)
+    plan = WalkPlan(request.runs or RUNS, request.steps or STEPS, request.seed, threads=request.threads,
+                    cache_dir=cache_folder(), strict=request.strict)  # fmt: skip
+    drawn = WalkQuestion(chosen, plan).result(program(chosen), walks_of)
+    assert drawn.walked is not None
+    walks = drawn.walked.walks
+    size = f"{walks.runs:,} runs, {walks.steps:,} steps of {chosen.title()}"
+    return _Answered(drawn.run(request.folder), drawn.program, size, walks.distinct)
 
 
 def _judgement(
-    request: JudgementRequest, result: Result, run: JudgedRun, one: JudgedProperty, covered: tuple[str, int],
-    worker: str, place: Path,
-) -> PropertyJudgement:  # fmt: skip
+    request: JudgementRequest, answered: _Answered, one: JudgedProperty, worker: str, place: Path
+) -> PropertyJudgement:
     """A verdict as an item says it, with the files of its counterexample."""
-    files = {}
+    run, files = answered.run, {}
     if one.trace is not None:
-        files = write_artefacts(place, one.trace, result.program, request.chosen, result.shortest)
+        files = write_artefacts(place, one.trace, answered.program, request.chosen, answered.shortest)
     text = "\n".join([run.text(one), *(f"{kind}: {path}" for kind, path in files.items())])
-    seed = str(request.seed) if request.engine == "simulate" else "none"
+    seed = "none" if request.engine == "explore" else str(request.seed)
     return PropertyJudgement(
-        one.id, one.kind, one.verdict, request.engine, *covered, seed, text, one.passed, worker, files,
-        run.again(one.id),
+        one.id, one.kind, one.verdict, request.engine, answered.bounds.get(one.id, answered.size), answered.states,
+        seed, text, one.passed, worker, files, run.again(one.id),
     )  # fmt: skip
+
+
+def assert_holds(system: str | System, *, out: str | os.PathLike[str] | None = None, **asked: Any) -> None:
+    """Fail unless every property of a system has the verdict that it must have.
+
+    Args:
+        system: a name from `kraftcheck list`, `module:attribute`, or a system.
+        out: a folder for the counterexamples; a temporary one by default.
+        asked: the other arguments of the marker `kraftcheck_system`, such as `scope`, `expect` and `engine`.
+
+    Raises:
+        AssertionError: with the sentence, the verdict and the trace of each property that fails.
+        Refusal: in one line, for what cannot be asked.
+    """
+    request = JudgementRequest.of(system, **asked)
+    place = Path(tempfile.mkdtemp(prefix="kraftcheck-")) if out is None else Path(out)
+    judged = [_with_expected(one, request.expect.get(one.claim)) for one in _judged(request, "main", place)]
+    if failed := [one.text for one in judged if not one.passed]:
+        raise AssertionError("\n\n".join(failed))

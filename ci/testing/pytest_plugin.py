@@ -51,9 +51,10 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"--kraftcheck-out: {error}") from error
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(system, scope=None, rules=None, bounds={{}}, expect={{}}, engine='explore', threads=1, runs=1000, "
-        "steps=1000, seed=1, strict=False, symmetry=False, reduce='none'): an item for each property of the system, "
-        "a name, 'module:attribute' or a System; expect maps a property to another verdict, such as 'refuted 3'",
+        f"{MARKER}(system, scope=None, rules=None, bounds={{}}, expect={{}}, engine='explore', threads=1, runs=None, "
+        "steps=None, seed=1, strict=False, symmetry=False, reduce='none'): an item for each property of the system, "
+        "a name, 'module:attribute' or a System; expect maps a property to another verdict, such as 'refuted 3'; "
+        "engine is 'explore', 'simulate' or 'hypothesis'",
     )
 
 
@@ -130,7 +131,8 @@ def kraftcheck_property(request: pytest.FixtureRequest, tmp_path_factory: pytest
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if worker != "main" else base
     if name in unjudged(judgement_request):
-        pytest.skip(f"{name} is about all runs at once, and walks do not judge it; engine='explore' does")
+        does_not = f"engine={judgement_request.engine!r} does not judge it; engine='explore' does"
+        pytest.skip(f"{name} is about all runs at once, and {does_not}")
     try:
         result = judgement(judgement_request, name, shared, worker, _artefacts(request.config, shared))
     except Refusal as error:

@@ -149,7 +149,8 @@ def test_the_wheel_holds_one_package(installed: Installed) -> None:
     layers = [name for name in sources() if name.startswith(("model/", "properties/", "solvers/", "ci/"))]
     code = {f"kraftcheck/{name}" for name in layers if name.endswith(SHIPPED)}
     code = {name for name in code if (ROOT / name).exists()}
-    assert names == code | {"kraftcheck/__init__.py", "kraftcheck/__main__.py", "kraftcheck/py.typed"}
+    public = {"__init__.py", "__main__.py", "network.py", "py.typed", "testing.py"}
+    assert names == code | {f"kraftcheck/{name}" for name in public}
 
 
 def test_the_environment_has_kraftcheck_from_the_wheel(installed: Installed) -> None:

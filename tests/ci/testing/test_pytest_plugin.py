@@ -182,6 +182,20 @@ def test_a_simulation_tells_its_seed(run, pytester: pytest.Pytester) -> None:
     assert told["test_light[red]"]["verdict"] == "refuted 0"
 
 
+def test_hypothesis_judges_items(run, pytester: pytest.Pytester) -> None:
+    """Examples on plain ints refute with a trace, show goals or call them vacuous, and never say that one holds."""
+    text = PLAIN.replace('"lights:LIGHT"', '"lights:LIGHT", engine="hypothesis", runs=3, steps=5, seed=9')
+    result = run(text, "--junitxml=out.xml", "--kraftcheck-out=shown")
+    result.assert_outcomes(passed=2, failed=2)
+    told = properties_in(pytester.path / "out.xml")
+    assert {name: case["verdict"] for name, case in told.items()} == {
+        "test_light[known]": "nothing found", "test_light[red]": "refuted 0", "test_light[green]": "vacuous",
+        "test_light[deadlock]": "nothing found",
+    }  # fmt: skip
+    assert {(case["engine"], case["seed"], case["states"]) for case in told.values()} == {("hypothesis", "9", "none")}
+    assert Path(told["test_light[red]"]["itf"]).is_file()
+
+
 @pytest.mark.parametrize(
     ("arguments", "passed", "failed"),
     [
@@ -190,12 +204,14 @@ def test_a_simulation_tells_its_seed(run, pytester: pytest.Pytester) -> None:
         ('"tests.shared.capped:CAPPED", strict=True', 1, 5),
         ('"tests.shared.capped:UNCAPPED", engine="simulate", runs=5, steps=9', 1, 4),
         ('"tests.shared.capped:CAPPED", engine="simulate", runs=5, steps=9', 2, 3),
+        ('"tests.shared.capped:UNCAPPED", engine="hypothesis", runs=5, steps=9', 1, 4),
+        ('"tests.shared.capped:CAPPED", engine="hypothesis", runs=5, steps=9', 2, 3),
     ],
 )
 def test_an_item_fails_where_a_domain_is_left(run, arguments: str, passed: int, failed: int) -> None:
     """Behind an undeclared bound only a goal that was shown passes; behind a cap only the goal there fails."""
     result = run(PLAIN.replace('"lights:LIGHT"', arguments))
-    result.assert_outcomes(passed=passed, failed=failed, skipped=1 if "simulate" in arguments else 0)
+    result.assert_outcomes(passed=passed, failed=failed, skipped=1 if "engine" in arguments else 0)
     words = "incomplete" if passed == 1 else "vacuous"
     result.stdout.fnmatch_lines(["full: *", "tests.shared.capped:*", f"{words}: *"])
 
@@ -210,7 +226,7 @@ def test_an_item_fails_where_a_domain_is_left(run, arguments: str, passed: int, 
         ('"lights:LIGHT", scop="big"', "unknown argument 'scop'; did you mean scope"),
         ('"lights:LIGHT", symmetry="on"', "symmetry takes False, True or 'proven', not 'on'"),
         ('"lights:LIGHT", engine="simulate", reduce="orders"', "symmetry and reduce are of the engine explore"),
-        ('"tests.toys:VALVE", engine="simulate", expect={"opens": "refuted 3"}', "which walks do not judge"),
+        ('"tests.toys:VALVE", engine="simulate", expect={"opens": "refuted 3"}', "which simulate does not judge"),
     ],
 )
 def test_bad_markers_are_usage_errors(run, arguments: str, told: str) -> None:
@@ -247,10 +263,12 @@ def test_reductions_of_a_marker(run) -> None:
 
 
 def test_what_walks_do_not_judge_is_skipped(run) -> None:
-    """The item of a `recovers` property says that walks do not judge it, and what does; it never passes."""
+    """The item of a `recovers` property says that the engine does not judge it, and what does; it never passes."""
     result = run(PLAIN.replace('"lights:LIGHT"', '"tests.toys:VALVE", engine="simulate", runs=5, steps=9'), "-rs")
     result.assert_outcomes(passed=1, skipped=7)
-    result.stdout.fnmatch_lines(["*opens is about all runs at once, and walks do not judge it; engine='explore' does*"])
+    result.stdout.fnmatch_lines([
+        "*opens is about all runs at once, and engine='simulate' does not judge it; engine='explore' does*"
+    ])
 
 
 def test_walks_are_drawn_again_by_their_seed(run) -> None:

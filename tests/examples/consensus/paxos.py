@@ -6,6 +6,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 import kraftcheck as kc
+from kraftcheck import network
 
 ACCEPTORS, VALUES, NONE = range(3), (1, 2), 0
 QUORUMS = ((0, 1), (0, 2), (1, 2))
@@ -24,7 +25,7 @@ def paxos(ballots: int, quorums: tuple[tuple[int, ...], ...] = QUORUMS) -> kc.Sy
     """Paxos with some ballots; quorums that do not meet make it choose two values."""
     numbers = range(ballots)
 
-    class Messages(kc.SetOf):
+    class Messages(network.Duplicating):
         members = (
             *itertools.product(["1a"], numbers),
             *itertools.product(["1b"], ACCEPTORS, numbers, (-1, *numbers), (NONE, *VALUES)),
@@ -38,7 +39,7 @@ def paxos(ballots: int, quorums: tuple[tuple[int, ...], ...] = QUORUMS) -> kc.Sy
         messages: Messages
 
     def send(s: Paxos, *message: Any) -> Messages:
-        return s.messages.plus(s.messages.just(message))
+        return s.messages.send(message)
 
     def promise(s: Paxos, a: kc.Word, b: kc.Word) -> Paxos:
         old = kc.get(s.acceptor, a)
@@ -50,7 +51,7 @@ def paxos(ballots: int, quorums: tuple[tuple[int, ...], ...] = QUORUMS) -> kc.Sy
 
     def promised(s: Paxos, a: int, b: kc.Word, claim: Any) -> kc.Truth:
         cases = itertools.product((-1, *numbers), (NONE, *VALUES))
-        return kc.some(cases, lambda case: kc.all_of(claim(*case), s.messages.has(("1b", a, b, *case))))
+        return kc.some(cases, lambda case: kc.all_of(claim(*case), s.messages.arrives(("1b", a, b, *case))))
 
     def allows(s: Paxos, quorum: tuple[int, ...], b: kc.Word, v: kc.Word) -> kc.Truth:
         """Whether a quorum's promises allow to propose a value: it is that of the highest ballot accepted."""
@@ -62,12 +63,12 @@ def paxos(ballots: int, quorums: tuple[tuple[int, ...], ...] = QUORUMS) -> kc.Sy
         return kc.any_of(free, *bound)
 
     def may_propose(s: Paxos, b: kc.Word, v: kc.Word) -> kc.Truth:
-        fresh = kc.each(VALUES, lambda other: kc.negate(s.messages.has(("2a", b, other))))
+        fresh = kc.each(VALUES, lambda other: kc.negate(s.messages.arrives(("2a", b, other))))
         return kc.all_of(fresh, kc.some(quorums, lambda quorum: allows(s, quorum, b, v)))
 
     def chosen(s: Paxos, v: int) -> kc.Truth:
         return kc.some(itertools.product(numbers, quorums), lambda case: kc.each(
-            case[1], lambda a: s.messages.has(("2b", a, case[0], v))))  # fmt: skip
+            case[1], lambda a: s.messages.arrives(("2b", a, case[0], v))))  # fmt: skip
 
     word = kc.ints(-1, ballots - 1)
     ballot, both = {"b": numbers}, {"a": ACCEPTORS, "b": numbers}
@@ -79,11 +80,11 @@ def paxos(ballots: int, quorums: tuple[tuple[int, ...], ...] = QUORUMS) -> kc.Sy
         actions=[
             kc.Action("ask", lambda s, b: evolve(s, messages=send(s, "1a", b)), None, ballot),
             kc.Action("promise", promise, lambda s, a, b: kc.all_of(
-                s.messages.has(("1a", b)), b > kc.get(s.acceptor, a).ballot), both),
+                s.messages.arrives(("1a", b)), b > kc.get(s.acceptor, a).ballot), both),
             kc.Action("propose", lambda s, b, v: evolve(s, messages=send(s, "2a", b, v)), may_propose,
                       {**ballot, "v": VALUES}),
             kc.Action("accept", accept, lambda s, a, b, v: kc.all_of(
-                s.messages.has(("2a", b, v)), b >= kc.get(s.acceptor, a).ballot), {**both, "v": VALUES}),
+                s.messages.arrives(("2a", b, v)), b >= kc.get(s.acceptor, a).ballot), {**both, "v": VALUES}),
         ],
         properties=[
             kc.always("agreement", "at most one value is chosen",

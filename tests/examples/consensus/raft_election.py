@@ -7,6 +7,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 import kraftcheck as kc
+from kraftcheck import network
 
 SERVERS, LAST, NOBODY = range(3), 2, -1
 TERMS = range(1, LAST + 1)
@@ -20,7 +21,7 @@ class Role(kc.Enum):
     LEADER = enum.auto()
 
 
-class Sent(kc.SetOf):
+class Sent(network.Duplicating):
     """Messages, which stay: who asks in a term, and who says yes in it to whom."""
 
     members = (*itertools.product(["ask"], TERMS, SERVERS), *itertools.product(["yes"], TERMS, SERVERS, SERVERS))
@@ -40,7 +41,7 @@ def becomes(s: Servers, i: kc.Word, role: Role, term: kc.Word, vote: kc.Word, *s
     """A server has a role, a term and a vote, and has sent messages."""
     messages = s.sent
     for message in sent:
-        messages = messages.plus(messages.just(message))
+        messages = messages.send(message)
     return Servers(kc.put(s.term, i, term), kc.put(s.role, i, role), kc.put(s.vote, i, vote), messages)
 
 
@@ -52,23 +53,22 @@ def stand(s: Servers, i: kc.Word) -> Servers:
 
 def grant(s: Servers, i: kc.Word, j: kc.Word) -> Servers:
     """A server votes for another."""
-    yes = s.sent.just(("yes", kc.get(s.term, i), i, j))
-    return evolve(s, vote=kc.put(s.vote, i, j), sent=s.sent.plus(yes))
+    return evolve(s, vote=kc.put(s.vote, i, j), sent=s.sent.send(("yes", kc.get(s.term, i), i, j)))
 
 
 def may_grant(s: Servers, i: kc.Word, j: kc.Word) -> kc.Truth:
     """It has not voted in its term, and the other one asks in it."""
-    return kc.all_of(kc.get(s.vote, i) == NOBODY, s.sent.has(("ask", kc.get(s.term, i), j)))
+    return kc.all_of(kc.get(s.vote, i) == NOBODY, s.sent.arrives(("ask", kc.get(s.term, i), j)))
 
 
 def may_learn(s: Servers, i: kc.Word, t: kc.Word) -> kc.Truth:
     """Somebody asks in a later term."""
-    return kc.all_of(t > kc.get(s.term, i), kc.some(SERVERS, lambda j: s.sent.has(("ask", t, j))))
+    return kc.all_of(t > kc.get(s.term, i), kc.some(SERVERS, lambda j: s.sent.arrives(("ask", t, j))))
 
 
 def is_elected(s: Servers, t: kc.Word, i: kc.Word) -> kc.Truth:
     """Whether more than half say yes to a server in a term."""
-    return 2 * kc.count(SERVERS, lambda j: s.sent.has(("yes", t, j, i))) > len(SERVERS)
+    return 2 * kc.count(SERVERS, lambda j: s.sent.arrives(("yes", t, j, i))) > len(SERVERS)
 
 
 def pairs(claim: Any) -> kc.Truth:

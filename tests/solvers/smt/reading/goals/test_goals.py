@@ -138,6 +138,9 @@ def test_a_place_that_is_bound_again_is_another_place() -> None:
     whole = claim_of_every(of, lambda place: any_of(negate(of.bits.at(place)), closed))
     assert closed.args[0] is whole.args[0]
     assert simplified(Substitution(of.graph), whole) is whole
+    elsewhere = claim_of_every(of, lambda place: any_of(of.bits.at(place), negate(place == of.words[0])))
+    here = claim_of_every(of, lambda place: any_of(negate(place == of.words[0]), elsewhere))
+    assert simplified(Substitution(of.graph), here) is here  # a word that is that place is not the one within
 
 
 def check_one_place(seed: int) -> None:
@@ -189,14 +192,19 @@ def test_cases_of_two_disjuncts_are_left_as_they_are() -> None:
 
 
 def test_disjunctions_are_distributed_up_to_a_limit() -> None:
-    """Two conjunctions with few conjuncts together make their products; more are left, the longest in one piece."""
+    """Of few conjuncts the products are made; more are left, the longest in one piece; together they are as true."""
     of = drawing(0)
     several = [of.graph.truth_variable(f"truth {number}") for number in range(2 * MOST)]
     conjuncts = Conjuncts(Substitution(of.graph))
 
     def parts(some: int, others: int) -> int:
         one, other = all_of(*several[:some]), all_of(*several[MOST : MOST + others])
-        return len(conjuncts.of(of.graph.lift(any_of(one, other))))
+        whole = of.graph.lift(any_of(one, other))
+        found = conjuncts.of(whole)
+        for _ in range(20):
+            world = Places(0, {name: [of.dice.random() < 0.8] for name in of.graph.variables})
+            assert all(world.value(part) for part in found) == bool(world.value(whole))
+        return len(found)
 
     assert [parts(2, 3), parts(2, 4), parts(MOST, 1), parts(3, 3), parts(MOST, 2)] == [6, 8, MOST, 3, MOST]
 

@@ -293,11 +293,13 @@ def claim_about(of: Drawing, truths: Sequence_[Any], argument: Term) -> Term:
 
 
 def test_a_set_whose_members_depend_on_other_places_has_no_name() -> None:
-    """To ask for another member of it would bind a place anew; nor has a name what is no set of places."""
+    """To ask for another member would bind a place anew; nor has a name what is no set, or is the same everywhere."""
     of = drawing(0)
     simple = Sequence(of.graph, lambda at: any_of(of.bits.at(at), at == of.words[0])).anywhere()
     deep = Sequence(of.graph, lambda at: every(of.graph, lambda other: any_of(of.bits.at(other), at == other)))
-    symbols = {name: decided_set(of, name) for name in ("simple", "deep")}
+    either = Sequence(of.graph, lambda at: any_of(of.bits.at(at), deep.at(at)))
+    symbols = {name: decided_set(of, name) for name in ("simple", "deep", "either", "whole")}
     closed, truth = of.graph.lift(of.claim(1)), of.graph.truth_variable("truth")
-    after, names = {"simple": simple, "deep": deep.anywhere(), "closed": closed}, {**symbols, "closed": truth}
+    after = {"simple": simple, "deep": deep.anywhere(), "either": either.anywhere(), "closed": closed, "whole": closed}
+    names = {**symbols, "closed": truth}
     assert decided_sets(Substitution(of.graph), after, names) == [(simple, symbols["simple"])]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kraftcheck.ci.interface.engines import explore, prove, simulate
     from kraftcheck.ci.interface.finished import FinishedRun, query
     from kraftcheck.ci.interface.finished import open_run as open  # noqa: A004, as `webbrowser` has it
-    from kraftcheck.ci.interface.kafka import Report, check, conform, diff, replay, status, whatif
+    from kraftcheck.ci.interface.kafka import Report, ask, check, conform, diff, replay, status, whatif
     from kraftcheck.ci.run.result import Result, States
     from kraftcheck.ci.systems.changed import ChangedSystem, kafka
     from kraftcheck.ci.terminal.refusal import Refusal
@@ -62,7 +62,9 @@ _PLACES = {
     "kraftcheck.ci.interface.engines": ("explore", "prove", "simulate"),
     "kraftcheck.ci.dataset.engine": ("Answer",),
     "kraftcheck.ci.interface.finished": ("FinishedRun", "query"),
-    "kraftcheck.ci.interface.kafka": ("Report", "check", "conform", "diff", "replay", "status", "whatif"),
+    "kraftcheck.ci.interface.kafka": (
+        "Report", "ask", "check", "conform", "diff", "replay", "status", "whatif",
+    ),
     "kraftcheck.ci.run.result": ("Result", "States"),
     "kraftcheck.ci.systems.changed": ("ChangedSystem", "kafka"),
     "kraftcheck.ci.terminal.refusal": ("Refusal",),
@@ -108,7 +110,7 @@ __all__ = [
     "FinishedRun", "Holds", "Incomplete", "IntSet", "Map", "Outcome", "Property", "Queue", "Refusal", "Refuted",
     "Replicas", "Report", "Result", "Sampling", "Sequence", "Set", "SetOf", "Setting", "States", "Step", "Symmetry",
     "System", "Trace", "Truth", "Unknown", "Vacuous", "Word", "all_of", "all_where", "always", "always_eventually",
-    "any_of", "check", "choice", "choose", "conform", "count", "diff", "each", "equal", "eventually",
+    "any_of", "ask", "check", "choice", "choose", "conform", "count", "diff", "each", "equal", "eventually",
     "eventually_always", "explore", "get", "happens", "implies", "ints", "kafka", "keys", "leads_to", "map_below",
     "maximum", "minimum", "negate", "network", "none_of", "numbers_below", "open", "pick", "prove", "put", "query",
     "recovers", "refines", "replay", "set_below", "simulate", "some", "sometimes", "status", "step", "strong_fairness",

@@ -1,9 +1,10 @@
-"""Python functions: real Kafka by `replay`, `status`, `whatif`, `conform`; verdicts by `check`, rules by `diff`."""
+"""Python functions: of a real Kafka `replay`, `status`, `ask`, `whatif`, `conform`; besides `check` and `diff`."""
 
 from __future__ import annotations
 
 import html
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,6 +15,8 @@ from kraftcheck.ci.conformance.vectors import run as conformance
 from kraftcheck.ci.conformance.vectors.core import VectorError
 from kraftcheck.ci.explore.diff import compare, sides
 from kraftcheck.ci.interface.engines import bounds_of, check_numbers, threads_of
+from kraftcheck.ci.logs import ask as ask_module
+from kraftcheck.ci.logs.ask import asked_of
 from kraftcheck.ci.logs.condition import condition_of
 from kraftcheck.ci.logs.format.read import find
 from kraftcheck.ci.logs.report import ReplayOptions, document, exit_code, report_of
@@ -100,6 +103,30 @@ def status(log: Place, *, rules: str | None = None, static: tuple[str, ...] = ()
     """
     found, screen = condition_of(Path(log), ReplayOptions(rules, static, allow_skipped)), plain_screen()
     show(found, screen)
+    return Report(found["exit"], found, screen.text())
+
+
+def ask(
+    log: Place, request: str, *, rules: str | None = None, static: tuple[str, ...] = (), allow_skipped: int = 0
+) -> Report:
+    """Say what the controller would answer to one request at the end of a metadata log or snapshot, and by which rules.
+
+    Args:
+        log: a log, a snapshot, or a folder of one.
+        request: as the command takes it, such as `"reassign orders-0 replicas=1,2,3"`.
+        rules, static, allow_skipped: as of `replay`.
+
+    Raises:
+        Refusal: in one line, for what cannot be read, and for what is no request.
+    """
+    try:
+        words = shlex.split(request)
+    except (AttributeError, ValueError) as error:
+        raise Refusal(f"request takes words, not {request!r}: {error}") from error
+    if not words:
+        raise Refusal("request has no words; write one such as 'elect orders-0'")
+    found, screen = asked_of(Path(log), words, ReplayOptions(rules, static, allow_skipped)), plain_screen()
+    ask_module.show(found, screen)
     return Report(found["exit"], found, screen.text())
 
 

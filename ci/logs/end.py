@@ -76,7 +76,7 @@ def cluster_end(
     if len(logs) > 1:
         raise Refusal(f"{path}: {len(logs)} logs; name one of them, such as {logs[0].name}")
     try:
-        state, holders, history = _followed(logs[0], options)
+        state, holders, history = followed(logs[0], options)
     except (EntryError, ReplayError) as reason:
         raise Refusal(f"{path}: {reason}") from None
     wanted, events = sorted(asked(state, holders, history)), dict[int, str]()
@@ -87,7 +87,7 @@ def cluster_end(
     return ClusterEnd(state, holders, history, events, summary, rules)
 
 
-def _followed(log: LogFiles, options: ReplayOptions) -> tuple[State, Holders, History]:
+def followed(log: LogFiles, options: ReplayOptions) -> tuple[State, Holders, History]:
     """The state after the last record, with what was followed on the way; a transaction is one step."""
     state = settled = empty(Controller(settings=settings_of(options.static)))
     skipped, chosen = SkipCount(options.allow_skipped), parse(options.rules or line_of(None).preset)

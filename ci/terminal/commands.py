@@ -113,6 +113,7 @@ COMMANDS = {
     ),
     "replay": ("ci.logs.command:replay_command", "Explain a real cluster's metadata log with the model."),
     "status": ("ci.logs.status:status_command", "What is broken in a real cluster, why, and what to start first."),
+    "ask": ("ci.logs.ask:ask_command", "What the controller would answer to one request, at the end of a log."),
     "whatif": ("ci.logs.whatif:whatif_command", "How many faults a real cluster's partitions survive."),
     "serve": ("ci.explore.serve.command:serve_command", "A local page to explore a system step by step."),
     "trace": ("ci.explore.trace:trace_command", "Show or shorten a counterexample."),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from kraftcheck.model.controller.errors import NONE, NoReplica, RequestError, Resignation
 from kraftcheck.model.controller.state import Controller, Outcome, Place
@@ -224,11 +224,18 @@ class AlterPartitionRequest:
 
 @frozen
 class Altered:
-    """The answer to one proposal; `state` is the partition as merged, where it was accepted."""
+    """The answer to one proposal.
+
+    Attributes:
+        proposal, error: which, and what it is answered.
+        state: the partition as merged, where it was accepted.
+        reason: the check that refused it, in words; not part of the answer.
+    """
 
     proposal: Proposal
     error: str
     state: Partition | None = None
+    reason: str = field(default="", eq=False)
 
 
 @rule("alter-partition.sender-of-current-incarnation",
@@ -271,9 +278,10 @@ def _answer(
     p = controller.image.partition(topic_id, proposal.partition)
     if p is None:
         return Altered(proposal, "UNKNOWN_TOPIC_OR_PARTITION"), None
-    error = refusal(controller, request, proposal, p, rules)
-    if error != NONE:
-        return Altered(proposal, error), None
+    failed = first_failed(controller, request, proposal, p, rules)
+    if failed is not None:
+        late = failed in (ELIGIBLE, MEMBER_EPOCHS) and request.version <= 1
+        return Altered(proposal, "OPERATION_NOT_ATTEMPTED" if late else ERRORS[failed], reason=failed), None
     members = IdList.of(broker for broker, _ in proposal.new_isr)
     place = Place(topic_id, proposal.partition, p)
     wanted = alter(p, permits(controller, place, rules.partition), proposed(p, members, proposal.recovering))
@@ -287,10 +295,10 @@ def _answer(
     return Altered(proposal, NONE, merge(p, record.change)), record
 
 
-def refusal(
+def first_failed(
     controller: Controller, request: AlterPartitionRequest, proposal: Proposal, p: Partition, rules: RuleSet
-) -> str:
-    """The first check that refuses a proposal for a partition that exists, or NONE."""
+) -> str | None:
+    """The first check that refuses a proposal for a partition that exists; None where none does."""
     members, cluster = IdList.of(broker for broker, _ in proposal.new_isr), controller.cluster()
     refused = kept_out(offline(controller, p, rules.partition), rules.directories)
     checks = {
@@ -301,10 +309,7 @@ def refusal(
     }
     if len(set(members)) != len(proposal.new_isr):
         checks[REPLICAS] = False  # a list may repeat a member, which no set can
-    failed = next((name for name in ERRORS if not checks[name]), None)
-    if failed in (ELIGIBLE, MEMBER_EPOCHS):
-        return ERRORS[failed] if request.version > 1 else "OPERATION_NOT_ATTEMPTED"
-    return NONE if failed is None else ERRORS[failed]
+    return next((name for name in ERRORS if not checks[name]), None)
 
 
 def _outdated(controller: Controller, proposal: Proposal) -> bool:
@@ -451,10 +456,11 @@ class Reassignment:
 
 @frozen
 class Reassigned:
-    """The answer for one partition."""
+    """The answer for one partition; the reason of an error is not part of it."""
 
     reassignment: Reassignment
     error: str
+    reason: str = field(default="", eq=False)
 
 
 @frozen
@@ -491,10 +497,10 @@ def reassign(
             if record is not None and len(records) >= controller.settings.max_records:
                 raise Resignation("too many records for one request")
         except RequestError as refusal:
-            results.append(Reassigned(wanted, refusal.error))
+            results.append(Reassigned(wanted, refusal.error, refusal.reason))
             continue
-        except (Resignation, DirectoryMismatch):
-            results.append(Reassigned(wanted, Resignation.error))
+        except (Resignation, DirectoryMismatch) as fault:
+            results.append(Reassigned(wanted, Resignation.error, str(fault)))
             continue
         results.append(Reassigned(wanted, NONE))
         records += [] if record is None else [record]

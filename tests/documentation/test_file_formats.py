@@ -28,6 +28,7 @@ RUNS = {
     "conform --vectors": "conform --vectors {tests}/vectors/directory_id.json",
     "replay": "replay {tests}/captured/elr",
     "status": "status {tests}/captured/elr",
+    "ask": "ask {tests}/snapshots/outage.txt unregister 2",
     "whatif": "whatif {tests}/captured/no-elr --faults 1",
 }
 """A quick run of each command; `conform --kafka` and `query` need Java."""

@@ -1,0 +1,286 @@
+"""`kraftcheck ask`: what the controller would answer to one request at the end of a metadata log: a dry run."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, TypeAlias
+
+import click
+from attrs import asdict, frozen
+
+from kraftcheck.ci.logs.end import cluster_end
+from kraftcheck.ci.logs.report import ReplayOptions
+from kraftcheck.ci.logs.requests import Handler, handler
+from kraftcheck.ci.terminal.console import Column, Screen, Table, console
+from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.model.controller.brokers import HeartbeatReply
+from kraftcheck.model.controller.commits import replay_record
+from kraftcheck.model.controller.errors import NONE, RequestError, Resignation
+from kraftcheck.model.controller.state import Controller, LogRecord
+from kraftcheck.model.language.words import NOTED, Rule, rules_of
+from kraftcheck.model.partition.registration import DirectoryMismatch, Partition
+from kraftcheck.model.records.fields import CODE
+from kraftcheck.model.records.records import PartitionChangeRecord, ids
+from kraftcheck.model.rules.ruleset import RuleSet, parse
+
+DOCUMENT_VERSION = 1
+"""Version of the JSON document."""
+
+EXIT_REFUSED = 1
+"""Exit code: the controller would answer with an error, or resign."""
+
+FEW_RULES = 5
+"""Rules that were consulted, and decide nothing, which are named without `--all`."""
+
+Row: TypeAlias = Mapping[str, Any]
+
+
+@frozen
+class Answer:
+    """What a controller answers to a request.
+
+    Attributes:
+        rows: for each thing asked the error, `NONE` where there is none, and its reason.
+        records: what is written, in order.
+        reply: what a heartbeat is told.
+        resigns: whether the controller resigns, which no request should bring about.
+    """
+
+    rows: tuple[Row, ...]
+    records: tuple[LogRecord, ...] = ()
+    reply: Row | None = None
+    resigns: bool = False
+
+    @classmethod
+    def to(cls, asked: Handler, controller: Controller, rules: RuleSet) -> Answer:
+        """The answer to a request at a state."""
+        try:
+            outcome = asked(controller, rules)
+        except RequestError as error:
+            return cls(({"error": error.error, "reason": error.reason},))
+        except (Resignation, DirectoryMismatch) as error:
+            return cls(({"error": Resignation.error, "reason": str(error)},), resigns=True)
+        response = outcome.response
+        if isinstance(response, HeartbeatReply):
+            return cls(({"error": NONE, "reason": ""},), outcome.records, asdict(response))
+        rows = response if isinstance(response, tuple) else ()
+        errors = tuple({"error": row.error, "reason": getattr(row, "reason", ""), **_named(row)} for row in rows)
+        return cls(errors or ({"error": NONE, "reason": ""},), outcome.records)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether nothing is answered with an error."""
+        return all(row["error"] == NONE for row in self.rows)
+
+
+def _named(row: Any) -> Row:
+    """The partition of a row of an election, which may be one of many."""
+    return {"partition": f"{row.topic}-{row.partition}"} if hasattr(row, "topic") else {}
+
+
+def consulted(run: Callable[[], Answer]) -> tuple[Answer, list[Rule]]:
+    """An answer, and the rules whose functions were called for it, in order.
+
+    A rule is a function without a wrapper, so that Python is asked which functions it calls.
+    """
+    by_code = {getattr(function, "__code__", None): function for function in NOTED.values()}
+    called: dict[CodeType, None] = {}
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code in by_code:
+            called.setdefault(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        answer = run()
+    finally:
+        sys.setprofile(before)
+    return answer, [rule for code in called for rule in rules_of(by_code[code])]
+
+
+@frozen
+class Deciding:
+    """A rule that decides an answer: with its choice the other way, the answer is another one.
+
+    Attributes:
+        rule: which.
+        variant: the choice, `+name` or `-name`.
+        instead: the answer with it.
+    """
+
+    rule: Rule
+    variant: str
+    instead: Answer
+
+
+def deciding(asked: Handler, controller: Controller, text: str) -> tuple[Answer, list[Rule], list[Deciding]]:
+    """The answer under a rule set, the rules that were consulted, and those of them that decide it."""
+    answer, rules = consulted(lambda: Answer.to(asked, controller, parse(text)))
+    found, seen = [], set[str]()
+    for rule in rules:
+        for name in rule.switches:
+            if name in seen:
+                continue
+            seen.add(name)
+            variant = f"-{name}" if parse(text) == parse(f"{text}+{name}") else f"+{name}"
+            instead = Answer.to(asked, controller, parse(text + variant))
+            if instead != answer:
+                found.append(Deciding(rule, variant, instead))
+    return answer, rules, found
+
+
+def asked_of(path: Path, words: Sequence[str], options: ReplayOptions) -> dict[str, Any]:
+    """What the controller answers to a request at the end of a log or snapshot, as plain values.
+
+    Raises:
+        Refusal: for what cannot be read, for words that are no request, and for what the log does not end with.
+    """
+    end = cluster_end(path, options)
+    controller = end.state.controller
+    answer, rules, found = deciding(handler(controller, words), controller, end.rules)
+    return {
+        "version": DOCUMENT_VERSION, "command": "ask", "exit": 0 if answer.accepted else EXIT_REFUSED,
+        "log": end.summary.name, "offset": end.history.last_offset, "rules": end.rules, "request": [*words],
+        "resigns": answer.resigns, "answers": answer.rows, "reply": answer.reply,
+        "records": [*_records(controller, answer.records, parse(end.rules))],
+        "decided_by": [
+            {"rule": one.rule.id, "says": one.rule.says, "variant": one.variant, "instead": _in_short(one.instead)}
+            for one in found
+        ],
+        "consulted": [rule.id for rule in rules], "doubts": [*end.doubts()],
+    }  # fmt: skip
+
+
+def _in_short(answer: Answer) -> str:
+    """An answer in a few words."""
+    errors = dict.fromkeys(row["error"] for row in answer.rows)
+    count = len(answer.records)
+    return f"{', '.join(errors)}, {count} record{'' if count == 1 else 's'}"
+
+
+def _records(controller: Controller, records: Sequence[LogRecord], rules: RuleSet) -> Iterator[Row]:
+    """Each record, with what it changes of a partition."""
+    for record in records:
+        kind = type(record).__name__
+        if isinstance(record, PartitionChangeRecord):
+            topic = controller.topic(record.topic_id)
+            before = topic.partitions[record.partition_id]
+            controller = replay_record(controller, record, rules)
+            after = controller.topic(record.topic_id).partitions[record.partition_id]
+            old, new = _plain(before), _plain(after)
+            changes = {name: [old[name], new[name]] for name in old if old[name] != new[name]}
+            yield {"type": kind, "partition": f"{topic.name}-{record.partition_id}", "changes": changes}
+        else:
+            controller = replay_record(controller, record, rules)
+            values = {name: value for name, value in asdict(record).items() if value is not None}
+            named = {name: [CODE.text(one) for one in value] for name, value in values.items() if name == "log_dirs"}
+            yield {"type": kind, **values, **named}
+
+
+def _plain(p: Partition) -> dict[str, Any]:
+    """A partition as plain values."""
+    lists = {"replicas": p.replicas, "isr": p.isr, "elr": p.elr, "last known leader": p.last_known_elr,
+             "removing": p.removing, "adding": p.adding}  # fmt: skip
+    numbers = {"leader epoch": p.leader_epoch, "partition epoch": p.partition_epoch}
+    return {
+        "leader": int(p.leader), **{name: [*ids(value)] for name, value in lists.items()},
+        "directories": [CODE.text(int(p.directories.of(broker))) for broker in ids(p.replicas)],
+        "recovering": bool(p.recovering), **{name: int(value) for name, value in numbers.items()},
+    }
+
+
+def show(found: Row, screen: Screen, every: bool = False) -> None:
+    """Print an answer: errors, records, and the rules that decide it.
+
+    Args:
+        found: what `asked_of` answers.
+        screen: where to.
+        every: whether the rules are named that were consulted and do not decide it.
+    """
+    screen.plain(f"{shlex.join(found['request'])}")
+    screen.plain(f"{found['log']} at offset {found['offset']}, rules {found['rules']}\n")
+    for row in found["answers"]:
+        about = f"{row['partition']}: " if "partition" in row else ""
+        screen.plain(about + row["error"] + (f": {row['reason']}" if row["reason"] else ""))
+    if found["reply"] is not None:
+        told = [name.replace("_", " ") for name, so in found["reply"].items() if so]
+        screen.plain(f"  the broker is told: {', '.join(told) or 'nothing'}")
+    for record in found["records"]:
+        screen.plain("  " + _record_text(record))
+    _show_rules(found, screen, every)
+    for line in found["doubts"]:
+        screen.one_line(line)
+    count = len(found["records"])
+    ending = "the controller would RESIGN" if found["resigns"] else f"{count or 'no'} record{'s' * (count != 1)}"
+    screen.plain(f"{ending} (exit {found['exit']})")
+
+
+def _show_rules(found: Row, screen: Screen, every: bool) -> None:
+    screen.plain("")
+    if found["decided_by"]:
+        table = Table((Column("decided by"), Column("says", is_prose=True), Column("instead"), Column("")))
+        for row in found["decided_by"]:
+            table.add(row["rule"], row["says"], row["variant"], row["instead"])
+        screen.table(table)
+    others = [id_ for id_ in found["consulted"] if id_ not in {row["rule"] for row in found["decided_by"]}]
+    if others:
+        few = every or len(others) <= FEW_RULES
+        named = ", ".join(others) if few else f"{len(others)} rules: --all names them, kraftcheck where shows one"
+        screen.plain(f"consulted besides: {named}")
+
+
+def _record_text(record: Row) -> str:
+    if "changes" not in record:
+        rest = " ".join(f"{name}={value}" for name, value in record.items() if name != "type")
+        return f"{record['type']} {rest}"
+    changes = ", ".join(f"{name} {old} -> {new}" for name, (old, new) in record["changes"].items())
+    return f"{record['type']} {record['partition']}: {changes or 'nothing changes'}"
+
+
+@click.command("ask")
+@click.argument("log", type=click.Path(path_type=Path))
+@click.argument("request", nargs=-1, required=True)
+@click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; by default that of the metadata version.")
+@click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
+@click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
+@click.option("--all", "every", is_flag=True, help="Name every rule that was consulted.")
+@click.option("--json", "target", metavar="FILE|-", help="Write the answer as a JSON document.")
+def ask_command(
+    log: Path, request: tuple[str, ...], rules: str | None, static: tuple[str, ...], allow_skipped: int, every: bool,
+    target: str | None,
+) -> None:  # fmt: skip
+    """What the controller would answer to one REQUEST at the end of a metadata log or snapshot: its error, the records
+    that it would write, and the rules that decide it. Nothing is sent to a cluster.
+
+    A REQUEST is one of these; what is left out is as the log has it:
+
+    \b
+      alter-partition TOPIC-N isr=1,2 [from=BROKER] [broker-epoch=N]
+                      [leader-epoch=N] [partition-epoch=N] [recovering=true]
+      reassign TOPIC-N replicas=1,2,3      reassign TOPIC-N cancel
+      elect TOPIC-N|all [type=preferred|unclean]
+      alter-configs topic:NAME|broker:N|cluster KEY=VALUE      (KEY= removes)
+      unregister BROKER
+      heartbeat BROKER [fence=true] [shutdown=true] [offset=N] [epoch=N]
+                [offline=DIRECTORY,...]
+
+    A rule decides the answer if the choice that switches it would bring another
+    one. Exit code 0: the request is accepted; 1: the controller answers with an
+    error, or resigns; 2: bad input, or no such request.
+
+    \b
+    Examples:
+      kraftcheck ask /var/kafka/__cluster_metadata-0 reassign orders-0 replicas=1,2,3
+      kraftcheck ask snapshot.checkpoint elect orders-0 type=unclean --json -
+    """
+    check_writable(target)
+    found = asked_of(log, request, ReplayOptions(rules, static, allow_skipped))
+    if target is not None:
+        write_json(target, found)
+    show(found, console(to_stderr=target == "-"), every)
+    sys.exit(found["exit"])

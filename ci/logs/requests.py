@@ -1,0 +1,214 @@
+"""Requests to a controller as an operator types them, and as the controller takes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from attrs import frozen
+
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.controller.alter_configs import alter_config
+from kraftcheck.model.controller.brokers import HeartbeatRequest, heartbeat, unregister
+from kraftcheck.model.controller.elections import PREFERRED, UNCLEAN, elect_leaders
+from kraftcheck.model.controller.heartbeat import Wish
+from kraftcheck.model.controller.partitions import (
+    UNCHECKED,
+    AlterPartitionRequest,
+    Proposal,
+    Reassignment,
+    alter_partition,
+    reassign,
+)
+from kraftcheck.model.controller.state import (
+    CLUSTER,
+    DEFAULTS,
+    NODE,
+    TOPIC,
+    TOPIC_CONFIGS,
+    ConfigRecord,
+    Controller,
+    Outcome,
+    Place,
+)
+from kraftcheck.model.language.words import NO_LEADER
+from kraftcheck.model.nearest import nearest
+from kraftcheck.model.records.fields import CODE, DirectoryTextError
+from kraftcheck.model.rules.ruleset import RuleSet
+
+Handler: TypeAlias = Callable[[Controller, RuleSet], Outcome[Any]]
+"""A request, to be answered by a controller under a rule set."""
+
+FORMS = {
+    "alter-partition": "TOPIC-N isr=1,2 [from=BROKER] [broker-epoch=N] [leader-epoch=N] [partition-epoch=N] "
+    "[recovering=true]",
+    "reassign": "TOPIC-N replicas=1,2,3, or TOPIC-N cancel",
+    "elect": "TOPIC-N [type=preferred|unclean], or all [type=...]",
+    "alter-configs": "topic:NAME|broker:N|cluster KEY=VALUE; KEY= removes",
+    "unregister": "BROKER",
+    "heartbeat": "BROKER [fence=true] [shutdown=true] [offset=N] [epoch=N] [offline=DIRECTORY,...]",
+}
+"""The requests that can be asked, and their words."""
+
+
+@frozen
+class Words:
+    """The words of a request.
+
+    Attributes:
+        kind: which request.
+        target: what it is about.
+        values: what else it says, by name.
+    """
+
+    kind: str
+    target: str
+    values: Mapping[str, str]
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> Words:
+        """The words, told apart; raises Refusal for what is no request, and for a word that it does not take."""
+        kind, *rest = words
+        if kind not in FORMS:
+            raise Refusal(f"unknown request {kind!r}; {nearest(kind, FORMS)}")
+        form = FORMS[kind]
+        if not rest:
+            raise Refusal(f"{kind} takes {form}")
+        target, *others = rest
+        known = {"cancel", *re.findall(r"([a-z-]+)=", form)} if kind != "alter-configs" else set()
+        values: dict[str, str] = {}
+        for word in others:
+            name, equals, value = word.partition("=")
+            if kind != "alter-configs" and (name not in known or bool(equals) == (name == "cancel")):
+                raise Refusal(f"{kind} does not take {word!r}; it takes {form}")
+            if not equals and kind == "alter-configs":
+                raise Refusal(f"{word!r} is no KEY=VALUE; {kind} takes {form}")
+            if name in values:
+                raise Refusal(f"{name} is given twice")
+            values[name] = value
+        return cls(kind, target, values)
+
+    def number(self, name: str, otherwise: int) -> int:
+        """A whole number."""
+        return _whole(name, self.values[name]) if name in self.values else otherwise
+
+    def members(self, name: str) -> tuple[int, ...]:
+        """Brokers, joined by commas."""
+        if name not in self.values:
+            raise Refusal(f"{self.kind} takes {FORMS[self.kind]}")
+        return tuple(_whole(name, part) for part in self.values[name].split(",")) if self.values[name] else ()
+
+    def flag(self, name: str) -> bool:
+        """Whether something is so; False by default."""
+        return self.choice(name, ("false", "true")) == "true"
+
+    def choice(self, name: str, choices: Sequence[str]) -> str:
+        """One of some words, the first by default."""
+        value = self.values.get(name, choices[0])
+        if value not in choices:
+            raise Refusal(f"{name} is {value!r}, none of {', '.join(choices)}")
+        return value
+
+
+def _whole(name: str, text: str) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,18}", text):
+        raise Refusal(f"{name} takes a whole number, not {text!r}")
+    return int(text)
+
+
+def _place(controller: Controller, words: Words) -> Place:
+    """The partition that the words name."""
+    known = {f"{controller.topic(place.topic_id).name}-{place.index}": place for place in controller.places()}
+    if words.target not in known:
+        raise Refusal(f"the log ends without a partition {words.target!r}; {nearest(words.target, known)}")
+    return known[words.target]
+
+
+def _broker(controller: Controller, name: str, text: str) -> int:
+    """A broker that is registered."""
+    broker = _whole(name, text)
+    if controller.registration(broker) is None:
+        listed = ", ".join(map(str, sorted(controller.image.registrations))) or "none"
+        raise Refusal(f"broker {broker} is not registered where the log ends; registered: {listed}")
+    return broker
+
+
+def _alter_partition(controller: Controller, words: Words) -> Handler:
+    place = _place(controller, words)
+    p = place.partition
+    if "from" not in words.values and p.leader == NO_LEADER:
+        raise Refusal(f"{words.target} has no leader that could ask; say from=BROKER")
+    sender = _broker(controller, "from", words.values.get("from", str(int(p.leader))))
+    known = controller.image.registrations
+    members = tuple((b, known[b].epoch if b in known else UNCHECKED) for b in words.members("isr"))
+    proposal = Proposal(
+        place.topic_id, place.index, words.number("leader-epoch", int(p.leader_epoch)),
+        words.number("partition-epoch", int(p.partition_epoch)), members, words.flag("recovering"),
+    )  # fmt: skip
+    request = AlterPartitionRequest(sender, words.number("broker-epoch", known[sender].epoch), (proposal,))
+    return lambda at, rules: alter_partition(at, request, rules)
+
+
+def _reassign(controller: Controller, words: Words) -> Handler:
+    place = _place(controller, words)
+    if ("cancel" in words.values) == ("replicas" in words.values):
+        raise Refusal(f"reassign takes {FORMS['reassign']}")
+    replicas = None if "cancel" in words.values else words.members("replicas")
+    row = Reassignment(controller.topic(place.topic_id).name, place.index, replicas)
+    return lambda at, rules: reassign(at, (row,), rules)
+
+
+def _elect(controller: Controller, words: Words) -> Handler:
+    kind = {"preferred": PREFERRED, "unclean": UNCLEAN}[words.choice("type", ("preferred", "unclean"))]
+    if words.target == "all":
+        return lambda at, rules: elect_leaders(at, kind, None, rules)
+    place = _place(controller, words)
+    return lambda at, rules: elect_leaders(at, kind, ((at.topic(place.topic_id).name, place.index),), rules)
+
+
+def _alter_configs(controller: Controller, words: Words) -> Handler:
+    scope, _, name = words.target.partition(":")
+    if scope not in ("topic", "broker", "cluster") or bool(name) == (scope == "cluster") or len(words.values) != 1:
+        raise Refusal(f"alter-configs takes {FORMS['alter-configs']}")
+    ((key, value),) = words.values.items()
+    known = TOPIC_CONFIGS if scope == "topic" else frozenset(DEFAULTS)
+    if key not in known:
+        raise Refusal(f"what {key!r} of a {scope} is checked for is not modelled; {nearest(key, known)}")
+    record = ConfigRecord({"topic": TOPIC, "broker": NODE, "cluster": CLUSTER}[scope], name, key, value or None)
+    return lambda at, rules: alter_config(at, record, rules)
+
+
+def _unregister(controller: Controller, words: Words) -> Handler:
+    if words.values:
+        raise Refusal(f"unregister takes {FORMS['unregister']}")
+    broker = _whole("unregister", words.target)
+    return lambda at, rules: unregister(at, broker, rules)
+
+
+def _heartbeat(controller: Controller, words: Words) -> Handler:
+    broker = _broker(controller, "heartbeat", words.target)
+    wish = Wish(words.flag("fence"), words.flag("shutdown"), words.number("offset", controller.image.next_offset - 1))
+    try:
+        named = tuple(word for word in words.values.get("offline", "").split(",") if word)
+        lost = tuple(CODE.parse(word) for word in named)
+    except DirectoryTextError as error:
+        raise Refusal(f"offline names a directory as the log does: {error}") from error
+    request = HeartbeatRequest(broker, words.number("epoch", controller.image.registrations[broker].epoch), wish, lost)
+    return lambda at, rules: heartbeat(at, request, rules)
+
+
+_HANDLERS: Mapping[str, Callable[[Controller, Words], Handler]] = {
+    "alter-partition": _alter_partition, "reassign": _reassign, "elect": _elect, "alter-configs": _alter_configs,
+    "unregister": _unregister, "heartbeat": _heartbeat,
+}  # fmt: skip
+
+
+def handler(controller: Controller, words: Sequence[str]) -> Handler:
+    """The request that some words ask for; what they leave out is as the state has it.
+
+    Raises:
+        Refusal: for words that are no request, or name what is not there.
+    """
+    asked = Words.of(words)
+    return _HANDLERS[asked.kind](controller, asked)

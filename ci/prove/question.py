@@ -214,8 +214,9 @@ def supports(proof: Proof) -> dict[str, list[str]]:
     return {claim: names for claim, names in supports_.items() if names and proof.proven(claim)}
 
 
-def _first(effort: Effort) -> dict[str, str]:
-    return {} if effort.solver == "z3" else {effort.solver: metadata.version(effort.solver)}
+def _others(*solvers: str | None) -> dict[str, str]:
+    """The versions of the solvers that are not Z3."""
+    return {solver: metadata.version(solver) for solver in solvers if solver not in (None, "z3")}
 
 
 def version(solver: str) -> str:
@@ -231,6 +232,7 @@ def document(answer: ProofAnswer, code: int) -> dict[str, Any]:
         "version": report.DOCUMENT_VERSION,
         "command": "prove",
         "engine": effort.solver,
+        "second_solver": answer.second,
         **subject.document(),
         "exit_code": code,
         "complete": not proof.stopped,
@@ -244,7 +246,7 @@ def document(answer: ProofAnswer, code: int) -> dict[str, Any]:
         "idle_lemmas": proof.idle_lemmas(),
         "searched": list(answer.searched),
         "not_judged": [claim.id for claim in not_judged(subject, answer.only)],
-        "versions": {**report.versions(), "z3": z3.get_version_string(), **_first(effort)},
+        "versions": {**report.versions(), "z3": z3.get_version_string(), **_others(effort.solver, answer.second)},
     }
 
 

@@ -123,7 +123,7 @@ class ProofRun:
         behaviour: a digest of the states and steps that it was about.
         claims: by property, a digest of what it said.
         seconds: how long the proof took; 0 where no run has said it.
-        solver: what answered, with its version.
+        solver: what answered, and what was asked each query again, with its version.
         searched: what was explored beside it, and refutes nothing.
         used: by claim, lemmas among them, the other invariants that its proof named, in one line. Empty, but for the
             first run of a system.
@@ -189,12 +189,13 @@ def run_of(document: Mapping[str, Any]) -> ProofRun:
         raise Refusal("a run that was cut, or of a system of one's own, says nothing for this table")
     bounds = {name: spelled(ANY) if value is None else value for name, value in document["bounds"].items()}
     claims = [claim for claim in document["claims"] if claim["kind"] != "lemma"]
+    solvers = [solver for solver in (document["engine"], document["second_solver"]) if solver]
     return ProofRun(
         document["system"], document["scope"], document["rules"], document["engine"], bounds,
         {claim["id"]: "proven" if claim["verdict"] == "holds" else claim["verdict"] for claim in claims},
         tuple(document["bounded_by"]), sum(len(claim["queries"]) for claim in document["claims"]),
         document["behaviour"], {claim["id"]: claim["digest"] for claim in claims}, round(document["seconds"]),
-        f"{document['engine']} {document['versions'][document['engine']]}", tuple(document["searched"]),
+        " and ".join(f"{solver} {document['versions'][solver]}" for solver in solvers), tuple(document["searched"]),
         {claim["id"]: " ".join(_others(claim)) for claim in document["claims"]},
     )  # fmt: skip
 

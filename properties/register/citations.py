@@ -35,7 +35,7 @@ CATALOGUE = "docs/reference/bug-catalogue.md"
 
 _TABLES = content(
     __package__, "kafka.toml",
-    "snapshot", "classes", "lines", "without-class", "released", "proposals", "documents",
+    "snapshot", "classes", "lines", "without-class", "released", "newest", "proposals", "documents",
 )  # fmt: skip
 
 SNAPSHOT: str = _TABLES["snapshot"]
@@ -57,12 +57,16 @@ WITHOUT_CLASS: Mapping[str, str] = _TABLES["without-class"]
 RELEASED: Mapping[str, str] = {name: release for release, names in _TABLES["released"].items() for name in names}
 """Classes and methods that the snapshot does not have yet, with the first release that has them."""
 
+NEWEST_PLACES: Mapping[str, str] = _TABLES["newest"]["places"]
+"""Where the newest release has the classes and methods that findings name, from its jars."""
+
 PROPOSALS: Mapping[int, str] = {int(number): title for number, title in _TABLES["proposals"].items()}
 """Page titles of the proposals that are cited."""
 
 DOCUMENTS: Mapping[str, str] = _TABLES["documents"]
 """Documents, and parts of them, by the name that sources give them: where each leads."""
 
+_REPOSITORY = "https://github.com/apache/kafka/blob"
 _TRACKERS = {"issue": "https://issues.apache.org/jira/browse/KAFKA-", "pull": "https://github.com/apache/kafka/pull/"}
 
 _NUMBERED = re.compile(
@@ -89,8 +93,12 @@ class Reference:
     target: str
 
 
-def references(source: str) -> tuple[Reference, ...]:
+def references(source: str, newest: bool = False) -> tuple[Reference, ...]:
     """What each citation of a source leads to.
+
+    Args:
+        source: the citations.
+        newest: whether classes are those of the newest release, of a source that a finding has; else of the snapshot.
 
     Raises:
         UnknownCitation: for one that leads nowhere.
@@ -98,7 +106,7 @@ def references(source: str) -> tuple[Reference, ...]:
     found: list[Reference] = []
     for citation in source.split(";"):
         for number, part in enumerate(piece.strip() for piece in citation.split(",")):
-            target = _target(part)
+            target = _target(part, newest)
             if target is not None:
                 found.append(Reference(part, target))
             elif number == 0:
@@ -108,7 +116,7 @@ def references(source: str) -> tuple[Reference, ...]:
     return tuple(found)
 
 
-def _target(text: str) -> str | None:
+def _target(text: str, newest: bool) -> str | None:
     """The target of a text that begins with a form; None for a detail."""
     numbered = _NUMBERED.match(text)
     if numbered is not None and not text[numbered.end() : numbered.end() + 1].isalnum():
@@ -117,7 +125,7 @@ def _target(text: str) -> str | None:
     if document is not None:
         return DOCUMENTS[document]
     name = _NAME.match(text)
-    return None if name is None else _in_kafka(name.group())
+    return None if name is None else in_kafka(name.group(), newest)
 
 
 def _of_number(text: str, **parts: str | None) -> str:
@@ -135,8 +143,10 @@ def _of_number(text: str, **parts: str | None) -> str:
     return f"{CATALOGUE if kind in ('entry', 'finding') else SEMANTICS}#{anchor}"
 
 
-def _in_kafka(name: str) -> str | None:
+def in_kafka(name: str, newest: bool = False) -> str | None:
     """The place of a class or method in Kafka's source; None for a word that names none."""
+    if newest and name in NEWEST_PLACES:
+        return f"{_REPOSITORY}/{_TABLES['newest']['release']}/{NEWEST_PLACES[name]}"
     name = WITHOUT_CLASS.get(name, name)
     owner = name.split(".")[0]
     if owner not in CLASSES:
@@ -144,4 +154,4 @@ def _in_kafka(name: str) -> str | None:
     if name != owner and name not in LINES and name not in RELEASED:
         raise UnknownCitation(f"{name!r}: {owner} is known, the line of the method is not in kafka.toml")
     line = f"#L{LINES[name]}" if name in LINES else ""
-    return f"https://github.com/apache/kafka/blob/{RELEASED.get(name, SNAPSHOT)}/{CLASSES[owner]}{line}"
+    return f"{_REPOSITORY}/{RELEASED.get(name, SNAPSHOT)}/{CLASSES[owner]}{line}"

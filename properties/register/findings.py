@@ -9,6 +9,15 @@ from attrs import field, frozen
 
 from kraftcheck.model.register import RegisterError, content, record, spelled
 
+SEVERITIES: Mapping[str, str] = {
+    "loss": "acknowledged records may be lost",
+    "controller": "the controller resigns",
+    "offline": "a partition is offline, or refuses writes, though a live replica could lead",
+    "stuck": "what was asked for never ends, or ends otherwise",
+    "unmarked": "what has happened is not told",
+}
+"""What a finding costs, worst first."""
+
 
 @frozen
 class FindingSearch:
@@ -35,7 +44,10 @@ class Finding:
     Attributes:
         id: its name on the command line.
         title: what goes wrong, in a sentence.
+        severity: a key of SEVERITIES.
         effect: what an operator sees, and what it costs.
+        needs: the faults, acts of operators and configuration without which it does not happen.
+        workaround: what an operator can do until a release mends it; by the rules, and tried on no cluster.
         source: Kafka's class and method, the entry of the catalogue, and issues that report it.
         rules: ids of the model's rules that have it right.
         switches: the choices of a release that are the defect; without them the property holds.
@@ -48,7 +60,10 @@ class Finding:
 
     id: str
     title: str
+    severity: str
     effect: str
+    needs: str
+    workaround: str
     source: str
     rules: tuple[str, ...]
     switches: tuple[str, ...]
@@ -68,11 +83,13 @@ def _finding(name: str, table: dict[str, Any]) -> Finding:
             raise RegisterError(f"{place}: search names a system and a scope, and refutes a property; write the three")
         without = tuple(table.pop("without", ()))
         search = FindingSearch(*names, table.pop("refutes"), bounds, without)
+    if table.get("severity") not in SEVERITIES:
+        raise RegisterError(f"{place}: severity is {table.get('severity')!r}; write one of {', '.join(SEVERITIES)}")
     return record(Finding, table, place, id=name, search=search)
 
 
 FINDINGS: tuple[Finding, ...] = tuple(_finding(*one) for one in content(__package__, "findings.toml").items())
-"""What is open in the newest release, loss of records first, then what later releases have mended."""
+"""The findings, worst first."""
 
 SEARCHED = tuple(finding for finding in FINDINGS if finding.search is not None)
 """Those that an explored system shows."""

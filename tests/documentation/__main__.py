@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tests.documentation.findings import FOLDER, REPORTS
 from tests.documentation.pages import PAGES
 
-for place, text in PAGES.items():
+FOLDER.mkdir(exist_ok=True)
+for place, text in {**REPORTS, **PAGES}.items():
     place.write_text(text(), encoding="utf-8")

@@ -1,34 +1,39 @@
-"""docs/reference/findings.md: what is wrong with released controllers, as the recorded evidence says."""
+"""docs/findings: what is wrong with released controllers, as the recorded evidence says, and a page for each."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
 
-from kraftcheck.ci.conformance.findings.command import LEGEND, UNREPORTED, for_ever, newest_of_lines, word
-from kraftcheck.ci.conformance.findings.live import Observation, observations
-from kraftcheck.ci.conformance.findings.search import NOT_RUN, Evidence, recorded, rules_of
+from kraftcheck.ci.conformance.findings.live import observations
+from kraftcheck.ci.conformance.findings.report import LEGEND, report, word
+from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN, recorded
 from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.model.rules.ruleset import MENDED, NEWEST, variants
-from kraftcheck.properties.register.citations import references
-from kraftcheck.properties.register.findings import FINDINGS, Finding, FindingSearch
-from tests.properties.register.rules_page import sources
+from kraftcheck.properties.register.citations import Reference
+from kraftcheck.properties.register.findings import FINDINGS, SEVERITIES, Finding
+from tests.shared.places import DOCS
 
-HEAD = """# Findings
+FOLDER = DOCS / "findings"
 
-What is wrong with the controllers of released Kafka, worst first: each finding with its effect, the shortest way there,
-what shows it, and what a mend has to keep.
+HEAD = """# What we found in Kafka
 
-The explorer finds each from the rules of the release: a property is refuted. Where other defects of the release break
-the same property sooner, they are switched off, and the command beside the trace says which. The shortest trace then
-becomes a test that takes the same steps on the release's own classes. What was also tried on a cluster of released
-brokers and controllers is on [its own page](live-findings.md), with all that was measured. For each finding and release
-in which it shows, one more search switches off exactly the finding's choices: then the property holds, so that nothing
-else is needed to mend it. One finding, `padded-config`, has no search: no explored system has the text of a
-configuration.
+Defects of the controller and the replica logic of released Kafka, worst first, each with a page that can be filed.
 
-There is no third kind: what the newest release does otherwise than `fixed` is a finding, or
-[says why it is none](#no-findings). The rule set `{mended}` is the release with every finding mended. It
-keeps every promise but those that a release gives up on purpose ([verdicts](verdicts.md)).
+The explorer finds each from the rules of a release: a property is refuted, and the shortest trace becomes a test that
+takes the same steps on the release's own classes. Some were also shown on
+[live clusters](../reference/live-findings.md). One more search for each finding and release switches off exactly the
+finding's choices: then the property holds, so that nothing else is needed to mend it. `padded-config` alone has no
+search: no explored system has the text of a configuration. Workarounds follow from the rules, and were tried on no
+cluster.
+
+The rule set `{mended}` is the release with every finding mended. It keeps every promise but those that a release gives
+up on purpose ([verdicts](../reference/verdicts.md)). There is no third kind: what the newest release does otherwise
+than `fixed` is a finding, or [says why it is none](#no-findings).
 
 ```text
 kraftcheck findings
@@ -40,22 +45,41 @@ The second command searches again, with and without each mend, and needs no Java
 writes each trace as ITF JSON and as a JUnit test. It ends with 23 where a release answers otherwise than recorded here.
 `python -m kraftcheck.ci.conformance.findings.command` writes the record.
 
-In the table, {legend}.
-
+In the tables, {legend}.
 """
 
 
 def page() -> str:
-    """The text of the page."""
-    evidence, live = recorded(), {(one.finding, one.release): one for one in observations()}
-    releases = newest_of_lines(known_versions())
-    rows = [f"| finding | what goes wrong | {' | '.join(releases)} |", f"|---|---|{'---|' * len(releases)}"]
-    for finding in FINDINGS:
-        words = [word(evidence.get((finding.id, one)), live.get((finding.scenario, one))) for one in releases]
-        rows.append(f"| [`{finding.id}`](#{finding.id}) | {finding.title} | {' | '.join(words)} |")
-    parts = [line for finding in FINDINGS for line in _part(finding, evidence, live)]
-    head = HEAD.format(newest=known_versions()[-1], mended=MENDED, legend=LEGEND)
-    return head + "\n".join([*rows, "", *parts, *_no_findings()]) + "\n"
+    """The text of the first page."""
+    newest = known_versions()[-1]
+    lines = [HEAD.format(newest=newest, mended=MENDED, legend=LEGEND)]
+    for severity, meaning in SEVERITIES.items():
+        lines += [f"## {meaning.capitalize()}\n", f"| finding | needs | {newest} | releases |\n|---|---|---|---|"]
+        for finding in FINDINGS:
+            if finding.severity == severity:
+                words = _words(finding)
+                title = f"[{finding.title}]({finding.id}.md)"
+                lines.append(f"| {title} | {finding.needs} | {words[newest]} | {_span(words)} |")
+        lines.append("")
+    return "\n".join([*lines, *_no_findings()]) + "\n"
+
+
+def in_short() -> str:
+    """The table of the README: what is open in the newest release, by what it costs."""
+    newest, rows = known_versions()[-1], list[str]()
+    for severity, meaning in SEVERITIES.items():
+        open_ = [one for one in FINDINGS if one.severity == severity and _words(one)[newest] not in (ABSENT, NOT_RUN)]
+        rows.append(f"| {meaning} | {len(open_)} | [{open_[0].title}](docs/findings/{open_[0].id}.md) |\n")
+    return "".join(rows)
+
+
+def _span(words: Mapping[str, str]) -> str:
+    """The releases that have a finding, in short."""
+    there = [release for release, one in words.items() if one not in (ABSENT, NOT_RUN)]
+    between = list(words)[list(words).index(there[0]) : list(words).index(there[-1]) + 1]
+    if between == there:
+        return there[0] if len(there) == 1 else f"{there[0]} to {there[-1]}"
+    return ", ".join(there)
 
 
 def _no_findings() -> Iterator[str]:
@@ -68,38 +92,33 @@ def _no_findings() -> Iterator[str]:
             yield f"| `{name}` | {choice.metadata['text']} | {choice.metadata['reason']} |"
 
 
-def _part(
-    finding: Finding, evidence: Mapping[tuple[str, str], Evidence], live: Mapping[tuple[str, str], Observation]
-) -> Iterator[str]:
-    rows = {release: evidence.get((finding.id, release)) for release in known_versions()}
-    yield f"## {finding.id}\n"
-    yield f"{finding.title}\n"
-    yield f"**Effect.** {finding.effect}\n"
-    yield f"**Where.** {sources(references(finding.source))}\n"
-    rules = ", ".join(f"[`{rule}`](rules.md#{rule})" for rule in finding.rules)
-    yield f"**Rule.** {rules}; switched by {', '.join(f'`{name}`' for name in finding.switches)}\n"
-    yield f"**Mend.** {finding.mend}\n"
-    known = references(finding.reported) if finding.reported else ()
-    yield f"**Reported.** {sources(known) or UNREPORTED}\n"
-    words = {release: word(row, live.get((finding.scenario, release))) for release, row in rows.items()}
-    yield f"**Releases.** {', '.join(f'{release} {one}' for release, one in words.items() if one != NOT_RUN)}.\n"
-    if finding.scenario:
-        yield f"**Live.** [`{finding.scenario}`](live-findings.md#{finding.scenario})\n"
-    if finding.search is not None:
-        yield from _trace(finding, finding.search, [row for row in rows.values() if row and row.steps is not None][-1])
+@cache
+def _evidence() -> tuple[Any, Any, Mapping[str, str]]:
+    live = {(one.finding, one.release): one for one in observations()}
+    return recorded(), live, {entry.rule.id: entry.rule.says for entry in entries()}
 
 
-def _trace(finding: Finding, search: FindingSearch, shown: Evidence) -> Iterator[str]:
-    """The shortest trace, and the command that searches it."""
-    kind = "Shortest trace" if shown.for_ever is None else "Lasso, its beginning the shortest"
-    yield f"**{kind}**, by the rules of {shown.release}:\n"
-    yield from (f"{number}. `{event}`" for number, event in enumerate(shown.events, 1))
-    if shown.for_ever is not None:
-        yield f"\n{for_ever(shown).capitalize()}."
-    bounds = "".join(f" --{name} {value}" for name, value in search.bounds.items())
-    yield "\n```text"
-    yield (
-        f"kraftcheck explore {search.system} --scope {search.scope}{bounds} "
-        f"--rules {rules_of(finding, shown.release)} --property {search.property}"
-    )
-    yield "```\n"
+def _rows(finding: Finding) -> tuple[dict[str, Any], dict[str, Any]]:
+    evidence, live, _ = _evidence()
+    releases = known_versions()
+    seen = {one: live[finding.scenario, one] for one in releases if (finding.scenario, one) in live}
+    return {one: evidence.get((finding.id, one)) for one in releases}, seen
+
+
+def _words(finding: Finding) -> dict[str, str]:
+    rows, live = _rows(finding)
+    return {release: word(row, live.get(release)) for release, row in rows.items()}
+
+
+def _link(reference: Reference) -> str:
+    target = reference.target
+    return f"[{reference.text}]({target if target.startswith('https:') else os.path.relpath(target, 'docs/findings')})"
+
+
+def _report(finding: Finding) -> str:
+    rows, live = _rows(finding)
+    return report(finding, rows, live, _evidence()[2], _link)
+
+
+REPORTS: Mapping[Path, Any] = {FOLDER / f"{one.id}.md": partial(_report, one) for one in FINDINGS}
+"""The page of each finding."""

@@ -23,7 +23,7 @@ TABLE = "reference/load-bearing.json"
 """The load-bearing table, below the pages."""
 
 ORDER = (
-    "index.md", "README.md", "tutorial", "how-to", "reference", "explanation", "api",
+    "index.md", "README.md", "findings", "tutorial", "how-to", "reference", "explanation", "api",
     "first-ten-minutes.md", "a-system-of-your-own.md",
 )  # fmt: skip
 """Folders and pages that come before the others of their section, in this order."""

@@ -27,7 +27,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "defects.md": defects.page,
     DOCS / "reference" / "live-findings.md": live.page,
     DOCS / "reference" / "releases.md": releases.page,
-    DOCS / "reference" / "findings.md": findings.page,
+    findings.FOLDER / "README.md": findings.page,
     DOCS / "reference" / "load-bearing.md": lambda: load_bearing(read_parts(DOCS / "reference" / "load-bearing.json")),
     DOCS / "reference" / "operator-mutants.md": lambda: operator_page.page(
         read_scores(DOCS / "reference" / "operator-mutants.json")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.ci.terminal.commands import COMMANDS
+from tests.documentation import findings
 from tests.documentation.index import FIGURES, described
 from tests.documentation.pages import PAGES
 from tests.shared.places import DOCS
@@ -16,6 +17,13 @@ from tests.shared.places import DOCS
 def test_a_page_is_what_the_data_says(place: Path) -> None:
     """A page is exactly what its generator writes today."""
     assert place.read_text(encoding="utf-8") == PAGES[place](), "run `python -m tests.documentation`"
+
+
+def test_every_finding_has_its_page() -> None:
+    """Each finding has a page, exactly as the data says it, and there is no other."""
+    assert {*findings.FOLDER.glob("*.md")} == {*findings.REPORTS, findings.FOLDER / "README.md"}
+    wrong = [place for place, text in findings.REPORTS.items() if place.read_text(encoding="utf-8") != text()]
+    assert wrong == [], "run `python -m tests.documentation`"
 
 
 def test_the_page_of_commands_has_every_command() -> None:

@@ -9,6 +9,7 @@ from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.register.verdicts import EVERY, EXPECTED, EXPECTED_LIVENESS, Row, word
 from tests.documentation.console import files_of
+from tests.documentation.findings import in_short
 from tests.shared.places import DOCS, ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -44,6 +45,11 @@ def test_results_at_a_glance_are_the_expected_data() -> None:
         assert claim in {known.id for known in claims}
         told = [worst(EVERY, system, claim, rules) for rules in ("kafka-4.4.0", "kafka-3.9", "kip", "fixed")]
         assert cells == told, f"{system} {claim}"
+
+
+def test_the_findings_are_those_of_the_newest_release() -> None:
+    """The README's table of findings has those that the newest release has, by what they cost."""
+    assert f"| cost | findings | the first |\n|---|---|---|\n{in_short()}\n" in TEXT
 
 
 def test_page_of_verdicts_is_the_expected_data() -> None:

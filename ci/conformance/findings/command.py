@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,8 @@ import attrs
 import click
 
 from kraftcheck.ci.conformance.findings.live import SHOWN, Observation, observations
+from kraftcheck.ci.conformance.findings.report import LEGEND, report, word
 from kraftcheck.ci.conformance.findings.search import (
-    ABSENT,
-    LIVE,
-    MANAGERS,
-    NOT_RUN,
-    RULES,
     Evidence,
     ReleaseSearch,
     UndecidedFinding,
@@ -38,8 +33,8 @@ from kraftcheck.ci.terminal.files import check_results, check_writable, folder, 
 from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.register.citations import references
-from kraftcheck.properties.register.findings import FINDINGS, SEARCHED, Finding
+from kraftcheck.properties.register.citations import Reference
+from kraftcheck.properties.register.findings import FINDINGS, SEARCHED, SEVERITIES, Finding
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 from kraftcheck.solvers.traces import itf
@@ -47,32 +42,8 @@ from kraftcheck.solvers.traces import itf
 OTHERWISE = "otherwise"
 """How a release answers the steps of a trace in another way; else they are shown."""
 
-UNREPORTED = "no report is known"
-
 OLDEST = 4
 """The first major release whose managers the tests are written for."""
-
-WIDTH = 118
-"""The width of the text of a finding."""
-
-LEGEND = (
-    f"{LIVE}: shown on a cluster of the release; {MANAGERS}: its own classes take the steps of the trace; {RULES}: the "
-    f"rules of the release show it, and its classes were not asked, or it is no event of theirs; {ABSENT}: its rules "
-    f"do not show it; {NOT_RUN}: neither searched nor run"
-)
-"""What the words of the table mean."""
-
-
-def word(evidence: Evidence | None, live: Observation | None) -> str:
-    """The strongest that shows a finding in a release."""
-    if live is not None and live.outcome == SHOWN:
-        return LIVE
-    if evidence is None:
-        return NOT_RUN
-    if evidence.steps is None:
-        return ABSENT
-    return MANAGERS if evidence.managers == SHOWN else RULES
-
 
 def newest_of_lines(releases: Sequence[str]) -> tuple[str, ...]:
     """The newest release of each line, such as 4.1.2 of 4.1; releases are in order of age.
@@ -81,56 +52,6 @@ def newest_of_lines(releases: Sequence[str]) -> tuple[str, ...]:
     ('4.0.2', '4.1.0')
     """
     return tuple({release.rpartition(".")[0]: release for release in releases}.values())
-
-
-def about(
-    finding: Finding, rows: Mapping[str, Evidence | None], live: Mapping[str, Observation], rules: Mapping[str, str]
-) -> Iterator[str]:
-    """All that is known of a finding, line by line.
-
-    Args:
-        finding: which.
-        rows: the evidence by release, oldest first; None where nothing was searched.
-        live: that of live clusters by release.
-        rules: what each rule of the model says, by id.
-    """
-    yield f"{finding.id}: {finding.title}"
-    yield from _wrapped("effect", finding.effect)
-    yield from _wrapped("source", "; ".join(reference.text for reference in references(finding.source)))
-    for rule in finding.rules:
-        yield from _wrapped("rule", f"{rule}: {rules[rule]}")
-    yield from _wrapped("mend", finding.mend)
-    yield from _wrapped("reported", finding.reported or UNREPORTED)
-    words = ((release, word(row, live.get(release))) for release, row in rows.items())
-    yield from _wrapped("releases", ", ".join(f"{release} {one}" for release, one in words if one != NOT_RUN))
-    if live:
-        outcomes = ", ".join(f"{release} {observed.outcome}" for release, observed in live.items())
-        yield from _wrapped("live", f"scenario {finding.scenario}: {outcomes}")
-    shown = [row for row in rows.values() if row is not None and row.steps is not None]
-    if shown:
-        yield f"  trace      {shown[-1].steps} steps by the rules of {shown[-1].release}:"
-        yield from (f"             {number}. {event}" for number, event in enumerate(shown[-1].events, 1))
-        if shown[-1].for_ever is not None:
-            yield f"             {for_ever(shown[-1])}"
-
-
-def for_ever(row: Evidence) -> str:
-    """What is for ever at the end of a lasso, in words.
-
-    >>> for_ever(Evidence("f", "4.4.0", 1, True, None, ("a()",), 0))
-    'for ever: nothing happens any more'
-    >>> for_ever(Evidence("f", "4.4.0", 3, True, None, ("a()", "b()", "c()"), 2))
-    'for ever: steps 2 to 3 again'
-    """
-    if not row.for_ever:
-        return "for ever: nothing happens any more"
-    last = len(row.events)
-    return f"for ever: steps {last - row.for_ever + 1} to {last} again"
-
-
-def _wrapped(heading: str, text: str) -> list[str]:
-    """A text beside its heading."""
-    return textwrap.wrap(text, WIDTH, initial_indent=f"  {heading:11}", subsequent_indent=" " * 13)
 
 
 def test_of(search: ReleaseSearch) -> str | None:
@@ -234,7 +155,7 @@ def findings_command(
 ) -> None:  # fmt: skip
     """What is wrong with released controllers: which release has it, how it shows, what mends it.
 
-    Without FINDING the table of all; with one all that is known of it. --run searches
+    Without FINDING the table of all; with one a report that can be filed as it is. --run searches
     again with the rules of the release, and takes the steps of each trace on the release's own
     classes; what differs from the recorded evidence is named.
 
@@ -288,16 +209,23 @@ def _show(screen: Screen, chosen: Sequence[Finding], releases: Sequence[str], na
         rules = {entry.rule.id: entry.rule.says for entry in entries()}
         for finding in chosen:
             rows = {release: evidence.get((finding.id, release)) for release in known_versions()}
-            screen.plain("\n".join(about(finding, rows, _live(finding, live), rules)))
+            screen.plain(report(finding, rows, _live(finding, live), rules, _linked))
         return
-    table = Table((Column("finding"), Column("what goes wrong", is_prose=True), *map(Column, releases)))
+    columns = (Column("severity"), Column("finding"), Column("what goes wrong", is_prose=True))
+    table = Table((*columns, *map(Column, releases)))
     for finding in chosen:
         pairs = [((finding.id, release), (finding.scenario, release)) for release in releases]
         words = [word(evidence.get(searched), live.get(seen)) for searched, seen in pairs]
-        table.add(finding.id, finding.title, *words)
+        table.add(finding.severity, finding.id, finding.title, *words)
     screen.table(table)
     screen.plain(LEGEND)
+    screen.plain("; ".join(f"{name}: {text}" for name, text in SEVERITIES.items()))
     screen.plain("all of one: kraftcheck findings FINDING; again: kraftcheck findings --run")
+
+
+def _linked(reference: Reference) -> str:
+    """A citation; its link, where that is no page of the project."""
+    return f"[{reference.text}]({reference.target})" if reference.target.startswith("https") else reference.text
 
 
 def _live(finding: Finding, live: dict[tuple[str, str], Observation]) -> dict[str, Observation]:

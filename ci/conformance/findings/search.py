@@ -74,13 +74,13 @@ def search(finding: Finding, release: str, budget: SearchBudget, quiet: bool) ->
         UndecidedFinding: where a search does not decide.
         Interrupted: when a signal stopped it.
     """
-    chosen = _subject(finding, rules_of(finding, release))
+    chosen = subject_of(finding, rules_of(finding, release))
     traced = program(chosen)
     stated = any(claim.id == wanted(finding).property for claim in traced.claims)  # Some need ELR, as 3.9 has not.
     trace = _counterexample(finding, run_to_end(traced, budget, quiet, finding.id), chosen) if stated else None
     suffices = None
     if trace is not None:
-        mended = _subject(finding, rules_of(finding, release, *finding.switches))
+        mended = subject_of(finding, rules_of(finding, release, *finding.switches))
         ended = run_to_end(program(mended), budget, quiet, finding.id)
         suffices = _counterexample(finding, ended, mended) is None
     return ReleaseSearch(finding, release, chosen, traced, trace, suffices)
@@ -93,7 +93,8 @@ def wanted(finding: Finding) -> FindingSearch:
     return finding.search
 
 
-def _subject(finding: Finding, rules: str) -> Subject:
+def subject_of(finding: Finding, rules: str) -> Subject:
+    """What is searched; raises ValueError for a finding without a search."""
     place = wanted(finding)
     whole = subject(place.system, place.scope, place.bounds, rules)
     if all(claim.id != place.property for claim in whole.system.properties(whole.setting)):

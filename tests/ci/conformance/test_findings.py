@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from pathlib import Path
 
 import attrs
@@ -10,6 +11,7 @@ import pytest
 
 from kraftcheck.ci.conformance.findings.command import ask, differences, observe
 from kraftcheck.ci.conformance.findings.live import SHOWN, observations
+from kraftcheck.ci.conformance.findings.report import EVENTS, in_words
 from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.search import Evidence, record, recorded, rules_of, search, wanted
 from kraftcheck.ci.conformance.kafka.cases import CASES
@@ -19,7 +21,7 @@ from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.rules.ruleset import MENDED, PRESETS, parse, variants
 from kraftcheck.model.rules.ruleset import NEWEST as NEWEST_RULES
-from kraftcheck.properties.register.findings import FINDINGS, SEARCHED
+from kraftcheck.properties.register.findings import FINDINGS, SEARCHED, SEVERITIES
 from kraftcheck.properties.register.verdicts import EVERY
 from kraftcheck.solvers.program.verdict import Refuted
 from tests.shared.commands import kraftcheck
@@ -76,15 +78,6 @@ def test_the_mended_release_breaks_on_purpose_only() -> None:
         assert refuted.keys() <= EVERY[system, scope, NEWEST_RULES].keys()
 
 
-def test_one_finding_is_told_in_full() -> None:
-    """A named finding shows its effect, its mend, and the steps of its trace."""
-    ran = kraftcheck("findings", "ghost-elr-member")
-    assert ran.code == 0, ran.err
-    shown = EVIDENCE["ghost-elr-member", NEWEST]
-    assert all(event in ran.out for event in shown.events)
-    assert BY_ID["ghost-elr-member"].mend in " ".join(ran.out.split())
-
-
 @pytest.mark.parametrize(
     ("name", "end"),
     [("removed-last-known-leader", "for ever: nothing happens any more"),
@@ -92,10 +85,8 @@ def test_one_finding_is_told_in_full() -> None:
 )  # fmt: skip
 def test_a_lasso_says_what_is_for_ever(name: str, end: str) -> None:
     """After the steps of a lasso a finding says which of them are repeated, or that nothing happens any more."""
-    shown = EVIDENCE[name, NEWEST]
-    assert kraftcheck("findings", name).out.splitlines()[-2:] == [
-        f"             {shown.steps}. {shown.events[-1]}", f"             {end}",
-    ]  # fmt: skip
+    last, text = EVIDENCE[name, NEWEST].steps, kraftcheck("findings", name).out
+    assert re.search(rf"\n{last}\. [^\n]+\n\n{end.capitalize()}\.\n", text)
 
 
 @pytest.mark.parametrize(("answer", "word"), [(True, SHOWN), (False, "otherwise")], ids=str)
@@ -246,3 +237,33 @@ def test_releases_are_as_recorded(release: str) -> None:
     assert [
         (row.finding, fault) for row in observed for fault in differences(EVIDENCE[row.finding, release], row)
     ] == []
+
+
+def test_the_worst_stand_first() -> None:
+    """Findings are in the order of their severities, and each severity has one."""
+    order = [list(SEVERITIES).index(finding.severity) for finding in FINDINGS]
+    assert order == sorted(order)
+    assert {*order} == {*range(len(SEVERITIES))}
+
+
+def test_every_event_of_a_trace_has_words() -> None:
+    """A report has each step of its trace in Kafka's words, with the numbers of the event; and no words are idle."""
+    systems = {finding.id: finding.search.system for finding in SEARCHED if finding.search}
+    told = {(systems[one.finding], event): in_words(systems[one.finding], event)
+            for one in EVIDENCE.values() for event in one.events}  # fmt: skip
+    for (_, event), text in told.items():
+        assert {*re.findall(r"\d+", event)} <= {*re.findall(r"\d+", text)}, event
+    used = {(system if event.partition("(")[0] in EVENTS.get(system, {}) else "every", event.partition("(")[0])
+            for system, event in told}  # fmt: skip
+    assert used == {(system, name) for system, words in EVENTS.items() for name in words}
+
+
+def test_a_report_can_be_filed() -> None:
+    """All of a finding is Markdown with what happens, the steps, what is expected, the mend and the source by line."""
+    text = kraftcheck("findings", "ghost-elr-member").out
+    wanted = [
+        "# ghost-elr-member", "**Severity.** Acknowledged records may be lost.", "## Steps", "## Expected", "## Actual",
+        "\n7. A heartbeat of broker 1 asks to be unfenced", f"**Mend.** {BY_ID['ghost-elr-member'].mend}",
+        f"/blob/{NEWEST}/metadata/src/main/java/", "PartitionChangeBuilder.java#L", f"--kafka {NEWEST}",
+    ]  # fmt: skip
+    assert [part for part in wanted if part not in text] == []

@@ -1,0 +1,141 @@
+"""A finding as a report that can be filed: what happens, in which releases, by which steps, and what is expected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from kraftcheck.ci.conformance.findings import search
+from kraftcheck.ci.conformance.findings.live import SHOWN, Observation
+from kraftcheck.ci.conformance.findings.search import ABSENT, LIVE, MANAGERS, NOT_RUN, RULES, Evidence, rules_of
+from kraftcheck.model.register import content
+from kraftcheck.properties.register.citations import Reference, references
+from kraftcheck.properties.register.findings import SEVERITIES, Finding
+
+UNREPORTED = "no report is known"
+
+LEGEND = (
+    f"{LIVE}: shown on a cluster of the release; {MANAGERS}: its own classes take the steps of the trace; {RULES}: the "
+    f"rules of the release show it, and its classes were not asked, or it is no event of theirs; {ABSENT}: its rules "
+    f"do not show it; {NOT_RUN}: neither searched nor run"
+)
+"""What the words about a release mean."""
+
+IN_FULL = {LIVE: "on a live cluster", MANAGERS: "by the release's own classes", RULES: "by its rules", ABSENT: "not in"}
+"""The words about a release as a report has them."""
+
+EVENTS: Mapping[str, Mapping[str, str]] = content(__package__, "events.toml")
+"""What each event is in Kafka's words, by system and name; `every` has those that are the same everywhere."""
+
+Link = Callable[[Reference], str]
+"""Writes what a citation leads to as Markdown."""
+
+
+def in_words(system: str, event: str) -> str:
+    """An event of a trace in Kafka's words.
+
+    Raises:
+        KeyError: for an event that events.toml does not have.
+    """
+    name, _, given = event.partition("(")
+    arguments = dict(re.findall(r"(\w+)=(\{.*?\}|\[.*?\]|[^,)]+)", given))
+    return {**EVENTS["every"], **EVENTS.get(system, {})}[name].format(**arguments)
+
+
+def word(evidence: Evidence | None, live: Observation | None) -> str:
+    """The strongest that shows a finding in a release."""
+    if live is not None and live.outcome == SHOWN:
+        return LIVE
+    if evidence is None:
+        return NOT_RUN
+    if evidence.steps is None:
+        return ABSENT
+    return MANAGERS if evidence.managers == SHOWN else RULES
+
+
+def for_ever(row: Evidence) -> str:
+    """What is for ever at the end of a lasso, in words.
+
+    >>> for_ever(Evidence("f", "4.4.0", 1, True, None, ("a()",), 0))
+    'for ever: nothing happens any more'
+    >>> for_ever(Evidence("f", "4.4.0", 3, True, None, ("a()", "b()", "c()"), 2))
+    'for ever: steps 2 to 3 again'
+    """
+    if not row.for_ever:
+        return "for ever: nothing happens any more"
+    last = len(row.events)
+    return f"for ever: steps {last - row.for_ever + 1} to {last} again"
+
+
+def report(
+    finding: Finding, rows: Mapping[str, Evidence | None], live: Mapping[str, Observation], says: Mapping[str, str],
+    link: Link,
+) -> str:  # fmt: skip
+    """The report as Markdown.
+
+    Args:
+        finding: which.
+        rows: the evidence by release, oldest first; None where nothing was searched.
+        live: that of live clusters by release.
+        says: what each rule of the model says, by id.
+        link: writes citations.
+    """
+    return "\n".join(_lines(finding, rows, live, says, link)) + "\n"
+
+
+def _lines(
+    finding: Finding, rows: Mapping[str, Evidence | None], live: Mapping[str, Observation], says: Mapping[str, str],
+    link: Link,
+) -> Iterator[str]:  # fmt: skip
+    words = {release: word(row, live.get(release)) for release, row in rows.items()}
+    yield f"# {finding.id}\n\n{finding.title}\n"
+    yield f"**Severity.** {SEVERITIES[finding.severity].capitalize()}.\n"
+    yield "**Releases.** " + "; ".join(
+        f"{text} {', '.join(shown_in)}" for one, text in IN_FULL.items()
+        if (shown_in := [release for release, found in words.items() if found == one])
+    ).capitalize() + ".\n"  # fmt: skip
+    yield f"**Needs.** {finding.needs}\n"
+    shown = [row for row in rows.values() if row is not None and row.steps is not None]
+    if finding.search is not None and shown:
+        yield from _steps(finding, shown[-1])
+    yield "## Expected\n"
+    yield from (f"- {says[rule]} (`{rule}`)" for rule in finding.rules)
+    if finding.search is not None:
+        chosen, broken = search.subject_of(finding, rules_of(finding, shown[-1].release)), finding.search.property
+        sentence = next(claim.sentence for claim in chosen.system.properties(chosen.setting) if claim.id == broken)
+        yield f"- Broken by the last step: {sentence} (`{broken}`)."
+    yield f"\n## Actual\n\n{finding.effect}\n"
+    yield f"**Workaround.** {finding.workaround}\n"
+    yield f"**Mend.** {finding.mend} The choices of the model: {', '.join(f'`{name}`' for name in finding.switches)}.\n"
+    yield f"**Where.** {', '.join(map(link, references(finding.source, newest=True)))}\n"
+    known = references(finding.reported) if finding.reported else ()
+    yield f"**Reported.** {', '.join(map(link, known)) or UNREPORTED}\n"
+    if live:
+        yield f"**Live.** Scenario `{finding.scenario}`: {', '.join(f'{r} {o.outcome}' for r, o in live.items())}\n"
+    yield from _again(finding, shown[-1].release if shown else "")
+
+
+def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
+    """The shortest trace, in Kafka's words."""
+    chosen = search.subject_of(finding, rules_of(finding, shown.release))
+    numbers = ", ".join(f"{name} {number}" for name, number in chosen.setting.values().items() if number)
+    yield "## Steps\n"
+    yield f"The shortest, with {numbers}, by the rules of {shown.release}:\n"
+    yield from (f"{number}. {in_words(chosen.system.name, event)}" for number, event in enumerate(shown.events, 1))
+    if shown.for_ever is not None:
+        yield f"\n{for_ever(shown).capitalize()}."
+    yield ""
+
+
+def _again(finding: Finding, release: str) -> Iterator[str]:
+    """The commands that show it again."""
+    if finding.search is None:
+        return
+    bounds = "".join(f" --{name} {value}" for name, value in finding.search.bounds.items())
+    yield "## Again\n\n```text"
+    yield (
+        f"kraftcheck explore {finding.search.system} --scope {finding.search.scope}{bounds} "
+        f"--rules {rules_of(finding, release)} --property {finding.search.property}"
+    )
+    yield f"kraftcheck findings {finding.id} --run --kafka {release} --out traces"
+    yield "```\n\nThe second command takes the steps on the release's own classes, and writes a JUnit test of them."

@@ -1,28 +1,31 @@
-"""Axioms of sizes, each alone: what a wrong model calls for is true of the concrete sets."""
+"""Axioms of sizes, each alone: what a wrong model calls for is true of concrete sets, so is all with quantifiers."""
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import pytest
+import z3
 from attrs import frozen
 
 from kraftcheck.model.language.anynumber import AnySet
 from kraftcheck.model.language.sequences import Sequence as Words
-from kraftcheck.model.language.sequences import cardinality, word_at
+from kraftcheck.model.language.sequences import cardinality, every, word_at
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Premises
 from kraftcheck.solvers.smt.reading import z3_endless
-from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
+from kraftcheck.solvers.smt.reading.quantified import engine as quantified
+from kraftcheck.solvers.smt.reading.quantified.engine import CountedSet, QuantifiedEngine, QuantifiedReader
 from kraftcheck.solvers.smt.reading.z3_endless import EndlessEngine, Sized, Value
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.interpretation import Places
+from tests.solvers.smt.reading.test_quantified import kept_sets
 from tests.solvers.smt.test_any_number import satisfiable, value_of_world
 
 Axioms = Callable[[Instances, list[Sized], Value], None]
@@ -203,3 +206,114 @@ def test_what_one_broker_keeps_without_another_is_not_the_other_way_round(
     args = (premises, Effort(timeout=20), read, time.monotonic)
     engine = of_any(*args if of_any is EndlessEngine else args[:2])
     assert (engine.refute([goal]).result == PROVEN) == proven
+
+
+COUNT = 2
+"""Places that may be members, and brokers that may keep some."""
+
+World = Mapping[str, tuple[Any, ...]]
+"""The members of each set, place by place; of sets that brokers keep, broker by broker."""
+
+
+@frozen
+class Claimed:
+    """A model that says of each size only what it is claimed to be."""
+
+    sizes: Mapping[str, int]
+
+    def eval(self, size: Any, model_completion: bool) -> Any:
+        """The claimed size."""
+        assert model_completion
+        return z3.IntVal(self.sizes[str(size)], size.ctx)
+
+
+def read_sets() -> QuantifiedReader:
+    """A reader of the sizes of three sets, of what a broker keeps, and of that without the first set, or without it."""
+    graph = Graph()
+    sets = [Words.of_state(graph, f"set {n}", 0, 1, truths=True) for n in range(3)]
+    kept = graph.intern("sequence", (graph.constant(2),), len(graph.variables), 0, 1, True)
+    graph.variables.append("kept")
+    asked = [cardinality(graph, one.at) == 5 for one in sets]
+    asked.append(every(graph, lambda b: cardinality(graph, lambda at: word_at(kept, b, at)) == 5))
+    asked.append(every(graph, lambda b: cardinality(
+        graph, lambda at: all_of(word_at(kept, b, at), negate(sets[0].at(at)))) == 5))  # fmt: skip
+    asked.append(every(graph, lambda b: cardinality(
+        graph, lambda at: all_of(word_at(kept, b, at), negate(at == b))) == 5))  # fmt: skip
+    read = QuantifiedReader(graph)
+    for truth in asked:
+        read.expression(graph.lift(truth))
+    return read
+
+
+def worlds() -> Iterator[World]:
+    """Three sets, which may have members in common or cover each other, and what two brokers keep."""
+    held = [*itertools.product((0, 1), repeat=COUNT)]
+    for one, other, third in itertools.product(held, held[1:], held[::3]):
+        yield {"set 0": one, "set 1": other, "set 2": third, "kept": (other, third)}
+
+
+def looked_up(held: Any, context: z3.Context, at: int = 0) -> Any:
+    """Whether a set has what its function is given; a tuple is looked up by the first of it."""
+    if not isinstance(held, tuple):
+        return z3.BoolVal(bool(held), context)
+    found: Any = z3.BoolVal(False, context)
+    for number, one in enumerate(held):
+        found = z3.If(z3.Var(at, z3.IntSort(context)) == number, looked_up(one, context, at + 1), found)
+    return found
+
+
+def meaning_in(world: World, read: QuantifiedReader) -> list[tuple[Any, Any]]:
+    """What stands for each set, and for each size: how many places are members."""
+    context, made = read.context, list[tuple[Any, Any]]()
+    for name, held in world.items():
+        sorts = [z3.IntSort(context)] * (2 if name == "kept" else 1)
+        made.append((z3.Function(f"${name}", *sorts, z3.BoolSort(context)), looked_up(held, context)))
+    for one in read.sets.values():
+        given = [(constant, z3.Var(at, constant.sort())) for at, constant in enumerate(one.parameters)]
+        inside = [z3.substitute_funs(one.has(z3.IntVal(at, context)), *made[: len(world)]) for at in range(COUNT)]
+        size = z3.Sum([z3.If(z3.substitute(member, *given), z3.IntVal(1, context), 0) for member in inside])
+        made.append((one.size.decl(), size))
+    return made
+
+
+def instances_of(axiom: Any) -> Iterator[Any]:
+    """An axiom at each place and broker, and at what is none."""
+    if not z3.is_quantifier(axiom):
+        yield axiom
+        return
+    for at in itertools.product(range(-1, COUNT + 1), repeat=axiom.num_vars()):
+        yield z3.substitute_vars(axiom.body(), *(z3.IntVal(one, axiom.ctx) for one in at))
+
+
+def axioms_of(sets: Sequence[CountedSet]) -> Iterator[Any]:
+    """All axioms; those of sets that cover another, whichever a model has too large."""
+    yield from quantified.of_members(sets)
+    yield from (truth for pair in quantified.of_pairs(sets) for truth in pair.truths)
+    single = [one for one in sets if not one.parameters]
+    for large in single:
+        model: Any = Claimed({str(one.size): 9 if one is large else 1 for one in single})
+        yield from (truth for cover in quantified.of_covers(sets, model) for truth in cover.truths)
+
+
+def test_each_axiom_of_sizes_is_true_of_sets_that_are_known() -> None:
+    """Of sets of which one may be within another, or two cover a third, and of those that brokers keep."""
+    read = read_sets()
+    sets = [*read.sets.values()]
+    assert [len(one.parameters) for one in sets] == [0, 0, 0, 1, 1, 2]
+    instances = [one for axiom in axioms_of(sets) for one in instances_of(axiom)]
+    for world in worlds():
+        solver, meaning = z3.Solver(ctx=read.context), meaning_in(world, read)
+        solver.add(z3.substitute_funs(one, *meaning) for one in instances)
+        assert solver.check() == z3.sat, world
+
+
+def test_who_keeps_some_places_is_in_no_set_of_those_who_keep_all_or_none() -> None:
+    """Sets whose members are said by a claim about every place may both be empty."""
+    def either_has_one(graph: Graph, kept: Term, _: Any) -> Any:
+        sets: list[Callable[[Any], Any]] = [
+            lambda at: every(graph, lambda x: word_at(kept, at, x)),
+            lambda at: every(graph, lambda x: negate(word_at(kept, at, x))),
+        ]
+        return any_of(*(cardinality(graph, one) >= 1 for one in sets))
+
+    assert not kept_sets(either_has_one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 import signal
@@ -15,6 +16,7 @@ import pytest
 from attrs import define, evolve, field, frozen
 
 from kraftcheck.model.language.system import Action, Property, System
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.stop import StopFlag
 from kraftcheck.solvers.smt import induction
 from kraftcheck.solvers.smt.induction import CHUNK, Proof, chunks_of, obligations, prove
@@ -29,7 +31,7 @@ from kraftcheck.solvers.smt.queries import (
     ObligationAnswer,
 )
 from kraftcheck.solvers.smt.reading.goals.proof import STEP
-from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, theory
+from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory, theory
 from tests import toys
 
 INVARIANTS, LEMMAS, STEPS = ("a", "b", "c", "d", "e", "f"), ("l", "m"), ("s", "t")
@@ -290,6 +292,22 @@ def test_a_worker_that_dies_ends_a_proof_that_is_stopped_and_no_other(
     else:
         with pytest.raises(BrokenProcessPool, match="gone"):
             proof_by(worker, 2, monkeypatch, stop=halt)
+
+
+def test_a_worker_that_makes_another_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it would prove is said of its own system: nothing is proven, and the error says what to mend."""
+    monkeypatch.setattr(induction, "ProcessPoolExecutor", Threads)
+    monkeypatch.setattr(induction, "_WORKER", [])
+    monkeypatch.setattr(signal, "signal", lambda number, way: None)
+    reasons = {one: [frozenset[str]()] for one in asked_of((*EVERY, *DOMAINS))}
+    monkeypatch.setattr(induction, "proof_worker", lambda *given: Drawn(reasons))
+
+    def proof(*made: Theory) -> Proof:
+        return prove(functools.partial(next, iter(made)), effort=Effort(), clock=lambda: 0.0, workers=2)
+
+    assert proof(SUBJECT, SUBJECT).proven("a")
+    with pytest.raises(SystemFault, match="another system of the same module; make it depend on nothing"):
+        proof(SUBJECT, theory(toys.CLOCK, toys.CLOCK.setting()))
 
 
 def test_a_batch_is_cut_into_chunks_of_one_action() -> None:

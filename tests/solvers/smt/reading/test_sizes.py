@@ -177,6 +177,27 @@ def test_equal_brokers_keep_sets_of_one_size(claim: Callable[..., Any], proven: 
     assert kept_by_three(claim) == proven
 
 
+def test_what_is_said_of_equal_brokers_is_true_of_what_they_keep() -> None:
+    """Whatever sizes a model has of what two brokers keep, all that it calls for is true whoever these are."""
+    graph = Graph()
+    kept = graph.intern("sequence", (graph.constant(2),), len(graph.variables), 0, 1, True)
+    graph.variables.append("kept")
+    who = Words.of_state(graph, "who", 0, 1 << 1000)
+    sizes = [cardinality(graph, lambda at, n=n: word_at(kept, who.at(n), at)) for n in (0, 1)]  # type: ignore[misc]
+    instances = Instances(graph)
+    instances.require(graph.lift(2 * size == 18) for size in sizes)
+    before, worlds = len(instances.facts), [
+        Places(2, {"kept": held, "who": whose})
+        for held in ([[1, 1], [0, 1]], [[0, 1], [1, 0]]) for whose in itertools.product((0, 1), repeat=2)
+    ]  # fmt: skip
+    for world, wrong in itertools.product(worlds, ((2, 1), (0, 1))):
+        model = partial(_value, dict(zip([size.index for size in sizes], wrong, strict=True)), value_of_world(world))
+        z3_endless._same(instances, z3_endless._all_sized(instances, model), model)
+    said = instances.facts[before:]
+    assert said
+    assert [world for world in worlds if not all(world.value(fact) for fact in said)] == []
+
+
 @pytest.mark.parametrize("of_any", [EndlessEngine, QuantifiedEngine])
 @pytest.mark.parametrize(("turned", "proven"), [(False, True), (True, False)])
 def test_what_one_broker_keeps_without_another_is_not_the_other_way_round(

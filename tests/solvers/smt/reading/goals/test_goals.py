@@ -20,7 +20,6 @@ from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.solvers.smt.queries import (
     PREMISE,
     PROVEN,
-    UNDECIDED,
     Effort,
     Obligation,
     Premises,
@@ -262,12 +261,12 @@ def test_every_part_of_a_goal_is_proven_and_names_what_it_rests_on() -> None:
 
 
 class Late(GoalProof):
-    """A proof that may find nothing soon."""
+    """A proof that may find nothing soon, for there it attempts nothing."""
 
     soon = True
 
     def _from_any(self, part: Term, attempts: Sequence[Attempt]) -> SolverAnswer:
-        return super()._from_any(part, attempts) if self.soon or attempts is not SOON else SolverAnswer(UNDECIDED)
+        return super()._from_any(part, attempts if self.soon or attempts is not SOON else ())
 
 
 def framed(action: str) -> Frame:

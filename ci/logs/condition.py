@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
 from kraftcheck.ci.logs.end import ClusterEnd, cluster_end
+from kraftcheck.ci.logs.known import time_text
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.errors import Resignation
@@ -74,9 +74,9 @@ class _Condition:
         return {
             "version": DOCUMENT_VERSION, "command": "status",
             "exit": max((EXITS[row["state"]] for row in rows), default=0),
-            "log": end.summary.name, "offset": history.last_offset, "time": _time(history.end_time), "rules": end.rules,
-            "metadata_version": end.summary.level, "unexplained": len(end.summary.unexplained),
-            "violations": len(end.summary.violations), "doubts": [*end.doubts()],
+            "log": end.summary.name, "offset": history.last_offset, "time": time_text(history.end_time),
+            "rules": end.rules, "metadata_version": end.summary.level, "unexplained": len(end.summary.unexplained),
+            "violations": len(end.summary.violations), "defects": end.summary.causes, "doubts": [*end.doubts()],
             "way_back": [
                 {"start": step.broker, "leads": self._names(step.led), "writable": self._names(step.writable),
                  "may_lose": self._names(step.harmed)}
@@ -102,7 +102,8 @@ class _Condition:
         """Where and when a record was written, and by what event; None where that was before a snapshot."""
         if offset is None:
             return None
-        return {"offset": offset, "time": _time(self.end.history.time(offset)), "event": self.end.events.get(offset)}
+        time = time_text(self.end.history.time(offset))
+        return {"offset": offset, "time": time, "event": self.end.events.get(offset)}
 
     def _partition(self, key: PartitionKey) -> dict[str, Any]:
         number, history = self.recovery.now[key], self.end.history
@@ -180,10 +181,3 @@ class _Condition:
         for broker in sorted(self.end.state.controller.image.registrations, key=lambda b: (str(b) == node, b)):
             yield {"restart": broker, **self._stop(at, broker)}
             at = self.recovery.restarted(at, broker)
-
-
-def _time(milliseconds: int | None) -> str | None:
-    """A time in UTC, to the millisecond, as ISO 8601 has it."""
-    if milliseconds is None:
-        return None
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

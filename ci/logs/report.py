@@ -10,10 +10,11 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from kraftcheck.ci.logs import known
 from kraftcheck.ci.logs.format.fields import is_unknown
 from kraftcheck.ci.logs.format.read import LogFiles, SkipCount, read_compact
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Settings, is_valid, trimmed
+from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Controller, Settings, is_valid, trimmed
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import CHOICES, RELEASES, RuleSet, parse, variant_name
@@ -31,10 +32,12 @@ from kraftcheck.solvers.logs.explain.state import (
     State,
     Undone,
     UnreadRecord,
+    empty,
     is_unread,
 )
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
+from kraftcheck.solvers.logs.spells import spells
 from kraftcheck.solvers.program.verdict import EXIT_SAFETY, worst_first
 
 NON_CONFORMANT = 23
@@ -60,7 +63,9 @@ class Summary:
         unread: records that replica logic does not read, by kind.
         ambiguous: batches by the number of their explanations, where there are several.
         unexplained: those batches.
-        violations: properties that do not hold, with the batch after which they first do not.
+        violations: properties that do not hold, with the batch after which they first do not; what a release does on
+            purpose is none.
+        causes: the rows of `kraftcheck.ci.logs.known` on what does not hold, purpose or not.
         detailed: whether `rows` are wanted.
         rows: one a batch, for the document.
         skipped: undecodable places.
@@ -83,6 +88,7 @@ class Summary:
     ambiguous: Counter[int] = field(factory=Counter)
     unexplained: list[Explanation] = field(factory=list)
     violations: list[tuple[Batch | CompactBatch, LogViolation]] = field(factory=list)
+    causes: list[dict[str, Any]] = field(factory=list)
     detailed: bool = True
     rows: list[dict[str, Any]] = field(factory=list)
     skipped: tuple[str, ...] = ()
@@ -193,6 +199,7 @@ class Summary:
             "events": dict(self.events),
             "properties": self.properties_checked,
             "violations": len(self.violations),
+            "causes": self.causes,
             "rows": self.rows,
         }
 
@@ -271,10 +278,11 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
         text.append(f"  {summary.unreplayed} batches after that are not replayed")
     if summary.batches:
         text.append(f"  properties: {summary.properties_checked} checked, {len(summary.violations)} violations")
-    for batch, violation in summary.violations:
+    text += known.lines(summary.causes, verbose)
+    for batch, violation in summary.violations if verbose else ():
         parts = ", ".join(violation.parts)
         text.append(
-            f"  VIOLATED {violation.property} by {violation.topic}-{violation.partition} after offset "
+            f"  violated: {violation.property} by {violation.topic}-{violation.partition} after offset "
             f"{batch.last_offset} ({batch.place}): {parts}"
         )
     return [visible(line.rstrip()) for line in text]
@@ -520,7 +528,18 @@ class ReplayOptions:
         if self.rules is None:
             line = line_of(replay.state.supported_level())
             summary.rules, summary.notes = f"{line.preset} (metadata version {summary.level})", tuple(line.notes())
+        if summary.violations:
+            self._name_causes(log, summary)
         return summary
+
+    def _name_causes(self, log: LogFiles, summary: Summary) -> None:
+        """Read the log once more, to see what broke the properties, and until when; what is meant is no violation."""
+        rules_at, start = self._rules(), empty(Controller(settings=settings_of(self.static)))
+        violating = {batch.base_offset for batch, _ in summary.violations}
+        batches = read_compact(log, SkipCount(self.allow_skipped))
+        found = spells(batches, start, violating, lambda state: rules_at(state.supported_level()))
+        summary.causes = known.by_cause(found, (summary.rules or "").partition(" ")[0])
+        summary.violations = [one for one in summary.violations if not known.is_meant(found, *one)]
 
     def _rules(self) -> Callable[[int | None], RuleSet]:
         fixed = None if self.rules is None else parse(self.rules)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import click
 
+from kraftcheck.ci.logs import known
 from kraftcheck.ci.logs.condition import condition_of
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
@@ -77,7 +78,8 @@ def show(found: Row, screen: Screen, every: bool = False, describe: bool = False
     if found["violations"]:
         screen.one_line(f"{_count(found['violations'], 'violation')} in the log; run kraftcheck replay {found['log']}")
     parts = (_advice(found, every), _offline(found, every), _short(found, every), _brokers(found),
-             _one_fault(found, every), _losses(found, every), _described(found) if describe else [])  # fmt: skip
+             _one_fault(found, every), _losses(found, every), _defects(found),
+             _described(found) if describe else [])  # fmt: skip
     for part in parts:
         lines = [*part]
         if lines:
@@ -294,6 +296,14 @@ def _losses(found: Row, every: bool) -> Iterator[str]:
         for lost, row in rows
     )  # fmt: skip
     yield from _grouped("MAY HAVE LOST RECORDS: led by a replica that need not have had them all", entries, every)
+
+
+def _defects(found: Row) -> Iterator[str]:
+    """The defects that the log has met, in a line each."""
+    told = [f"  {line}" for line in known.brief(found["defects"])]
+    if told:
+        yield "KNOWN DEFECTS met in this log; kraftcheck replay tells all of them"
+    yield from told
 
 
 def _brokers(found: Row) -> Iterator[Table | str]:

@@ -185,6 +185,7 @@ USED: dict[str, tuple[tuple[str | Path, ...], int]] = {
     "findings": (("ghost-elr-member",), 0),
     "replay": ((LOG, "--html", "log.html"), 0),
     "status": ((LOG,), 10),
+    "ask": ((LOG, "unregister", "99"), 1),
     "whatif": ((LOG, "--faults", "0"), 0),
     "trace": ((TESTS / "traces" / "B4.itf.json", "--html", "B4.html"), 0),
     "export": (("lease:LEASE", "--tla", "Lease.tla"), 0),

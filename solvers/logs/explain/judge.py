@@ -161,9 +161,17 @@ class LogViolation:
 @lru_cache(maxsize=16)
 def log_properties(rules: RuleSet) -> tuple[Property, ...]:
     """The invariants and action properties that a log can violate."""
-    setting = Setting("log", {bound.name: bound.hi for bound in ELECTIONS.bounds}, rules)
-    properties = ELECTIONS.properties(setting)
-    return tuple(claim for claim in properties if claim.kind in ("always", "step") and claim.id not in UNLOGGED)
+    return tuple(one for one in _properties(rules) if one.kind in ("always", "step") and one.id not in UNLOGGED)
+
+
+def sentences(rules: RuleSet) -> dict[str, str]:
+    """What each property says, by its id, and what a log shows besides."""
+    besides = {STAYS: "no change makes the controller resign", LAST_KNOWN: "there is one last known leader at most"}
+    return {**{claim.id: claim.sentence for claim in _properties(rules)}, **besides}
+
+
+def _properties(rules: RuleSet) -> Sequence[Property]:
+    return ELECTIONS.properties(Setting("log", {bound.name: bound.hi for bound in ELECTIONS.bounds}, rules))
 
 
 def judge(
@@ -225,6 +233,17 @@ def _min_isr_fault(controller: Controller, place: Place, rules: RuleSet) -> str:
     except Resignation as reason:
         return f"{reason}: any change of the partition makes the controller resign"
     return ""
+
+
+def broken_invariants(controller: Controller, place: Place, rules: RuleSet) -> Mapping[str, tuple[str, ...]]:
+    """The invariants that a partition breaks, with the parts that do not hold."""
+    rules = _rules_of_the_log(rules, controller.features.elr_switched_off)
+    if fault := _min_isr_fault(controller, place, rules):
+        return {STAYS: (fault,)}
+    numbering = elections_numbering((controller,), (place.partition,))
+    found = dict(_violated_invariants(as_elections(controller, place, numbering, rules), rules))
+    several = {LAST_KNOWN: ("more than one broker",)} if has_several_last_known(place.partition) else {}
+    return {**found, **several}
 
 
 @lru_cache(maxsize=1 << 14)

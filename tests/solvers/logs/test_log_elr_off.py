@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,7 @@ def test_a_log_with_such_a_min_isr_is_reported_or_refused(tmp_path: Path) -> Non
     path.write_text(json_lines([*log, padded]), encoding="utf-8")
     replayed = kraftcheck("replay", path)
     assert replayed.code == 12
-    assert f"VIOLATED controller-stays by {name}-0 after offset {offset}" in replayed.out
+    assert re.search(r"VIOLATED: KAFKA-20532: .*\n    controller-stays: ", replayed.out)
+    assert f"offset {offset} to the end: {name}-0" in replayed.out
     assert f"{MIN_ISR} of topic {name} is ' 2', which is no number" in replayed.out
     assert f"topic {name} is ' 2', which is no number" in kraftcheck("whatif", path).refusal()

@@ -23,9 +23,12 @@ QUICK = (f"{SIZES}::test_equal_brokers_keep_sets_of_one_size",
          f"{SIZES}::test_what_one_broker_keeps_without_another_is_not_the_other_way_round")  # fmt: skip
 SHAPES = "solvers/smt/reading/set_shapes.py"
 
+PROVERS = (ROOT / "solvers" / "smt", ROOT / "solvers" / "certificates")
+"""Folders of which every survivor is judged."""
+
 LONG = tuple(
     pytest.param(path.relative_to(ROOT).as_posix(), marks=pytest.mark.slow)
-    for path in sorted((ROOT / "solvers" / "smt").rglob("*.py")) if any(mutants_of(path))
+    for folder in PROVERS for path in sorted(folder.rglob("*.py")) if any(mutants_of(path))
 )  # fmt: skip
 
 
@@ -47,7 +50,7 @@ def test_a_sample_is_killed_or_judged(tmp_path: Path) -> None:
 def test_a_file_of_the_prover_has_no_survivor(file: str, tmp_path: Path) -> None:
     """Of forty mutants of a file of the provers none survives that nobody has judged."""
     words = ("--only", Path(file).name, "--count", 40, "--seed", time.strftime("%j"), "--reach", tmp_path / "reach")
-    tests = ("tests/solvers/smt", "tests/random_collections", "tests/ci/prove")
+    tests = ("tests/solvers/smt", "tests/solvers/certificates", "tests/random_collections", "tests/ci/prove")
     ran = drawn("--folder", Path(file).parent, *words, *tests)
     assert ran.returncode == 0, ran.stdout
 
@@ -61,6 +64,7 @@ ENGINES = {
     "solvers/liveness": ("tests/solvers/liveness",),
     "solvers/blocks": ("tests/solvers/blocks",),
     "ci/dataset": ("tests/ci/dataset",),
+    "ci/prove": ("tests/ci/prove",),
 }
 """Engines whose survivors nobody has judged, and the tests that are asked."""
 
@@ -103,7 +107,7 @@ def test_what_was_run_is_recorded() -> None:
 
 def test_a_judgement_is_of_a_mutant_that_there_is() -> None:
     """Each key in `judged.toml` begins the name of some mutant, and has a reason."""
-    keys = [one.key for one in mutants_of(ROOT / "solvers" / "smt")]
+    keys = [one.key for folder in PROVERS for one in mutants_of(folder)]
     assert [key for one in judgements() for key in one.keys if not any(k.startswith(key) for k in keys)] == []
     assert all(len(one.why) > 40 for one in judgements())
 

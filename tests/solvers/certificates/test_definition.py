@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from kraftcheck.ci.prove.check_certificate import System
 from kraftcheck.ci.prove.comparison import remarks
 from kraftcheck.solvers.certificates.certificate import definition
+from kraftcheck.solvers.certificates.witnesses import Witnesses
 from tests.solvers.smt.runs.graphs import NODES, PLACES, Drawn, Place, drawn, of
 
 INVARIANTS, STEPS, ACTIONS = ("first", "second"), ("third",), ("go", "leap")
@@ -82,3 +83,35 @@ def test_what_is_claimed_of_nothing_is_named() -> None:
         assert remarks(System(definition(of(one.system()), INVARIANTS, STEPS)))["of_nothing"] == sorted(wanted), seed
         seen |= wanted
     assert seen == {"invariant: first", "invariant: second", "action: leap", "step: third"}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_witness_is_what_it_is_asked_for(seed: int) -> None:
+    """Initial states, a state without an invariant, steps without a claim about steps, and a step from invariants."""
+    one = drawn(seed)
+    asked = Witnesses(of(one.system()))
+    starts = asked.starts(len(PLACES))
+    assert len(starts) == len({*starts})
+    assert {*starts} == {*one.initial}
+    assert len(asked.starts(1)) == 1
+    for name, good in one.good.items():
+        found = asked.against(name)
+        assert found is None if {*good} == {*PLACES} else found is not None and found.state not in good
+    steps = {name: [(place, way) for (by, way), led in one.steps.items() if by == name for place in led]
+             for name in ACTIONS}  # fmt: skip
+    broken = {name for (name, _), led in one.steps.items() for end in led.items() if one.breaks("third", *end)}
+    breaking = [*asked.breaking("third")]
+    assert {found.action.action for found in breaking if found.action} == broken
+    for found in breaking:
+        assert found.action is not None
+        state, (way,) = (found.state[0], found.state[1]), found.action.leaves
+        assert one.breaks("third", state, one.steps[found.action.action, way][state])
+    for name, ends in steps.items():
+        taken, good = asked.enabling(name, INVARIANTS), [place for place in PLACES if not _broken(one, place)]
+        within = [end for end in ends if end[0] in good and one.steps[name, end[1]][end[0]][0] < NODES]
+        assert (taken is None) == (not within)
+        assert taken is None or (taken.state, taken.action and taken.action.leaves[0]) in within
+
+
+def _broken(one: Drawn, place: Place) -> bool:
+    return any(one.breaks(name, None, place) for name in INVARIANTS)

@@ -142,6 +142,39 @@ def test_a_place_that_is_bound_again_is_another_place() -> None:
     assert simplified(Substitution(of.graph), here) is here  # a word that is that place is not the one within
 
 
+def as_true(of: Drawing, whole: Term, parts: Sequence[Term]) -> bool:
+    """Whether parts all hold just where the whole does, whatever its words, its sequence and a truth `known` are."""
+    worlds = [Places(at.count, {**at.words, "known": [known]}) for at in interpretations(of) for known in (0, 1)]
+    return all(all(at.value(part) for part in parts) == bool(at.value(whole)) for at in worlds)
+
+
+def test_what_is_replaced_outside_is_not_replaced_within() -> None:
+    """A truth about a place is there outside and within a claim that binds a place of the same number."""
+    of = drawing(0)
+    known = of.graph.truth_variable("known")
+
+    def each(place: Any) -> Any:
+        return any_of(of.bits.at(place), place == of.words[0])
+
+    every_one = claim_of_every(of, each)
+    whole = claim_of_every(of, lambda place: any_of(of.bits.at(place), known, all_of(each(place), every_one)))
+    assert as_true(of, whole, [simplified(Substitution(of.graph), whole)])
+
+
+def test_a_conjunct_of_a_claim_within_is_of_the_outer_place() -> None:
+    """One that does not depend on the inner place says of each outer place what the whole says."""
+    of = drawing(0)
+    known = of.graph.truth_variable("known")
+
+    def within(outer: Any) -> Any:
+        return every(of.graph, lambda at: all_of(outer == of.words[0], any_of(of.bits.at(at), known)))
+
+    whole = claim_of_every(of, lambda place: any_of(of.bits.at(place), within(place)))
+    parts = Conjuncts(Substitution(of.graph)).of(whole)
+    assert len(parts) > 1
+    assert as_true(of, whole, parts)
+
+
 def check_one_place(seed: int) -> None:
     """Compare a drawn claim about two places, with parts that bind one again, with what it is where some is known."""
     of, made = drawing(seed), list[tuple[Any, Any]]()
@@ -245,7 +278,7 @@ def test_every_part_of_a_goal_is_proven_and_names_what_it_rests_on() -> None:
     """A part that does not follow is seen wherever it is; what proves the others, soon or late, is in the core."""
     of = drawing(0)
     a, b, c = (of.graph.truth_variable(name) for name in "abc")
-    names = {f"{PREMISE}one": a, f"{PREMISE}two": b, f"{GUARD}three": of.graph.truth_variable("g")}
+    names = {f"{GUARD}three": of.graph.truth_variable("g"), f"{PREMISE}one": a, f"{PREMISE}two": b}
     read = Z3Reader()
     premises = Premises(
         {name: read.expression(term) for name, term in names.items()}, (read.expression(a),), (a,), 1, names

@@ -300,17 +300,16 @@ class VisitedSpace:
             entries.setdefault(self.store.state(parent), []).append(instance)
         return entries
 
-    def audit(self, search: Search, first: Kernel, sampling: Sampling, clock: Callable[[], float]) -> Audit:
-        """Compare a sample of what a search found, by the code that it began with and by that of its end.
+    def audit(self, search: Search, kernels: Sequence[Kernel], sampling: Sampling, clock: Callable[[], float]) -> Audit:
+        """Compare a sample of what a search found, by each code that it ran.
 
         Raises:
             EngineDisagreement: naming what differs, and in which state.
         """
         start = clock()
-        kernels = [first] if search.kernel is first else [first, search.kernel]
         visited = None if search.cut is not None else lambda packed: self.store.identify(packed) is not None
         result = audit_space(
-            first.program, [NativeEngine(kernel) for kernel in kernels], self, sampling, search.generated,
-            visited=visited, entries=self.entries(first.program), stop=search.stop,
+            search.kernel.program, [NativeEngine(kernel) for kernel in kernels], self, sampling, search.generated,
+            visited=visited, entries=self.entries(search.kernel.program), stop=search.stop,
         )  # fmt: skip
         return evolve(result, seconds=clock() - start)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -17,6 +16,7 @@ from kraftcheck.solvers.audit.audit import Audit, VisitedSpace
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, liveness_verdicts, search_liveness
 from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
+from kraftcheck.solvers.machine_code.objectcode import CompileEffort
 from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD, prunings
 from kraftcheck.solvers.program.premises.cases import (
     checks_nothing,
@@ -230,8 +230,8 @@ class Exploration:
 
 def explore(
     program: Program, budget: SearchBudget = SearchBudget(), *, clock: Callable[[], float],
-    progress: Callable[[SearchProgress], None] | None = None, stop: threading.Event | None = None, quick: bool = True,
-    on_compile: Callable[[], None] | None = None,
+    progress: Callable[[SearchProgress], None] | None = None, stop: threading.Event | None = None,
+    effort: CompileEffort = CompileEffort.LEAST, on_compile: Callable[[], None] | None = None,
 ) -> Exploration:  # fmt: skip
     """Explore every reachable state.
 
@@ -240,7 +240,7 @@ def explore(
         budget: resources and limits.
         clock: seconds, from any origin.
         progress, stop: called every few hundred thousand transitions; once set, the search ends soon.
-        quick: begin with code that is sooner compiled; a long search goes over to better code.
+        effort: of the compiler for the first code; a long search goes over to better code.
         on_compile: called before code is compiled that the cache does not have.
 
     Raises:
@@ -249,7 +249,7 @@ def explore(
         SymmetryError: when states are reduced by a symmetry that is none, or that a property names.
     """
     start, compiler = clock(), Compiler(program, budget.cache_dir, clock, on_compile)
-    check_before(kernel := compiler.kernel(quick=quick))
+    check_before(kernel := compiler.kernel(effort))
 
     def report(search: Search, sweep: int = 0, queue: int = 0) -> None:
         if progress is not None:
@@ -259,11 +259,11 @@ def explore(
 
     search = Search(kernel, budget, max(1, budget.threads), stop or threading.Event(), report)
     space = VisitedSpace(search.store)
-    search.recompile = partial(compiler.kernel, quick=False) if quick else None
+    search.recompile = compiler.kernel
     search.run()
     check_after(search.kernel, search.store)
     times = (clock() - start - compiler.seconds, compiler.seconds)
-    audit = space.audit(search, kernel, budget.sampling, clock)
+    audit = space.audit(search, compiler.kernels, budget.sampling, clock)
     recoverability = search_backward(search, report, clock)
     liveness = search_liveness(search, report, clock, budget.cache_dir)
     found = conclude(search, search.kernel, *times, audit, recoverability, liveness, strict=budget.strict)

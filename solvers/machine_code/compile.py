@@ -31,7 +31,7 @@ from kraftcheck.solvers.machine_code import (
     visited_table,
 )
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.machine_code.objectcode import Library, address, object_code
+from kraftcheck.solvers.machine_code.objectcode import CompileEffort, Library, address, object_code
 from kraftcheck.solvers.machine_code.search_kernel import Geometry, emit_kernel
 from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.program import program
@@ -67,6 +67,7 @@ class Kernel:
 
     Attributes:
         program, plan, geometry: what was compiled.
+        effort: at least this much of the compiler's.
         library: the loaded code.
         expand, insert, rehash: kernel functions, as described in `kernel` and `table`.
         shard_of: shard of a packed state at an address.
@@ -77,6 +78,7 @@ class Kernel:
     program: Program
     plan: FramePlan
     geometry: Geometry
+    effort: CompileEffort
     library: Library
     expand: Callable[..., int]
     insert: Callable[..., int]
@@ -101,43 +103,42 @@ class Kernel:
 
 
 def load_library(
-    source: S, emit: Callable[[S], ir.Module], key: str, cache: ObjectCache, *, quick: bool = False,
-    on_compile: Callable[[], None] | None = None,
+    source: S, emit: Callable[[S], ir.Module], key: str, cache: ObjectCache, *,
+    effort: CompileEffort = CompileEffort.MOST, on_compile: Callable[[], None] | None = None,
 ) -> tuple[Library, bool]:  # fmt: skip
     """The compiled module that `emit` writes for a source, and whether it came from the cache under the key.
 
     Args:
         source, emit: what to compile.
         key, cache: where it may be already.
-        quick: compile with few passes, unless the cache has better.
+        effort: of the compiler, unless the cache has better.
         on_compile: called before it is compiled, where the cache does not have it.
     """
-    own = f"{key}-quick" if quick else key
-    for name in dict.fromkeys((key, own)):
-        code = cache.get(name)
+    for better in range(CompileEffort.MOST, effort - 1, -1):
+        code = cache.get(f"{key}-{better}")
         library = _try_load(code, cache) if code is not None else None
         if library is not None:
             return library, True
     module = emit(source)  # what cannot be emitted is refused, and nothing is compiled
     if on_compile is not None:
         on_compile()
-    code = object_code(module, quick=quick)
+    code = object_code(module, effort=effort)
     library = Library(code)
-    cache.put(own, code)
+    cache.put(f"{key}-{effort.value}", code)
     return library, False
 
 
 def load_kernel(
-    program: Program, cache_dir: Path | None = None, *, quick: bool = True,
+    program: Program, cache_dir: Path | None = None, *, effort: CompileEffort = CompileEffort.LEAST,
     on_compile: Callable[[], None] | None = None,
 ) -> Kernel:  # fmt: skip
-    """The kernel of a program, from the cache if it is there; `quick` and `on_compile` as in `load_library`."""
+    """The kernel of a program, from the cache if it is there; `effort` and `on_compile` as in `load_library`."""
     cache = ObjectCache(cache_dir)
     library, cached = load_library(
-        program, emit_kernel, cache_key(program), cache, quick=quick, on_compile=on_compile
+        program, emit_kernel, cache_key(program), cache, effort=effort, on_compile=on_compile
     )
     return Kernel(
-        program, FramePlan(program), Geometry.of(program), library,
+        program, FramePlan(program), Geometry.of(program), effort, library,
         library.function("expand", 8), insert=library.function("insert", 5), rehash=library.function("rehash", 1),
         shard_of=library.function("shard_of", 1), cached=cached, warnings=tuple(cache.warnings),
     )  # fmt: skip
@@ -153,6 +154,7 @@ class Compiler:
         clock: seconds, from any origin.
         on_compile: called before code is made that the cache does not have.
         seconds: time taken so far.
+        kernels: all so far.
     """
 
     program: Program
@@ -160,16 +162,16 @@ class Compiler:
     clock: Callable[[], float]
     on_compile: Callable[[], None] | None = None
     seconds: float = 0.0
-    _kernels: list[Kernel] = field(factory=list)
+    kernels: list[Kernel] = field(factory=list)
 
-    def kernel(self, *, quick: bool) -> Kernel:
+    def kernel(self, effort: CompileEffort) -> Kernel:
         """A kernel as of `load_kernel`, cached if all so far were, with the warnings of all so far."""
         start = self.clock()
-        self._kernels.append(load_kernel(self.program, self.cache_dir, quick=quick, on_compile=self.on_compile))
+        self.kernels.append(load_kernel(self.program, self.cache_dir, effort=effort, on_compile=self.on_compile))
         self.seconds += self.clock() - start
-        warnings = dict.fromkeys(warning for kernel in self._kernels for warning in kernel.warnings)
-        cached = all(kernel.cached for kernel in self._kernels)
-        return evolve(self._kernels[-1], cached=cached, warnings=tuple(warnings))
+        warnings = dict.fromkeys(warning for kernel in self.kernels for warning in kernel.warnings)
+        cached = all(kernel.cached for kernel in self.kernels)
+        return evolve(self.kernels[-1], cached=cached, warnings=tuple(warnings))
 
 
 def _try_load(code: bytes, cache: ObjectCache) -> Library | None:
@@ -188,19 +190,19 @@ class RowFunction:
         variables: variables in the order of a row's columns; None: all of the graph, as they were made.
         roots: what is evaluated, one column of the result each.
         cache_dir: folder for compiled code; None: keep none.
-        quick: compile with few passes.
+        effort: of the compiler.
     """
 
     def __init__(
         self, graph: Graph, variables: Sequence[Term] | None, roots: Sequence[Term], cache_dir: Path | None = None,
-        *, quick: bool = False,
+        *, effort: CompileEffort = CompileEffort.LEAST,
     ) -> None:  # fmt: skip
         in_order = sorted((node for node in graph.nodes if node.op == "var"), key=lambda node: node.value)
         module = ir.Module("terms")
         lower.lower_rows(module, "rows", in_order if variables is None else variables, roots)
         parts = (Path(str(objectcode.__file__)).read_bytes(), str(module).encode(), _machine())
         key = hashlib.sha256(b"".join(parts)).hexdigest()
-        self._library, _ = load_library(module, lambda in_order: in_order, key, ObjectCache(cache_dir), quick=quick)
+        self._library, _ = load_library(module, lambda in_order: in_order, key, ObjectCache(cache_dir), effort=effort)
         self._columns = len(roots)
 
     def __call__(self, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -14,9 +15,26 @@ import numpy.typing as npt
 from attrs import frozen
 from llvmlite import ir
 
-QUICK_PASSES = ("sroa", "simplify_cfg", "new_gvn", "aggressive_dce", "simplify_cfg")
+FEW_PASSES = ("sroa", "simplify_cfg", "new_gvn", "aggressive_dce", "simplify_cfg")
 """Enough for branch-free rules: a third of the time of LLVM's -O2, most of which goes into combining instructions
 again and again, for code that runs about a tenth slower (ADR 11)."""
+
+
+class CompileEffort(IntEnum):
+    """What the compiler does: LEAST is LLVM's -O0, LITTLE a few passes, MOST its -O2; each runs faster (ADR 11)."""
+
+    LEAST = 0
+    LITTLE = 1
+    MOST = 2
+
+
+WORTH = {CompileEffort.LITTLE: 1 << 23, CompileEffort.MOST: 1 << 27}
+"""Generated states from which on code of an effort pays for the seconds that it takes to compile."""
+
+
+def effort_for(generated: int) -> CompileEffort:
+    """The effort that code is worth which generates so many states."""
+    return max((effort for effort, least in WORTH.items() if generated >= least), default=CompileEffort.LEAST)
 
 
 class ForeignCodeError(RuntimeError):
@@ -74,31 +92,33 @@ def check_target(made_for: CodeTarget, worker: CodeTarget) -> None:
         )
 
 
-def _machine(target: CodeTarget) -> Any:
+def _machine(target: CodeTarget, effort: CompileEffort = CompileEffort.MOST) -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, jit=True
+        cpu=target.cpu, features=target.features, opt=0 if effort == CompileEffort.LEAST else 2, jit=True
     )
 
 
-def object_code(module: ir.Module, target: CodeTarget | None = None, *, quick: bool = False) -> bytes:
+def object_code(
+    module: ir.Module, target: CodeTarget | None = None, *, effort: CompileEffort = CompileEffort.MOST
+) -> bytes:
     """The module optimised and compiled for a processor.
 
     Args:
         module: what to compile.
         target: the processor; None: this machine's.
-        quick: sooner there, and slower to run.
+        effort: less is sooner there, and slower to run.
     """
-    machine = _machine(target or host())
+    machine = _machine(target or host(), effort)
     parsed = llvm.parse_assembly(str(module))
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
     passes = builder.getModulePassManager()
-    if quick:
+    if effort < CompileEffort.MOST:
         passes = llvm.create_new_module_pass_manager()
-        for name in QUICK_PASSES:
+        for name in FEW_PASSES if effort == CompileEffort.LITTLE else ():
             getattr(passes, f"add_{name}_pass")()
     passes.run(parsed, builder)
     code: bytes = machine.emit_object(parsed)

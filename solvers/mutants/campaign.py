@@ -20,6 +20,7 @@ from kraftcheck.model.language.terms import Graph
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.machine_code.compile import Kernel, load_kernel
 from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.machine_code.objectcode import effort_for
 from kraftcheck.solvers.mutants.explore import (
     Baseline,
     MutantOutcome,
@@ -205,10 +206,11 @@ class _Run:
         """Explore mutants in one kernel; those that are not in it wait."""
         if not chunk or self.stop.is_set():
             return
+        effort = effort_for(self.measure().generated * len(chunk))
         try:
             sources = {number: one.mutant for number, one in enumerate(chunk, start=1)}
             mutations, left = join(self.system, self.setting, sources, TOGETHER)
-            kernel = load_kernel(mutations.program, self.budget.cache_dir, quick=True)
+            kernel = load_kernel(mutations.program, self.budget.cache_dir, effort=effort)
         except (*FAULTS, LoweringError):
             half = len(chunk) // 2
             if half == 0:
@@ -226,7 +228,7 @@ class _Run:
             return
         try:
             mutations = apart(self.system, self.setting, 1, one.mutant, TOGETHER)
-            kernel = load_kernel(mutations.program, None, quick=True)
+            kernel = load_kernel(mutations.program, None)
         except (*FAULTS, LoweringError) as error:
             self._tell(one, Refused(str(error)))
             return
@@ -236,7 +238,7 @@ class _Run:
         """The exploration without a mutant."""
         if self.base is None:
             mutations, _ = join(self.system, self.setting, {}, TOGETHER)
-            kernel = load_kernel(mutations.program, self.budget.cache_dir, quick=True)
+            kernel = load_kernel(mutations.program, self.budget.cache_dir)
             self.base = baseline(mutations, kernel, self.budget, self.stop)
         return self.base
 

@@ -18,6 +18,7 @@ from kraftcheck.model.language.system import Setting, System
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.liveness.judge import LivenessFinding, search_liveness
 from kraftcheck.solvers.machine_code.compile import Kernel, load_kernel
+from kraftcheck.solvers.machine_code.objectcode import effort_for
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.mutants.counterexamples import Disproof, calls, confirm_on_rules, disproof, leave_domain, run
 from kraftcheck.solvers.mutants.mutate import DIFFERS, Leave, Mutant, Mutations, mutate
@@ -300,9 +301,11 @@ def explain(
     stopping = stop or threading.Event()
     mutations = mutate(system, setting, leave)
     progress(0, 0, f"compiling {len(mutations.mutants)} mutants of {system.name}")
-    kernel = load_kernel(mutations.program, budget.cache_dir, quick=False)
+    kernel = load_kernel(mutations.program, budget.cache_dir)
     chosen = [mutant for mutant in mutations.mutants if selected(mutations, mutant)]
     base = baseline(mutations, kernel, budget, stopping)
+    if (effort := effort_for(base.generated * len(chosen))) > kernel.effort:
+        kernel = load_kernel(mutations.program, budget.cache_dir, effort=effort)
     results: dict[int, MutantOutcome] = {}
 
     def told(job: int, result: MutantOutcome) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from kraftcheck.solvers.machine_code.compile import Kernel
-from kraftcheck.solvers.machine_code.objectcode import address
+from kraftcheck.solvers.machine_code.objectcode import CompileEffort, address, effort_for
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.machine_code.transition import NO_ACTION
@@ -251,9 +251,6 @@ SLICE = 64
 CHUNKS = 32
 """Most chunks of a round."""
 
-RECOMPILE_AFTER = 1 << 27
-"""Generated states after which better code pays for the seconds that it takes to compile."""
-
 AHEAD = 1
 """Rounds that are expanded while one is inserted."""
 
@@ -306,7 +303,7 @@ class Search:
         stop: set from outside to end it.
         on_round: called after each round.
         on_level: called before a level is expanded; true cuts the search there.
-        recompile: makes faster code, called once when the search turns out long; None: keep the code.
+        recompile: makes faster code, called when the search turns out long; None: keep the code.
         store: the visited set.
         buffers: one for each thread.
         orders: how the reduction of orders goes; None: every order is followed.
@@ -322,7 +319,7 @@ class Search:
     stop: threading.Event
     on_round: Callable[[Search], None]
     on_level: Callable[[Search, list[int]], bool] = lambda search, ends: False
-    recompile: Callable[[], Kernel] | None = None
+    recompile: Callable[[CompileEffort], Kernel] | None = None
     store: VisitedSet = field(init=False)
     buffers: list[ThreadBuffers] = field(init=False)
     orders: OrderBlocks | None = None
@@ -396,8 +393,8 @@ class Search:
                 if self.on_level(self, ends):
                     self.cut = HANDED_OVER
                     return
-                if self.recompile is not None and self.generated >= RECOMPILE_AFTER:
-                    self.kernel, self.recompile = self.recompile(), None
+                if self.recompile is not None and (effort := effort_for(self.generated)) > self.kernel.effort:
+                    self.kernel = self.recompile(effort)
                     self.store.work_with(self.kernel)
                 self._level(begins, ends)
                 begins = ends

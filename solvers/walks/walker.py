@@ -31,7 +31,7 @@ from kraftcheck.solvers.machine_code.irtools import (
     word,
 )
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.machine_code.objectcode import Library, address
+from kraftcheck.solvers.machine_code.objectcode import Library, address, effort_for
 from kraftcheck.solvers.machine_code.transition import FramePlan, emit_deadlock, emit_judge, emit_kinds, emit_step
 from kraftcheck.solvers.machine_code.visited_table import hash_words
 from kraftcheck.solvers.program.program import Program
@@ -238,6 +238,10 @@ def draw(seed: int, run: int, purpose: str) -> int:
     return int.from_bytes(digest[:8], "little") or 1
 
 
+ENABLED = 32
+"""Successors of a state, about: a walk looks at all."""
+
+
 def walks_key(program: Program) -> str:
     """A hash of what a program's compiled walks depend on."""
     own = Path(str(__file__)).read_bytes()
@@ -281,8 +285,11 @@ class Walker:
 
     def __init__(self, program: Program, made: WalkPlan, on_compile: Callable[[], None] | None = None) -> None:
         cache, threads = ObjectCache(made.cache_dir), made.threads
+        effort = effort_for(made.runs * made.steps * ENABLED)
         self.library: Library
-        self.library, self.cached = load_library(program, emit_walks, walks_key(program), cache, on_compile=on_compile)
+        self.library, self.cached = load_library(
+            program, emit_walks, walks_key(program), cache, effort=effort, on_compile=on_compile
+        )
         self.warnings = tuple(cache.warnings)
         self.program, self.plan, self.steps, self.seed = program, FramePlan(program), made.steps, made.seed
         starts = tuple(start.end for start in made.runs_to_starts)

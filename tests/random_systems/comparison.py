@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
+from kraftcheck.solvers.machine_code.objectcode import CompileEffort
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Closure, Refuted, Trace
@@ -66,9 +67,11 @@ class Case:
         """A claim by its id, or deadlock."""
         return next(one for one in (*self.machine.claims, DEADLOCK) if one.id == name)
 
-    def explored(self, **options: Any) -> Exploration:
-        """The native exploration."""
-        return explore(self.program, SearchBudget(cache_dir=self.cache, **options), clock=lambda: 0.0)
+    def explored(self, effort: CompileEffort = CompileEffort.LEAST, **options: Any) -> Exploration:
+        """The native exploration, by code that is compiled with so much effort."""
+        return explore(
+            self.program, SearchBudget(cache_dir=self.cache, **options), clock=lambda: 0.0, effort=effort
+        )
 
     def plain(self, packed: tuple[int, ...]) -> State:
         """A packed state as a plain one."""

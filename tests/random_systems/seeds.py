@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 from kraftcheck.model.language.system import System
+from kraftcheck.solvers.audit.sampling import Sampling
+from kraftcheck.solvers.machine_code.objectcode import CompileEffort
 from tests.random_systems.building import build
 from tests.random_systems.comparison import Case, agrees, successors_agree
 from tests.random_systems.engines import (
@@ -28,6 +30,9 @@ FAILED: dict[int, str] = {
         "has it)",
 }  # fmt: skip
 """Seeds that failed once, with the reason; all engines judge them at every change."""
+
+BARELY = Sampling(states=1)
+"""What is audited of a search whose successors are compared besides."""
 
 ENGINES = {
     "walks": (10, walks_agree),
@@ -60,9 +65,10 @@ def check_seed(seed: int, folder: Path, *, everything: bool = False) -> None:
 
 
 def check_native(case: Case) -> None:
-    """Native search with one thread and with two, and each state's successors."""
-    for threads in (1, 2):
-        agrees(case, case.explored(threads=threads))
+    """Native search with one thread and with two, some by the best code, and each state's successors by that code."""
+    agrees(case, case.explored(threads=1))
+    effort = CompileEffort.LEAST if case.program.instances % 4 else CompileEffort.MOST
+    agrees(case, case.explored(effort, threads=2, sampling=BARELY))
     successors_agree(case)
 
 

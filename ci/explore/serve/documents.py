@@ -194,7 +194,7 @@ class Subjects:
         """The neighbourhood of a state; the first time, the system is compiled."""
         with self._lock:
             if self._engine is None:
-                self._engine = NativeEngine(load_kernel(self.traced, self.cache, quick=True))
+                self._engine = NativeEngine(load_kernel(self.traced, self.cache))
             return neighbourhood(self.traced, self._engine, packed, limit)
 
 

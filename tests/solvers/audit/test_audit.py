@@ -21,13 +21,13 @@ from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import load_block_kernel
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.machine_code import compile as native
-from kraftcheck.solvers.machine_code import lower
+from kraftcheck.solvers.machine_code import lower, objectcode
 from kraftcheck.solvers.machine_code.irtools import word
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.machine_code.objectcode import CompileEffort
 from kraftcheck.solvers.machine_code.transition import KindFunction
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.search import levels as search
 from kraftcheck.solvers.search.levels import Round, Search
 from kraftcheck.solvers.search.symmetry import reduced
 from tests import toys
@@ -274,7 +274,7 @@ def test_reduced_states_are_audited() -> None:
 
 def test_both_codes_of_a_long_search_are_audited(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that went over to better code is compared by both: a fault of the first alone is found."""
-    monkeypatch.setattr(search, "RECOMPILE_AFTER", 10)
+    monkeypatch.setattr(objectcode, "WORTH", {CompileEffort.MOST: 10})
     assert explored(meter()).audit.states > 1
     made, right = [0], native.load_kernel
 

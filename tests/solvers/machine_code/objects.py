@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from kraftcheck.solvers.machine_code import objectcache, objectcode
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
-from kraftcheck.solvers.machine_code.objectcode import CodeTarget
+from kraftcheck.solvers.machine_code.objectcode import CodeTarget, CompileEffort
 
 
 def compiled_once(folder: Path) -> Callable[..., bytes]:
@@ -22,13 +22,15 @@ def compiled_once(folder: Path) -> Callable[..., bytes]:
     """
     real, cache = objectcode.object_code, ObjectCache(folder)
 
-    def object_code(module: ir.Module, target: CodeTarget | None = None, *, quick: bool = False) -> bytes:
-        compiler = objectcode.QUICK_PASSES, _text(real), _text(objectcode._machine), objectcache._MAGIC
-        parts = str(module), target or objectcode.host(), quick, compiler
+    def object_code(
+        module: ir.Module, target: CodeTarget | None = None, *, effort: CompileEffort = CompileEffort.MOST
+    ) -> bytes:
+        compiler = objectcode.FEW_PASSES, _text(real), _text(objectcode._machine), objectcache._MAGIC
+        parts = str(module), target or objectcode.host(), effort, compiler
         key = hashlib.sha256(repr(parts).encode()).hexdigest()
         code = cache.get(key)
         if code is None:
-            code = real(module, target, quick=quick)
+            code = real(module, target, effort=effort)
             cache.put(key, code)
         return code
 

@@ -8,7 +8,7 @@ import pytest
 from llvmlite import ir
 
 from kraftcheck.solvers.machine_code import objectcode
-from kraftcheck.solvers.machine_code.objectcode import Library, portable
+from kraftcheck.solvers.machine_code.objectcode import CompileEffort, Library, portable
 from tests.solvers.machine_code.objects import compiled_once
 
 
@@ -24,9 +24,9 @@ def test_a_module_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """The same text for the same processor is found; another text, processor, way or compiler is compiled."""
     made, real = [], objectcode._machine
 
-    def counted(target: objectcode.CodeTarget) -> object:
+    def counted(target: objectcode.CodeTarget, *given: CompileEffort) -> object:
         made.append(target)
-        return real(target)
+        return real(target, *given)
 
     compiled = compiled_once(tmp_path)
     monkeypatch.setattr(objectcode, "_machine", counted)
@@ -34,8 +34,8 @@ def test_a_module_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(made) == 1
     assert Library(compiled(answer(8))).function("answer", 0)() == 8
     made.clear()
-    for options in ({"quick": True}, {"target": portable()}):
+    for options in ({"effort": CompileEffort.LITTLE}, {"target": portable()}):
         compiled(answer(7), **options)
-    monkeypatch.setattr(objectcode, "QUICK_PASSES", ())
+    monkeypatch.setattr(objectcode, "FEW_PASSES", ())
     compiled(answer(7))
     assert len(made) == 3

@@ -100,14 +100,14 @@ def test_one_kernel_judges_as_many_do() -> None:
     mutants = [m for m in of_rule("election.clean.keeps-valid-leader") if m.operator in kinds][::4]
     sources = dict(enumerate(mutants, start=1))
     mutations, left = join(chosen.system, chosen.setting, sources, TOGETHER)
-    kernel = load_kernel(mutations.program, None, quick=True)
+    kernel = load_kernel(mutations.program, None)
     budget, stop = SearchBudget(1 << 30, max_states=200_000), threading.Event()
     base = baseline(mutations, kernel, budget, stop)
     assert len(left) < len(sources) > 2
     for mutant in mutations.mutants[:2]:
         together = outcome(MutantRun(mutations, kernel, mutant, base, stop), budget)
         alone = apart(chosen.system, chosen.setting, mutant.number, sources[mutant.number], TOGETHER)
-        own = load_kernel(alone.program, None, quick=True)
+        own = load_kernel(alone.program, None)
         by_itself = outcome(MutantRun(alone, own, alone.mutants[0], base, stop), budget)
         assert _told(by_itself) == _told(together)
 

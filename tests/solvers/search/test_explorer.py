@@ -15,7 +15,9 @@ from attrs import evolve
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, SearchProgress, explore
 from kraftcheck.solvers.machine_code import compile as native
+from kraftcheck.solvers.machine_code import objectcode
 from kraftcheck.solvers.machine_code.compile import cache_key, load_kernel
+from kraftcheck.solvers.machine_code.objectcode import CompileEffort
 from kraftcheck.solvers.machine_code.search_kernel import Geometry
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
@@ -57,17 +59,18 @@ def test_results_do_not_depend_on_threads(scope: str) -> None:
 
 
 def test_results_do_not_depend_on_how_code_is_compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Quick code, better code, and better code from the third level on give the same order, parents and traces."""
+    """The code of each effort, and a search that goes over to better code twice, give the same order and traces."""
     program = program_of(toys.HASTY, "5")
     usual = facts(explored(program, cache_dir=tmp_path))
-    assert usual == facts(explore(program, clock=time.perf_counter, quick=False))
-    monkeypatch.setattr(search, "RECOMPILE_AFTER", 100)
+    for effort in CompileEffort:
+        assert usual == facts(explore(program, clock=time.perf_counter, effort=effort))
+    monkeypatch.setattr(objectcode, "WORTH", {CompileEffort.LITTLE: 10, CompileEffort.MOST: 100})
     found = explored(program, cache_dir=tmp_path)
     assert usual == facts(found)
     assert found.generated > 100
     assert not found.cached
-    assert len(list(tmp_path.iterdir())) == 2
-    (tmp_path / f"{cache_key(program)}-quick.o").unlink()
+    assert len(list(tmp_path.iterdir())) == 3
+    (tmp_path / f"{cache_key(program)}-0.o").unlink()
     assert explored(program, cache_dir=tmp_path).cached, "better code is taken where it is there"
 
 
@@ -245,7 +248,7 @@ def test_a_wrong_native_result_is_a_disagreement_not_a_verdict(monkeypatch: pyte
     """Code of another system than the one asked about is caught when its witness is replayed on ints."""
     program = program_of(toys.TWO_PHASE, "3")
     tampered = evolve(load_kernel(program_of(toys.HASTY, "3")), program=program)
-    monkeypatch.setattr(native, "load_kernel", lambda program, cache_dir, quick, on_compile: tampered)
+    monkeypatch.setattr(native, "load_kernel", lambda program, cache_dir, effort, on_compile: tampered)
     with pytest.raises(EngineDisagreement, match=r"TMCommit.* is not enabled .* on ints"):
         explored(program)
 

@@ -296,7 +296,7 @@ class TourModel:
         inputs = [*variables, *choices.variables]
 
         def compile_roots(roots: Sequence[Any]) -> RowFunction:
-            return RowFunction(graph, inputs, [graph.lift(root) for root in roots], cache_folder(), quick=True)
+            return RowFunction(graph, inputs, [graph.lift(root) for root in roots], cache_folder())
 
         make_request = request_of(self.program.system.name, action, self.program.setting.rules)
         rules = None

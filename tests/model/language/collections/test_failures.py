@@ -205,7 +205,8 @@ def test_what_may_be_lost_is_not_read(truth: Callable[[Any], Any], where: str) -
         "effect": lambda: system(lambda s: attrs.evolve(s, n=kc.choose(truth(s), 0, 1))),
         "step": lambda: attrs.evolve(system(lambda s: s), properties=[
             kc.step("claim", "it is claimed", lambda step: truth(step.after))]),
-        "initial": lambda: attrs.evolve(system(lambda s: s), initial=[kc.all_where(truth)]),
+        "initial": lambda: attrs.evolve(system(lambda s: s), initial=[kc.all_where(lambda s: kc.all_of(
+            s.phase == Phase.BEGUN, s.mood == Mood.SAD, s.some.is_empty(), truth(s)))]),
         "within": lambda: attrs.evolve(system(lambda s: s), within=truth),
     }[where]()  # fmt: skip
     with pytest.raises(kc.Refusal, match=r"test_failures.py:\d+: a \w+ may have .* and is read"):

@@ -6,16 +6,18 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from tests.documentation.console import PROGRESS, Command, commands_of, files_of, fits, masked, pages, typed
+from tests.shared.commands import Ran, kraftcheck
 from tests.shared.places import ROOT
 
 PROGRAMS = {
-    "kraftcheck": ["-m", "kraftcheck"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider", "--no-header"],
-    "python3": [],
+    "kraftcheck": [], "pytest": ["-m", "pytest", "-p", "no:cacheprovider", "--no-header"], "python3": [],
 }  # fmt: skip
 """What pages may run, as modules of this Python."""
 
@@ -37,17 +39,30 @@ def check(name: str, commands: list[Command], folder: Path) -> None:
     (folder / "tests").symlink_to(ROOT / "tests")
     for file, text in files_of(TEXTS[name]).items():
         (folder / file).write_text(text, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120"}
     for command in commands:
-        (program, *words), text = typed(command.line)
-        line = [sys.executable, *PROGRAMS[program], *words]
-        ran = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, input=text)
-        output = ran.stderr if ran.returncode == REFUSED else ran.stdout
-        said = [line for line in ran.stderr.splitlines() if not PROGRESS.match(line)]
-        assert ran.returncode == REFUSED or not said, f"{name}: {command.line}"
+        with chdir(folder), mock.patch.dict(os.environ, {"PYTHONPATH": str(ROOT), "COLUMNS": "120"}):
+            ran = ran_as(command.line)
+        output = ran.err if ran.code == REFUSED else ran.out
+        said = [line for line in ran.err.splitlines() if not PROGRESS.match(line)]
+        assert ran.code == REFUSED or not said, f"{name}: {command.line}"
         printed, shown = masked(output.splitlines()), masked(command.shown)
         if not fits(shown, printed):
             assert printed == shown, f"{name}: {command.line}"
+
+
+def ran_as(line: str) -> Ran:
+    """What a command line does: `kraftcheck` in this process, with modules of the page that no other page finds."""
+    (program, *words), text = typed(line)
+    if program != "kraftcheck":
+        ran = subprocess.run([sys.executable, *PROGRAMS[program], *words], capture_output=True, text=True, input=text)
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
+    before = {*sys.modules}
+    try:
+        return kraftcheck(*words, given=text)
+    finally:
+        for module in {*sys.modules} - before:
+            if Path(getattr(sys.modules[module], "__file__", None) or ROOT).parent == Path.cwd():
+                del sys.modules[module]
 
 
 @pytest.mark.parametrize(

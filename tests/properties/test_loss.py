@@ -54,9 +54,11 @@ def of_loss(claim: Property) -> bool:
 
 
 @pytest.mark.parametrize("variant", ["unclean-election-unasked", "last-known-elected-beside-elr"])
-@pytest.mark.parametrize("place", [("replication", "tiny", {}), ("elections", "tiny", {}), ("kraft", "tiny", {}),
-                                   ("kraft", "tiny", {"elr": 1, "min-isr": 2, "unclean-stops": 1, "loss": 1}),
-                                   ("directories", "small", {"crashes": 0, "records": 0})],
+@pytest.mark.parametrize("place", [("replication", "tiny", {}), ("elections", "tiny", {}),
+                                   ("directories", "small", {"crashes": 0, "records": 0}),
+                                   pytest.param(("kraft", "tiny", {}), marks=pytest.mark.slow),
+                                   pytest.param(("kraft", "tiny", {"elr": 1, "min-isr": 2, "unclean-stops": 1,
+                                                                   "loss": 1}), marks=pytest.mark.slow)],
                          ids=lambda place: f"{place[0]}-{len(place[2])}")  # fmt: skip
 def test_an_election_that_nobody_allowed_breaks_every_claim_about_loss(
     place: tuple[str, str, dict[str, int]], variant: str, code: Path

@@ -50,11 +50,12 @@ class Ran:
         return self.err.removeprefix("kraftcheck: ").rstrip("\n")
 
 
-def kraftcheck(*words: object) -> Ran:
-    """Run the command line in this process, as `kraftcheck WORDS...` would."""
+def kraftcheck(*words: object, given: str | None = None) -> Ran:
+    """Run the command line in this process, as `kraftcheck WORDS...` would, with what is given on standard input."""
     out, err, code = io.StringIO(), io.StringIO(), None
     argv = ["kraftcheck", *map(str, words)]
-    own = mock.patch.multiple(sys, argv=argv, path=[*sys.path])
+    stdin = sys.stdin if given is None else io.TextIOWrapper(io.BytesIO(given.encode()))
+    own = mock.patch.multiple(sys, argv=argv, path=[*sys.path], stdin=stdin)
     before = signal.getsignal(signal.SIGINT)
     with own, redirect_stdout(out), redirect_stderr(err):
         try:

@@ -13,6 +13,11 @@ Case = TypeVar("Case")
 FEW = 60
 
 
+def is_nightly() -> bool:
+    """Whether the profile `nightly` is chosen."""
+    return os.environ.get("KRAFTCHECK_PROFILE") == "nightly"
+
+
 def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
     """The cases, all but every `step`-th marked slow.
 
@@ -24,4 +29,4 @@ def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
 
 def few(cases: Sequence[Case]) -> Sequence[Case]:
     """So many of the cases, evenly spread; all of them in the profile `nightly`."""
-    return cases if os.environ.get("KRAFTCHECK_PROFILE") == "nightly" else cases[:: len(cases) // FEW + 1]
+    return cases if is_nightly() else cases[:: len(cases) // FEW + 1]

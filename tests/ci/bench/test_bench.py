@@ -177,7 +177,10 @@ def test_what_a_process_below_takes_counts(tmp_path: Path) -> None:
     assert took["peak"] > 200 << 20
 
 
-@pytest.mark.parametrize("make", OTHERS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", [pytest.param(make, marks=pytest.mark.slow) if make.__name__ == "stateright" else make for make in OTHERS],
+    ids=lambda make: make.__name__,
+)
 def test_every_checker_finds_the_known_space(make: Any, tmp_path: Path) -> None:
     """A checker that is installed finds the known states of three managers, on one thread and on two."""
     for threads in (1, 2):

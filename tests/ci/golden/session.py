@@ -13,12 +13,10 @@ The commands of a session run in this process, one after the other, in a folder 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import re
 import shlex
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
@@ -98,8 +96,7 @@ def _asked(expression: str, folder: Path) -> Iterator[str]:
 def _ran(words: str, given: str, folder: Path) -> Iterator[str]:
     """What a command shows, and the files that are new or changed after it."""
     before = _files(folder)
-    with mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode()))):
-        ran = kraftcheck(*shlex.split(words))
+    ran = kraftcheck(*shlex.split(words), given=given)
     yield from _kept("  ", _values(ran.out, folder) if ran.out.startswith("{") else _plain(ran.out, folder))
     said = [line for line in ran.err.splitlines() if not PROGRESS.match(line)]
     yield from _kept("! ", _plain("\n".join(said), folder))

@@ -32,10 +32,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave slow tests to the profile `nightly`, and take another order, where one is asked for."""
+    """Leave slow tests, and those of what is shipped, to the profile `nightly` or to who names their marker.
+
+    They take another order, where one is asked for.
+    """
     if PROFILE != "nightly":
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+        later = [marker for marker in ("slow", "shipped") if marker not in config.getoption("markexpr")]
+        left = [item for item in items if any(map(item.get_closest_marker, later))]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in set(left)]
     if ORDER == "reverse":
         items.reverse()
     elif ORDER:

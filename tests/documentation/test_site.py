@@ -21,6 +21,7 @@ def built(project: Path, site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.shipped
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     """Every page of docs/ and every package of the API reference is a page of the site; nothing is warned of."""
     ran = built(ROOT, tmp_path)

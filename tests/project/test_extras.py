@@ -10,6 +10,8 @@ import pytest
 
 from tests.shared.places import ROOT
 
+pytestmark = pytest.mark.shipped
+
 BASE = """
 import sys
 

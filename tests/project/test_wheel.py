@@ -24,7 +24,7 @@ from kraftcheck.ci.terminal.commands import COMMANDS
 from tests.shared.places import ROOT, TESTS
 from tests.shared.samples import one_in
 
-pytestmark = pytest.mark.xdist_group("wheel")
+pytestmark = [pytest.mark.shipped, pytest.mark.xdist_group("wheel")]
 
 LEASE = """
 import kraftcheck as kc

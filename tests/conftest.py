@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.solvers.machine_code.objectcode import CompileEffort
 from tests.browser import chromium
 from tests.project import leftovers
 from tests.solvers.hypothesis import profiles
@@ -65,8 +66,10 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("GITHUB_ACTIONS", raising=False)  # commands would print annotations too
         patch.setenv("XDG_CACHE_HOME", os.environ.get("KRAFTCHECK_TEST_CACHE") or str(shared / "cache"))
-        for module in ("machine_code.compile", "blocks.kernel"):
-            patch.setattr(f"kraftcheck.solvers.{module}.object_code", compiled_once(shared / "objects"))
+        # Tasks ship code of the most effort, for spaces beyond one machine; those of tests are small.
+        tasks = CompileEffort.MOST if PROFILE == "nightly" else CompileEffort.LEAST
+        for module, most in (("machine_code.compile", CompileEffort.MOST), ("blocks.kernel", tasks)):
+            patch.setattr(f"kraftcheck.solvers.{module}.object_code", compiled_once(shared / "objects", most))
         yield
 
 

@@ -12,10 +12,14 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
+
 from tests.shared.places import ROOT
 
 LAYERS = ("model", "properties", "solvers", "ci")
 """Each layer imports itself and those before it."""
+
+pytestmark = pytest.mark.xdist_group("sources")  # so that each file is read once
 
 SOURCES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))

@@ -80,7 +80,7 @@ MEANINGS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("meaning", one_in(5, MEANINGS), ids=lambda one: one.name)
+@pytest.mark.parametrize("meaning", one_in(15, MEANINGS), ids=lambda one: one.name)
 def test_another_meaning_breaks_proofs(meaning: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
     """A changed rule breaks just the claims that are named, each by a step that is not proven for any number."""
     monkeypatch.setitem(ANY_PLACES, meaning.system, (("tiny", dict(meaning.bounds)),))  # type: ignore[index]

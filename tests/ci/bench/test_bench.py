@@ -83,6 +83,7 @@ def test_the_page_and_the_frame_are_measured(monkeypatch: pytest.MonkeyPatch) ->
     assert {column.figure for column in cases.FRAME.columns} <= made.keys()
 
 
+@pytest.mark.slow
 def test_levels_in_files_are_measured_beside_memory() -> None:
     """Both ways find the same, and files have bytes only with levels in files."""
     small = cases._beside_disk("elections --scope tiny --rules fixed")
@@ -92,6 +93,7 @@ def test_levels_in_files_are_measured_beside_memory() -> None:
     assert [row["file B"] > 0 for row in rows] == [False, True, False, True]
 
 
+@pytest.mark.slow
 def test_logs_and_questions_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies of a captured log have their records, and a synthetic one as many as it was asked for, at least."""
     few = {"copies": evolve(cases.LOGS.cases["copies"], before=lambda place: cases._copies(2, place)),

@@ -14,8 +14,8 @@ from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, CompileEffort
 
 
-def compiled_once(folder: Path) -> Callable[..., bytes]:
-    """`object_code`, which looks into a folder first.
+def compiled_once(folder: Path, most: CompileEffort = CompileEffort.MOST) -> Callable[..., bytes]:
+    """`object_code`, which looks into a folder first, and makes no more effort than that.
 
     The key is all that object code follows from: the module's text, the processor, and the compiler, which may be a
     mutant. What a test changes in the functions that write a module makes another text.
@@ -26,6 +26,7 @@ def compiled_once(folder: Path) -> Callable[..., bytes]:
         module: ir.Module, target: CodeTarget | None = None, *, effort: CompileEffort = CompileEffort.MOST
     ) -> bytes:
         compiler = objectcode.FEW_PASSES, _text(real), _text(objectcode._machine), objectcache._MAGIC
+        effort = min(effort, most)
         parts = str(module), target or objectcode.host(), effort, compiler
         key = hashlib.sha256(repr(parts).encode()).hexdigest()
         code = cache.get(key)

@@ -192,6 +192,7 @@ def test_what_is_refuted_has_a_counterexample_that_is_reached() -> None:
     assert found.counterexample.step.steps[0].action == "unfence"
 
 
+@pytest.mark.slow
 def test_elections_are_proven_for_three_brokers() -> None:
     """Every invariant and step property of elections holds for any number of steps under `fixed`; no lemma is idle."""
     proof = prove(functools.partial(elections, "fixed"), effort=QUICK, clock=time.monotonic, workers=2)

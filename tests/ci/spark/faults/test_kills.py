@@ -109,6 +109,7 @@ def suffer(driver: Driver, cluster: Standalone | None, losses: Iterable[Strike])
     return reaper.struck
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_an_executor_finds_what_native_finds(cluster: Standalone, tmp_path: Path) -> None:
     """On a standalone cluster of two workers a run that loses an executor finds what the native engine finds."""
     driver = Driver(SMALL, tmp_path / "out", ("--master", cluster.url))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -25,7 +27,9 @@ def notice(skipped: int) -> str:
 
 
 class Notice:
-    """Says at the end of a run how many tests had no browser, and in an annotation where GitHub runs it."""
+    """Says in the last line of a run how many tests had no browser, and in an annotation where GitHub runs it."""
+
+    last: Callable[[], None] | None = None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """A section of its own, whatever reports are asked for."""
@@ -34,9 +38,14 @@ class Notice:
         if not count:
             return
         terminalreporter.section("PAGES WERE NOT TESTED", sep="!", red=True, bold=True)
-        terminalreporter.write_line(notice(count), red=True, bold=True)
+        self.last = partial(terminalreporter.write_line, notice(count), red=True, bold=True)
         if os.environ.get("GITHUB_ACTIONS"):
             terminalreporter.write_line(f"::warning title=Pages were not tested::{notice(count)}")
+
+    def pytest_unconfigure(self) -> None:
+        """Below what pytest counts."""
+        if self.last is not None:
+            self.last()
 
 
 def install(config: pytest.Config) -> None:

@@ -173,7 +173,7 @@ def invoke(*words: str) -> tuple[int, str]:
 def test_a_sample_is_judged_and_written(tmp_path: Path) -> None:
     """A sample is the same for one seed, is kept in a file of outcomes, and is written as a document."""
     place, outcomes = tmp_path / "scores.json", tmp_path / "outcomes.jsonl"
-    words = ["elr-index", "--scope", "tiny", "--operators", "--sample", "250", "--seed", "3", "--quiet"]
+    words = ["elr-index", "--scope", "tiny", "--operators", "--sample", "100", "--seed", "3", "--quiet"]
     code, printed = invoke(*words, "--results", str(outcomes), "--json", str(place))
     assert code == 0
     assert "every mutant is decided" in printed

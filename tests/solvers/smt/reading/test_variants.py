@@ -121,6 +121,7 @@ def asked_from(one: Refuted) -> list[list[str]]:
 ROWS = [row for row in every_row() if row.system == "replication" and ("replication", row.variant) not in NOT_FOR_ANY]
 
 
+@pytest.mark.slow
 def test_what_a_variant_refutes_is_not_proven_without_bounds() -> None:
     """A step that breaks a claim is one of any number of brokers, and not proven from its state; the right step is."""
     (row,) = (row for row in ROWS if row.variant == "fenced-may-join-isr")

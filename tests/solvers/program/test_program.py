@@ -165,7 +165,7 @@ def test_the_digest_follows_the_rule_set() -> None:
 
 
 def test_a_step_is_seen_by_step_properties() -> None:
-    """The subject of a step property has both states, the action and its arguments; it is asked twice."""
+    """The subject of a step property has states, action and arguments; asked twice, and once of any two states."""
     seen: list[Step] = []
 
     def look(step: Step) -> Any:
@@ -173,7 +173,7 @@ def test_a_step_is_seen_by_step_properties() -> None:
         return step.after.on
 
     traced(with_property(look, "step"))
-    assert [(step.action, list(step.arguments), step.event) for step in seen] == [("turn", ["by"], None)] * 2
+    assert [(step.action, list(step.arguments), step.event) for step in seen] == [("turn", ["by"], None)] * 3
 
 
 def test_a_bound_that_a_preset_leaves_out_has_its_smallest_value() -> None:

@@ -59,11 +59,11 @@ def told_by(page: Path) -> list[tuple[str, int]]:
     return [(claim, int(steps)) for claim, steps in TOLD.findall(text)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_lengths_are_those_of_some_verdict(page: Path) -> None:
+def test_lengths_are_those_of_some_verdict() -> None:
     """A page gives a property no length that no expected verdict and no defect has."""
     known = lengths()
-    assert [(claim, steps) for claim, steps in told_by(page) if claim in known and steps not in known[claim]] == []
+    told = [(page.name, claim, steps) for page in PAGES for claim, steps in told_by(page) if claim in known]
+    assert [one for one in told if one[2] not in known[one[1]]] == []
 
 
 def nobodys_lengths(text: str) -> Iterator[tuple[int, str]]:
@@ -165,10 +165,9 @@ def loose_figures(text: str) -> Iterator[str]:
             yield from (one for one in GROUPED.findall(passage) if one.replace(",", "") not in compared())
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
-def test_a_large_number_in_prose_is_compared_or_measured(page: Path) -> None:
+def test_a_large_number_in_prose_is_compared_or_measured() -> None:
     """It is in a console block, in data, a source or a test, or its passage says that it was measured."""
-    assert list(loose_figures(page.read_text(encoding="utf-8"))) == []
+    assert [(page.name, one) for page in PROSE for one in loose_figures(page.read_text(encoding="utf-8"))] == []
 
 
 def test_a_number_that_nothing_compares_is_found() -> None:
@@ -188,10 +187,9 @@ def stale_sizes(text: str) -> Iterator[tuple[str, str, str]]:
             yield told[1], told[2], states[0]
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
-def test_a_scope_has_the_same_size_on_every_page(page: Path) -> None:
+def test_a_scope_has_the_same_size_on_every_page() -> None:
     """States beside a system, a scope and `fixed` are those of the page of scopes, in a measurement too."""
-    assert list(stale_sizes(page.read_text(encoding="utf-8"))) == []
+    assert [(page.name, one) for page in PROSE for one in stale_sizes(page.read_text(encoding="utf-8"))] == []
 
 
 def test_another_size_of_a_scope_is_found() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.documentation.console import files_of, pages
 from tests.shared.places import ROOT
 
@@ -37,14 +35,14 @@ def is_module(name: str) -> bool:
     return inside.is_file() and re.search(rf"\b{parts[-1]}\b", inside.read_text(encoding="utf-8")) is not None
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_named_files_and_modules_exist(page: str) -> None:
+def test_named_files_and_modules_exist() -> None:
     """Each path, file name and dotted module name in a code span leads to something in the repository."""
-    missing = [path for path in SPAN.findall(PAGES[page]) if not list(ROOT.glob(path.rstrip("/")))]
-    missing += [name for name in MODULE.findall(PAGES[page]) if name not in ELSEWHERE and not is_module(name)]
-    own = {*files_of(PAGES[page]), *ELSEWHERE}
-    missing += [name for name in FILE.findall(PAGES[page]) if name not in own and name not in NAMES]
-    assert missing == []
+    for page, text in PAGES.items():
+        missing = [path for path in SPAN.findall(text) if not list(ROOT.glob(path.rstrip("/")))]
+        missing += [name for name in MODULE.findall(text) if name not in ELSEWHERE and not is_module(name)]
+        own = {*files_of(text), *ELSEWHERE}
+        missing += [name for name in FILE.findall(text) if name not in own and name not in NAMES]
+        assert missing == [], page
 
 
 def test_many_are_named() -> None:

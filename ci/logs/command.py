@@ -129,7 +129,8 @@ def replay_command(logs: tuple[str, ...], rules: str | None, **flags: Any) -> No
     """Say which controller events wrote each batch of a metadata log, and check the properties on the way.
 
     A LOG is a segment or snapshot of __cluster_metadata-0, the output of
-    kafka-dump-log --cluster-metadata-decoder, JSON lines of records, or a folder.
+    kafka-dump-log --cluster-metadata-decoder, JSON lines of records, a folder, or - for
+    standard input.
 
     Exit code 0: all is explained and every property holds; 12: all is explained, and a
     property does not hold; 23: a batch is not explained, whether or not the properties

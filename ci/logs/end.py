@@ -46,7 +46,7 @@ class ClusterEnd:
         """What a reader must know of the log before what follows from it is believed."""
         summary = self.summary
         yield from (note for note in summary.notes if note.startswith("WARNING"))
-        usual = ("  passed through: ", "  snapshot: ")
+        usual = ("  passed through: ", "  passed over: ", "  snapshot: ")
         notes = (*taken_lines(summary), *passed_lines(summary))
         yield from (line.strip() for line in notes if not line.startswith(usual))
         if summary.unexplained:

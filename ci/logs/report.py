@@ -47,6 +47,11 @@ DOCUMENT_VERSION = 1
 """Version of the JSON document."""
 
 
+NO_OFFSETS = (
+    "WARNING: the records have no offsets, which are counted from 0: what compares them with epochs of brokers is not "
+    "to be believed"
+)
+
 @define
 class Summary:
     """The summary of one log.
@@ -69,6 +74,7 @@ class Summary:
         detailed: whether `rows` are wanted.
         rows: one a batch, for the document.
         skipped: undecodable places.
+        noise: lines of the JVM and of logging in a text.
         in_snapshot: batches of segments that were passed over, as the snapshot before them holds them.
         undone: transactions that have not happened, by the reason.
         undone_records: how many records they hold.
@@ -92,6 +98,7 @@ class Summary:
     detailed: bool = True
     rows: list[dict[str, Any]] = field(factory=list)
     skipped: tuple[str, ...] = ()
+    noise: int = 0
     in_snapshot: int = 0
     undone: Counter[str] = field(factory=Counter)
     undone_records: int = 0
@@ -193,6 +200,7 @@ class Summary:
             "passed_through": dict(self.unread),
             "unknown": dict(self.unknown),
             "skipped": list(self.skipped),
+            "noise": self.noise,
             "in_snapshot": self.in_snapshot,
             "transactions": self.transactions(),
             "unreplayed": self.unreplayed,
@@ -306,6 +314,8 @@ def taken_lines(summary: Summary) -> list[str]:
 def passed_lines(summary: Summary) -> list[str]:
     """What was passed through or skipped."""
     text = []
+    if summary.noise:
+        text.append(f"  passed over: {summary.noise} line{'s' * (summary.noise > 1)} of the JVM or of logging")
     if summary.unread:
         text.append(f"  passed through: {_counts(summary.unread)}")
     if summary.unknown:
@@ -519,6 +529,7 @@ class ReplayOptions:
         except (EntryError, ReplayError) as reason:
             raise Refusal(f"{log.name}: {reason}") from None
         summary.skipped, summary.in_snapshot = tuple(skipped.places), skipped.in_snapshot
+        summary.noise = skipped.noise
         summary.state, summary.unreplayed = replay.state, replay.unreplayed
         if explains and not summary.batches:
             only = "no record batch"
@@ -528,6 +539,8 @@ class ReplayOptions:
         if self.rules is None:
             line = line_of(replay.state.supported_level())
             summary.rules, summary.notes = f"{line.preset} (metadata version {summary.level})", tuple(line.notes())
+        if skipped.counted:
+            summary.notes = (*summary.notes, NO_OFFSETS)
         if summary.violations:
             self._name_causes(log, summary)
         return summary

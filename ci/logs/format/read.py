@@ -5,12 +5,20 @@ searched for such folders. Besides segments there are two forms of text: the out
 --cluster-metadata-decoder --files SEGMENT), and JSON lines, one object a line with `offset`, `type`, `version`, `data`.
 Records with the same `batch` were written together; without it each record is a batch of its own. `epoch` is that of
 the quorum's leader, 0 unless given.
+
+Texts are read as people paste them: indented, behind the names of containers or what journals put before a line, with
+lines of the JVM and of logging between, compressed by gzip, in UTF-16.
 """
 
 from __future__ import annotations
 
+import functools
+import gzip
+import io
 import json
 import re
+import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
@@ -40,7 +48,19 @@ _CONTROL_NAMES = {
     "SnapshotHeader": "SNAPSHOT_HEADER", "SnapshotFooter": "SNAPSHOT_FOOTER",
     "KRaftVersion": "KRAFT_VERSION", "KRaftVoters": "KRAFT_VOTERS",
 }  # fmt: skip
-_OTHER_LINES = re.compile(r"Dumping |Log starting offset: |Snapshot end offset: |KRaft bootstrap snapshot|SLF4J: |\s*$")
+_OTHER_LINES = re.compile(r"Dumping |(?:Log s|S)tarting offset: |Snapshot end offset: |KRaft bootstrap snapshot|\s*$")
+_BARE = re.compile(r"\| (?:key: .* )?payload: (\{.*\})$")
+"""A record of the tool with `--skip-record-metadata`: its offset follows from the batch."""
+
+_LINE = r"(?=baseOffset: |\| |Dumping |(?:Log s|S)tarting offset: |Snapshot end offset: |payload: \{|\{\")"
+_PREFIX = re.compile(rf"(?:\s+|\s*[\w.-]+\s+\| |\w{{3}} +\d+ \d\d:\d\d:\d\d \S+ \S+: |\[[\w./-]+\] ){_LINE}")
+"""What a terminal, `docker compose logs`, a journal or `kubectl logs --prefix` puts before a line of a log."""
+
+_LEVELS = "TRACE|DEBUG|INFO|WARN|ERROR"
+_NOISE = re.compile(
+    rf"OpenJDK |Java HotSpot|Picked up |SLF4J: |log4j:|\[?\d{{4}}-\d\d-\d\d[ T][\d:,.]+Z?\]? (?:{_LEVELS}) "
+)
+"""Lines of the JVM, and of logging."""
 
 
 def _no_number(text: str) -> NoReturn:
@@ -51,10 +71,10 @@ DECODER = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_number)
 """Reads one record; Python takes NaN, Infinity and a repeated key for JSON."""
 
 
-def is_dump(head: str) -> bool:
+def is_dump(lines: Iterable[str]) -> bool:
     """Whether text begins as the tool's output does."""
-    lines = [line for line in head.splitlines() if not line.startswith("SLF4J") and line.strip()]
-    return bool(lines) and lines[0].startswith(("Dumping ", "Log starting offset", "baseOffset:", "Snapshot end"))
+    first = next((line for line in lines if line.strip()), "")
+    return first.startswith("baseOffset:") or (bool(first) and _OTHER_LINES.match(first) is not None)
 
 
 def dump_batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch]:
@@ -83,8 +103,8 @@ def dump_batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[
             if open_batch is None:
                 problem(place, "a record before any batch")
                 continue
-            entry = _entry(text, open_batch.control, place, problem)
             follows = open_batch.last_offset - due + 1
+            entry = _entry(text, open_batch.control, follows, place, problem)
             due -= 1
             if entry is not None:
                 if entry.offset != follows:
@@ -103,8 +123,11 @@ def _finish(batch: Batch | None, entries: list[LogEntry], due: int, problem: Pro
     yield evolve(batch, entries=tuple(entries))
 
 
-def _entry(text: str, control: bool, place: str, problem: Problem) -> LogEntry | None:
-    offset = _RECORD.match(text)
+def _entry(text: str, control: bool, follows: int, place: str, problem: Problem) -> LogEntry | None:
+    """The record of a line; where that has no offset, the one that follows is meant."""
+    bare, offset = _BARE.match(text), _RECORD.match(text)
+    if bare is not None and not control:
+        return entry_of(bare.group(1), follows, place, problem)
     if offset is None:
         problem(place, "a record without offset")
         return None
@@ -148,6 +171,9 @@ def entry_of(text: str, offset: int, place: str, problem: Problem) -> LogEntry |
 KEYS = {"offset", "batch", "epoch", "type", "version", "data", "control"}
 """What a line may hold."""
 
+PAYLOAD = {"type", "version", "data"}
+"""What it holds where it is the payload alone."""
+
 _Row = tuple[int, int, bool, LogEntry, str]
 
 
@@ -163,15 +189,18 @@ def line_batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[
 
 
 def _rows(lines: Iterable[str], name: str, problem: Problem) -> Iterator[_Row]:
+    follows = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        place = f"{name}:{number}"
+        place, line = f"{name}:{number}", line.removeprefix("payload: ")
         try:
             value = DECODER.decode(line)
         except (ValueError, RecursionError) as reason:
             problem(place, f"not JSON: {reason}")
             continue
+        if isinstance(value, dict) and value.keys() == PAYLOAD:
+            value["offset"] = follows
         if not isinstance(value, dict) or type(value.get("offset")) is not int:
             problem(place, "a line is an object with a whole number `offset`")
             continue
@@ -179,6 +208,7 @@ def _rows(lines: Iterable[str], name: str, problem: Problem) -> Iterator[_Row]:
             problem(place, f"unknown key {unknown[0]!r}; there are {', '.join(sorted(KEYS))}")
             continue
         offset = value["offset"]
+        follows = offset + 1
         base, epoch, control = value.get("batch", offset), value.get("epoch", 0), value.get("control", False)
         if type(base) is not int or type(epoch) is not int or type(control) is not bool:
             problem(place, "`batch` and `epoch` are whole numbers, `control` is true or false")
@@ -215,11 +245,15 @@ class SkipCount:
         allowed: how many lines or batches may be undecodable.
         places: those, each with the reason.
         in_snapshot: batches of segments that the snapshot before them already holds.
+        noise: lines of the JVM, and of logging.
+        counted: whether the records have no offsets, so that these are counted from 0.
     """
 
     allowed: int
     places: list[str] = field(factory=list)
     in_snapshot: int = 0
+    noise: int = 0
+    counted: bool = False
 
     def problem(self, place: str, what: str) -> None:
         """Note one line or batch that cannot be decoded.
@@ -249,7 +283,9 @@ def find(paths: tuple[Path, ...]) -> list[LogFiles]:
     """
     log_files: list[LogFiles] = []
     for path in paths:
-        if path.is_dir():
+        if path == STDIN:
+            log_files.append(LogFiles("standard input", (path,)))
+        elif path.is_dir():
             logs = list(_logs_in(path, set()))
             if not logs:
                 raise LogError(f"{path}: no log in this folder; a log ends in {', '.join((*BINARY, *TEXT))}")
@@ -368,13 +404,55 @@ def _check_names(batch: Batch | CompactBatch, skipped: SkipCount) -> None:
 
 
 def _file(path: Path, skipped: SkipCount, compact_form: bool) -> Iterator[Batch | CompactBatch]:
-    data = read_bytes(path, MAX_LOG_BYTES)
-    if path.suffix in BINARY and not data.startswith((b"Dumping", b"SLF4J", b"{")):
-        yield from segments.batches(data, str(path), skipped.problem, compact_form)
+    data, suffix = _standard_input() if path == STDIN else read_bytes(path, MAX_LOG_BYTES), path.suffix
+    name = "standard input" if path == STDIN else str(path)
+    if data.startswith(_GZIP):
+        data, suffix = _unpacked(data, name), Path(path.stem).suffix if suffix == ".gz" else suffix
+    segment = suffix in BINARY or (path == STDIN and b"\0" in data[:_HEAD] and not data.startswith(_UTF_16))
+    if segment and not data.startswith((b"Dumping", b"SLF4J", b"{")):
+        yield from segments.batches(data, name, skipped.problem, compact_form)
         return
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
     except UnicodeDecodeError:
-        raise LogError(f"{path}: neither text nor a file named as a segment ({', '.join(BINARY)})") from None
-    reader = dump_batches if is_dump(text[:4096]) else line_batches
-    yield from reader(text.splitlines(), str(path), skipped.problem)
+        raise LogError(f"{name}: neither text nor a file named as a segment ({', '.join(BINARY)})") from None
+    lines = [_clean(line, skipped) for line in text.splitlines()]
+    reader = dump_batches if is_dump(lines) else line_batches
+    skipped.counted |= reader is line_batches and not any('"offset"' in line for line in lines)
+    yield from reader(lines, name, skipped.problem)
+
+
+def _clean(line: str, skipped: SkipCount) -> str:
+    """A line without what stands before it; empty where it is none of a log."""
+    prefix = _PREFIX.match(line)
+    text = line if prefix is None else line[prefix.end() :]
+    if _NOISE.match(text):
+        skipped.noise += 1
+        return ""
+    return text
+
+
+STDIN = Path("-")
+
+_GZIP, _UTF_16, _HEAD = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff"), 64
+
+
+@functools.cache
+def _standard_input() -> bytes:
+    """All of it: a log is read more than once."""
+    data = sys.stdin.buffer.read(MAX_LOG_BYTES + 1)
+    if len(data) > MAX_LOG_BYTES:
+        raise LogError(f"standard input: more than {MAX_LOG_BYTES >> 30} GB; give a file")
+    return data
+
+
+def _unpacked(data: bytes, name: str) -> bytes:
+    """What gzip has compressed; raises LogError for what is damaged, or too large."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            unpacked = packed.read(MAX_LOG_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise LogError(f"{name}: damaged, as gzip says: {error}") from None
+    if len(unpacked) > MAX_LOG_BYTES:
+        raise LogError(f"{name}: unpacked more than {MAX_LOG_BYTES >> 30} GB")
+    return unpacked

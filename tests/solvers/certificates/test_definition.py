@@ -10,10 +10,14 @@ import pytest
 import z3
 from attrs import evolve, frozen
 
+import kraftcheck as kc
 from kraftcheck.ci.prove.check_certificate import System
 from kraftcheck.ci.prove.comparison import remarks
+from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.certificates.certificate import definition
 from kraftcheck.solvers.certificates.witnesses import Witnesses
+from kraftcheck.solvers.smt.theory import theory
+from tests.shared.any_number import MAJORITY
 from tests.solvers.smt.runs.graphs import NODES, PLACES, Drawn, Place, drawn, of
 
 INVARIANTS, STEPS, ACTIONS = ("first", "second"), ("third",), ("go", "leap")
@@ -83,6 +87,15 @@ def test_what_is_claimed_of_nothing_is_named() -> None:
         assert remarks(System(definition(of(one.system()), INVARIANTS, STEPS)))["of_nothing"] == sorted(wanted), seed
         seen |= wanted
     assert seen == {"invariant: first", "invariant: second", "action: leap", "step: third"}
+
+
+def test_a_set_of_initial_states_is_defined_before_them() -> None:
+    """Where initial states ask for a size, its set has a definition, which a reader of SMT-LIB needs."""
+    few = evolve(MAJORITY, initial=lambda setting: [kc.all_where(lambda s: {"few lead": s.leaders.size() < 2})])
+    text = definition(theory(few, few.setting(None, {"voters": ANY}, proof=True)), (), ())
+    asked = z3.parse_smt2_string(text + "(assert |initial: few lead|)")
+    assert text.index("|set 1|") < text.index("|initial: few lead|")
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
@@ -124,6 +125,44 @@ def test_bounds_with_different_reasons_are_refused() -> None:
     uneven = Ring(kc.ints(-1, 2), kc.ints(0, 7), (kc.ints(0, 2), kc.ints(0, 2, cap="two are enough"), kc.ints(0, 2)))
     with pytest.raises(SymmetryError, match=r"the items of counts\[\*\] have bounds with different reasons"):
         prove_symmetries(reduced(traced(evolve(RING, layout=lambda setting: uneven))))
+
+
+def test_items_with_different_domains_are_refused() -> None:
+    """Exchanged, the word of one may be outside the domain of the other, though no rule tells the two apart."""
+    uneven = Ring(kc.ints(-1, 2), kc.ints(0, 7), (kc.ints(0, 2), kc.ints(0, 3), kc.ints(0, 2)))
+    with pytest.raises(SymmetryError, match="the layout tells places apart"):
+        prove_symmetries(reduced(traced(evolve(RING, layout=lambda setting: uneven))))
+
+
+@frozen
+class Apart:
+    """Two sets, of two elements and of three."""
+
+    two: kc.IntSet
+    three: kc.IntSet
+
+
+def test_what_was_proven_of_each_symmetry_is_counted() -> None:
+    """Statements about the elements of each set are in one sum."""
+
+    def grown(s: Apart, who: Any, name: str) -> Apart:
+        members = getattr(s, name)
+        return evolve(s, **{name: members.plus(members.just(who))})
+
+    add = [kc.Action(name, functools.partial(grown, name=name), None, {"who": range(size)})
+           for name, size in (("two", 2), ("three", 3))]  # fmt: skip
+    system = System(
+        name="apart", summary="Two sets that grow.", initial=[Apart(kc.IntSet(), kc.IntSet())],
+        layout=Apart(kc.IntSet(kc.subset_of(2)), kc.IntSet(kc.subset_of(3))), actions=add,
+    )  # fmt: skip
+    program = traced(system)
+    alone = [prove_symmetries(reduced(traced(evolve(system, symmetries=lambda _, one=one: [one]))))
+             for group in suggestions(program) for one in group]  # fmt: skip
+    found = by_proven_symmetry(program)
+    assert len(alone) == 2
+    assert found.reduction is not None
+    assert f" {sum(one.obligations for one in alone)} statements, " in str(found.reduction.proof)
+    assert f" {sum(one.asked for one in alone)} by Z3" in str(found.reduction.proof)
 
 
 @pytest.mark.parametrize("may", [False, True], ids=["does not", "never does, though not by its interval"])

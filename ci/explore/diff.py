@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
 import click
 from attrs import evolve, frozen
 
@@ -15,9 +16,10 @@ from kraftcheck.ci.explore.trace import check_drawable, html
 from kraftcheck.ci.run.questions import NativeSearch, SearchQuestion, run, search_budget
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.systems.changed import ChangedSystem, overrides_of
+from kraftcheck.ci.systems.changed import ChangedSystem, is_on, parts_of
 from kraftcheck.ci.systems.lookup import find_system, words_of
 from kraftcheck.ci.systems.subject import Subject, program, subject, system_and_bounds
+from kraftcheck.ci.systems.switches import check_changes
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
@@ -27,12 +29,14 @@ from kraftcheck.model.language.collections import equal
 from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.language.refinement import Refinement
 from kraftcheck.model.language.system import Property, Step, System
-from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.terms import Graph, Truth
 from kraftcheck.model.language.words import any_of, negate
+from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.drawings.drawing import Drawing, drawing, with_other_rules
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import (
     RUN,
     Holds,
@@ -78,7 +82,8 @@ def sides(
     named = [one for one in (a, b) if isinstance(one, System) or ":" in one]
     of: str | System = system or (named[0] if named else DEFAULT)
     whole = find_system(of) if isinstance(of, str) else of
-    of = whole.name if isinstance(whole, ChangedSystem) else of
+    if not system and isinstance(whole, ChangedSystem):
+        of = whole.unchanged()
     one, other = (
         subject(one, scope, bounds, None) if one in named else subject(of, scope, bounds, str(one)) for one in (a, b)
     )
@@ -106,9 +111,40 @@ def compare(a: Subject, b: Subject, budget: SearchBudget, native: NativeSearch) 
         question = SearchQuestion(_compared(of, other), budget)
         return question.result(question.traced(), native)
 
-    found, alike = searched(a, b), fingerprint(program(a)) == fingerprint(program(b))
+    for side in (a, b):
+        if isinstance(side.whole, ChangedSystem) and side.whole.decides:
+            check_changes(side)
+    found = searched(a, b)
+    alike = fingerprint(program(a, compared=False)) == fingerprint(program(b, compared=False))
     same = alike and _reports_alike(found.program)  # fingerprints are of what is judged: reports need not be
-    return Comparison((found, evolve(found, subject=b) if same else searched(b, a)), same)
+    results = (found, evolve(found, subject=b) if same else searched(b, a))
+    return Comparison(results, same, read_choices(a) | read_choices(b))
+
+
+def read_choices(of: Subject) -> frozenset[str]:
+    """The choices that the rules of a subject ask for while they are traced."""
+    asked = set[str]()
+
+    def noting(record: Any) -> Any:
+        """A record of the same values that notes which are asked for."""
+        kind = type(record)
+        names = {one.name for one in attrs.fields(kind)}
+
+        def get(self: Any, name: str) -> Any:
+            asked.update({name} & names)
+            return object.__getattribute__(self, name)
+
+        noted: Any = type(kind.__name__, (kind,), {"__getattribute__": get})
+        return noted(**{name: getattr(record, name) for name in names})
+
+    rules = of.setting.rules
+    if isinstance(rules, RuleSet):
+        groups = {one.name: getattr(rules, one.name) for one in attrs.fields(RuleSet)}
+        rules = evolve(rules, **{name: noting(group) for name, group in groups.items() if group is not None})
+    elif rules is not None:
+        rules = noting(rules)
+    trace(of.system, evolve(of.setting, rules=rules), graph=Graph())
+    return frozenset(asked)
 
 
 def _reports_alike(compared: Program) -> bool:
@@ -186,17 +222,19 @@ class PromiseChange:
         return BROKEN if passed[0] and failed[1] else MENDED if failed[0] and passed[1] else CHANGED
 
 
-@frozen
-class Comparison:
+@frozen(slots=False)
+class Comparison:  # without slots, so that properties are worked out once
     """What two searches say of each other.
 
     Attributes:
         results: of A and of B, with the claims that compare.
         same: whether no rule differs at this setting, whatever is reached.
+        read: the choices of rule sets that rules ask for at this setting, on either side, by their names in a rule set.
     """
 
     results: tuple[Result, Result]
     same: bool
+    read: frozenset[str]
 
     def alike(self, side: int) -> dict[str, Verdict]:
         """By action, START and REPORTS, whether all that a side does is what the other one does."""
@@ -216,27 +254,37 @@ class Comparison:
         verdicts = [] if self.same else [one for result in self.results for one in result.verdicts.values()]
         return [one for one in verdicts if isinstance(one, Incomplete | Unknown)]
 
-    @property
+    @functools.cached_property
     def choices(self) -> list[tuple[str, str, str, str]]:
-        """Choices and replaced rules that the sides do not share: the name, in A, in B, what it says."""
+        """Choices and changes that the sides do not share: the name, in A, in B, what it says."""
+        return [row for row in self._rows() if row[0] not in self.unread]
+
+    @functools.cached_property
+    def unread(self) -> list[str]:
+        """The choices that the sides do not share, and no rule asks for at this setting."""
+        words = words_of(self.results[0].subject.whole)
+        named = {} if words is None else words.choices
+        return [row[0] for row in self._rows() if row[0] in named and named[row[0]].name not in self.read]
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
         (a, b), words = (result.subject for result in self.results), words_of(self.results[0].subject.whole)
         rows = []
         if words is not None and type(a.setting.rules) is type(b.setting.rules):
-            read = (name for name in words.choices if not words.declared or words.group(name) in words.declared)
+            read = filter(words.reads, words.choices)
             chosen = ((name, *("yes" * words.has(of.setting.rules, name) for of in (a, b))) for name in read)
             rows = [(*row, words.choices[row[0]].metadata.get("text", "")) for row in chosen]
-        said = {one.rule: one.says for of in (a, b) for one in overrides_of(of.whole)}
-        own = [{one.rule: one.place for one in overrides_of(of.whole)} for of in (a, b)]
-        rows += [(id_, own[0].get(id_, ""), own[1].get(id_, ""), text) for id_, text in said.items()]
+        own = [{one.name: one for one in parts_of(of.whole) if is_on(one, of.setting)} for of in (a, b)]
+        for name, part in {**own[0], **own[1]}.items():
+            rows.append((name, *(of[name].place if name in of else "" for of in own), part.says))
         return [row for row in rows if row[1] != row[2]]
 
-    @property
+    @functools.cached_property
     def changes(self) -> list[PromiseChange]:
         """The promises that change, those that are broken in B first."""
         a, b = ({one.claim: one for one in of.judged if not one.claim.startswith(ALIKE)} for of in self.results)
         said = {claim.id: claim.sentence for of in self.results for claim in of.claims}
         found = [PromiseChange(id_, said.get(id_, report.DEADLOCK_SAYS), a.get(id_), b.get(id_)) for id_ in {**a, **b}]
-        changed = [one for one in found if one.words[0] != one.words[1]]
+        changed = [one for one in found if one.words[0] != one.words[1] and (one.a or one.kind)]
         return sorted(changed, key=lambda one: (BROKEN, MENDED, CHANGED).index(one.kind))
 
     @property
@@ -245,6 +293,7 @@ class Comparison:
         broken = [one.b.verdict for one in self.changes if one.kind == BROKEN and one.b is not None]
         return worst_exit_code(broken or self.undecided) or (0 if all(self.within) else EXIT_DIFFERS)
 
+    @functools.cached_property
     def first(self) -> FirstDifference | None:
         """Where the sides decide otherwise first; of what they only report only where they decide alike."""
         found = [
@@ -266,7 +315,7 @@ class Comparison:
 
     def document(self) -> dict[str, Any]:
         """The comparison as plain values (docs/reference/file-formats.md)."""
-        first, (a_in_b, b_in_a) = self.first(), self.within
+        first, (a_in_b, b_in_a) = self.first, self.within
         alike = [self.alike(side) for side in (0, 1)]
         return {
             "version": report.DOCUMENT_VERSION, "command": "diff", "exit_code": self.exit_code,
@@ -277,6 +326,7 @@ class Comparison:
             "equal": (a_in_b and b_in_a) or (None if first is None else False), "same_rules": self.same,
             "within": [a_in_b, b_in_a],
             "choices": [dict(zip(("name", "a", "b", "text"), row, strict=True)) for row in self.choices],
+            "unread": self.unread,
             "properties": [
                 {"id": one.claim, "a": one.words[0], "b": one.words[1], "change": one.kind, "sentence": one.sentence}
                 for one in self.changes
@@ -295,6 +345,8 @@ class Comparison:
         for name, result in zip(NAMES, self.results, strict=True):
             screen.plain(f"{name}: {result.subject.title()}")
         _print(screen, ("choice", *NAMES, "what is so with it"), self.choices)
+        if self.unread:
+            screen.plain(f"not read in this scope: {', '.join(self.unread)}")
         rows = [(one.claim, *one.words, one.kind, one.sentence) for one in self.changes]
         _print(screen, ("promise", *NAMES, "in B", "says"), rows)
         alike = [{name: _decided(verdict) for name, verdict in self.alike(side).items()} for side in (0, 1)]
@@ -308,7 +360,7 @@ class Comparison:
 
     def _lines(self) -> Iterator[str]:
         """The first difference, what each side is to the other, and the sizes."""
-        first, (a_in_b, b_in_a) = self.first(), self.within
+        first, (a_in_b, b_in_a) = self.first, self.within
         if first is not None:
             run = "a run to" if self.undecided else "the shortest run to"
             yield f"\n{run} a step that they decide otherwise; the last step is that of {NAMES[first.side]}:"
@@ -326,7 +378,7 @@ class Comparison:
     @property
     def last_line(self) -> str:
         """What differs in a line, with the exit code."""
-        kinds, first = [one.kind for one in self.changes], self.first()
+        kinds, first = [one.kind for one in self.changes], self.first
         counts = [f"{kinds.count(kind)} {kind}" for kind in (BROKEN, MENDED) if kind in kinds]
         if first is not None:
             counts.append(f"first decided otherwise in {report.steps_text(len(first.trace.steps))}")
@@ -420,7 +472,7 @@ def diff_command(
     found = compare(one, other, budget, functools.partial(run, quiet=flags["quiet"]))
     screen = console(to_stderr=target == "-")
     found.show(screen, flags["verbose"])
-    first = found.first()
+    first = found.first
     if picture is not None:
         if first is not None:
             write(picture, html(found.drawn(first)))

@@ -1,67 +1,163 @@
-"""A shipped system with rules of a user in the place of its own: in this system, and in no other.
+"""A shipped system with changes of a user: rules replaced, and choices, actions, fields and claims added.
 
-Rules call each other by their names. So the code of a rule that somebody replaces is exchanged once, for code that
-looks for a replacement. A system has its own ones in force while its guards and effects run, and at no other time.
+What is added are records that the language has; so a changed system is a system like any other. Its states are those of
+the shipped one, with the fields that are added beside: what is shipped gets them without, and keeps them as they are.
 """
 
 from __future__ import annotations
 
+import builtins
 import functools
-import inspect
-from collections.abc import Callable, Mapping
-from contextvars import ContextVar
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
-from attrs import evolve, field, fields, frozen
+import attrs
+from attrs import evolve, frozen
 
+from kraftcheck.ci.systems.overrides import Override, Replacement, deciding, in_force, place_of_code, replacements
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.anynumber import Family
+from kraftcheck.model.language.collections import equal
 from kraftcheck.model.language.layout import Described
-from kraftcheck.model.language.system import Action, ScopeError, Setting, System
-from kraftcheck.model.language.words import NOTED, RuleError, rules_of
+from kraftcheck.model.language.symbolic import record_fields
+from kraftcheck.model.language.system import (
+    Action,
+    Fairness,
+    Outcome,
+    Property,
+    ScopeError,
+    Setting,
+    Step,
+    System,
+    conjuncts,
+)
+from kraftcheck.model.language.words import RuleError, first_sentence
 from kraftcheck.model.nearest import nearest
+from kraftcheck.model.partition.change import Target, build_change
+from kraftcheck.model.partition.registration import FIRST_LOCAL
+from kraftcheck.model.rules.choice import choice as choice_of
+from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.rules.vocabulary import KAFKA, vocabulary
+from kraftcheck.model.systems.elections.state import Elections, ElectionsEvent
+from kraftcheck.model.systems.elections.triggers import Triggers, finish, permits
+from kraftcheck.model.triggers import table
 from kraftcheck.properties.catalogue import find
 
-Replacement = Callable[..., Any]
-"""Takes what the rule takes, and the rule as it is where it has a parameter `rule` besides."""
+Part = TypeVar("Part")
+_CHOICE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
-ORIGINAL = "rule"
-
-_IN_FORCE: ContextVar[Mapping[str, Replacement]] = ContextVar("replacements")
-
-_ORIGINALS: dict[str, Callable[..., Any]] = {}
-"""Rules whose code was exchanged, as they are written."""
+TAKEN = "taken-"
+"""How the id of the goal begins that an action of one's own happens; its name follows."""
 
 
 @frozen
-class Override:
-    """A rule of a user in the place of a rule of the system.
+class Choice:
+    """A switch of one's own: as the command line spells it, what is so when it is on, and where it is written."""
+
+    name: str
+    says: str
+    place: str
+
+
+@frozen
+class AddedAction:
+    """One more event.
 
     Attributes:
-        rule: the id of the rule that is replaced.
-        by: what is called instead.
+        given: the action, or a function of the setting that gives it.
+        when: the choice with which it is there; empty: with any.
+        heals: whether ways out may take it.
     """
 
-    rule: str
-    by: Replacement
+    given: Any
+    when: str
+    heals: bool
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return f"action {self.given.name if isinstance(self.given, Action) else self.given.__name__}"
 
     @property
     def place(self) -> str:
-        """File and line of what is called instead."""
-        code = inspect.unwrap(self.by).__code__
-        return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+        """File and line where it is written."""
+        return place_of_code(self.given.effect if isinstance(self.given, Action) else self.given)
 
     @property
     def says(self) -> str:
-        """The rule that is replaced, as a sentence."""
-        return next(one.says for one in rules_of(NOTED[self.rule]) if one.id == self.rule)
+        """What it does, of the first sentence of its docstring."""
+        return first_sentence((self.given.effect if isinstance(self.given, Action) else self.given).__doc__)
 
-    def text(self) -> str:
-        """Which rule is replaced, and where its replacement is written."""
-        return f"{self.rule} of {self.place}"
+
+@frozen
+class AddedGuard:
+    """One more condition of an action of the system, with the choice with which it is there; empty: any."""
+
+    action: str
+    given: Callable[..., Any]
+    when: str
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return f"guard of {self.action}"
+
+    @property
+    def place(self) -> str:
+        """File and line where it is written."""
+        return place_of_code(self.given)
+
+    @property
+    def says(self) -> str:
+        """What it asks, of the first sentence of its docstring."""
+        return first_sentence(self.given.__doc__)
+
+
+@frozen
+class AddedField:
+    """More of the state.
+
+    Attributes:
+        variable: its name.
+        domain, initial: what values it has, and which at the start; or a function of the setting.
+        then: of a step, its value after it; None: what the action says, and what is shipped says nothing of it.
+        place: file and line.
+    """
+
+    variable: str
+    domain: Any
+    initial: Any
+    then: Callable[[Step], Any] | None
+    place: str
+    says: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return f"field {self.variable}"
+
+
+@frozen
+class Scope:
+    """Preset bounds of one's own."""
+
+    name: str
+    bounds: Mapping[str, int]
+
+
+@frozen
+class Added:
+    """Properties, or what is fair, or a function of the setting that gives some."""
+
+    kind: type
+    given: tuple[Any, ...]
+
+    def at(self, setting: Setting) -> tuple[Any, ...]:
+        """What they are at a setting."""
+        return tuple(one for given in self.given for one in _several(_at(given, setting)))
 
 
 @frozen
@@ -69,167 +165,439 @@ class ChangedSystem(System):
     """A shipped system that can be changed; see `System` for the other attributes.
 
     Attributes:
-        plain: the system without any override.
-        overrides: the rules that are replaced, in order.
+        plain: the system without any change.
+        parts: the changes, in order.
     """
 
     plain: System | None = None
-    overrides: tuple[Override, ...] = field(default=())
+    parts: tuple[Any, ...] = ()
 
-    def override(self, rule: str, by: Replacement) -> ChangedSystem:
+    def override(self, rule: str, by: Replacement, *, when: str = "") -> ChangedSystem:
         """The system with a rule replaced.
 
         Args:
             rule: its id, as `kraftcheck where` shows it; rules that are noted on one function are replaced together.
             by: a function with the same parameters. Where it has a parameter `rule` besides, it gets the rule as
-                it is by that name.
+                it is by that name; where it has a parameter `now`, the state of the system that decides.
+            when: the choice with which it is replaced, such as one of `choice`; empty: always.
 
         Raises:
-            RuleError: for an id that no rule has, a rule that is replaced already, or other parameters.
+            RuleError: for an id that no rule has, a rule that is replaced already, other parameters, or no such choice.
         """
-        function = _function(rule)
-        if not isinstance(by, FunctionType):
-            raise RuleError(f"{rule}: {by!r} is no function; write one with def or lambda")
-        override = Override(rule, by)
-        for other in self.overrides:
-            if _function(other.rule) is function:
-                raise RuleError(f"{override.text()}: {other.text()} replaces that rule already; replace it once")
-        _check_parameters(override, function)
-        return _with(self, (*self.overrides, override))
+        override = Override(rule, by, self._choice(when))
+        override.check(self.of(Override))
+        return self._and(override)
 
+    def choice(self, name: str, says: str) -> ChangedSystem:
+        """The system with a switch of one's own, off unless `--rules PRESET+NAME` names it.
 
-def kafka(name: str, base: str = KAFKA) -> ChangedSystem:
-    """A system of Kafka's controller, to be changed: its method `override` replaces one of its rules.
+        A part is there with it that names it in `when`; functions of the setting find it in `setting.rules.own`.
 
-    Args:
-        name: as `kraftcheck list` shows it.
-        base: the rule set that counts where none is named: a release, `fixed`, `PRESET[+VARIANT|-VARIANT...]`.
+        Args:
+            name: words of a-z and digits, joined by hyphens.
+            says: what is so when it is on.
 
-    Raises:
-        Refusal: in one line, for a system or a rule set that there is not.
-    """
-    try:
-        system = find(name)
-        words = vocabulary(system)
-        if words is None:
-            raise Refusal(f"{name} takes no rule set, and has no rule of Kafka's controller to change")
-        words.parse(base)
-    except ScopeError as error:
-        raise Refusal(str(error)) from error
-    plain = evolve(system, base=base)
-    return ChangedSystem(**{one.name: getattr(plain, one.name) for one in fields(System)}, plain=plain)
+        Raises:
+            RuleError: for another name, and for one that there is.
+        """
+        words, place = _words(self), _caller()
+        if not _CHOICE.fullmatch(name):
+            raise RuleError(f"{place}: {name!r} is no name of a choice: words of a-z and digits, joined by hyphens")
+        if name in words.choices or name in words.presets:
+            raise RuleError(f"{place}: there is a {name} already; give the choice another name")
+        return self._and(Choice(name, says, place))
 
+    def action(
+        self, given: Action | Callable[[Setting], Any], *, when: str = "", heals: bool = False
+    ) -> ChangedSystem:  # fmt: skip
+        """The system with one more event: that it happens is a goal, so that it cannot go unnoticed that it never does.
 
-def overrides_of(system: System) -> tuple[Override, ...]:
-    """The rules that are replaced in a system, in order."""
-    return system.overrides if isinstance(system, ChangedSystem) else ()
+        Its guard and its effect get the state with the fields of one's own. An effect that gives a state alone reports
+        that no record is written.
 
+        Args:
+            given: the action, or a function of the setting that gives it.
+            when: the choice with which it is there; empty: always.
+            heals: whether it comes about by itself, as what waits for time to pass does: then the ways out of the
+                properties that ask for recovery may take it.
 
-def without(system: System, override: Override) -> System:
-    """A system without one of its overrides."""
-    assert isinstance(system, ChangedSystem)
-    return _with(system, tuple(other for other in system.overrides if other is not override))
+        Raises:
+            RuleError: for what is neither, and for no such choice.
+        """
+        if not isinstance(given, Action) and not callable(given):
+            raise RuleError(f"{_caller()}: {given!r} is no action; give a kraftcheck.Action, or what makes one")
+        return self._and(AddedAction(given, self._choice(when), heals))
 
+    def guard(self, action: str, given: Callable[..., Any], *, when: str = "") -> ChangedSystem:
+        """The system with one more condition of one of its actions, beside those that it has.
 
-def _with(of: ChangedSystem, overrides: tuple[Override, ...]) -> ChangedSystem:
-    """The system with these overrides alone."""
-    plain, rules = of.plain, dict[str, Replacement]()
-    assert plain is not None
-    for one in overrides:
-        key = _exchanged(_function(one.rule))
-        rules[key] = _called(one, _ORIGINALS[key])
-    bound = functools.partial(_in_force, rules)
+        Args:
+            action: its name.
+            given: takes the state, with the fields of one's own, and the arguments; gives a truth, or named ones.
+            when: the choice with which it is asked; empty: always.
 
-    def actions(setting: Setting) -> tuple[Action, ...]:
-        return tuple(_action(action, bound) for action in bound(plain.actions)(setting))
+        Raises:
+            RuleError: for what is no function, and for no such choice.
+        """
+        if not callable(given):
+            raise RuleError(f"{_caller()}: {given!r} is no guard; give a function of the state and the arguments")
+        return self._and(AddedGuard(action, given, self._choice(when)))
 
-    def initial(setting: Setting) -> list[Any]:
-        states = bound(lambda: list(plain.initial(setting)))()
-        return [Described(bound(one.rule)) if isinstance(one, Described) else one for one in states]
+    def field(
+        self, name: str, domain: Any, initial: Any, then: Callable[[Step], Any] | None = None
+    ) -> ChangedSystem:  # fmt: skip
+        """The system with more state, which its own actions change, and what it asks may read.
 
-    return evolve(
-        of, initial=initial, actions=actions, layout=bound(plain.layout),
-        quiescent=plain.quiescent and bound(plain.quiescent), within=plain.within and bound(plain.within),
-        overrides=overrides, changes=tuple(one.text() for one in overrides),
-    )  # fmt: skip
+        Args:
+            name: the attribute of the state that has it.
+            domain: its values, such as `kraftcheck.truth()`, or a function of the setting that gives them.
+            initial: its value at the start, or a function of the setting that gives it.
+            then: its value after a step, of each step of any action; `step.after` has what the action says. None: that.
 
+        Raises:
+            RuleError: for a name that the state has already, or that is none.
+        """
+        place, kind = _caller(), type(self.layout(self.setting(rules=_words(self).parse(self.base))))
+        if not name.isidentifier() or name.startswith("_"):
+            raise RuleError(f"{place}: {name!r} is no name of a field")
+        if hasattr(kind, name) or name in (record_fields(kind) or ()):
+            raise RuleError(f"{place}: a state of {self.name} has {name!r} already; give the field another name")
+        return self._and(AddedField(name, domain, initial, then, place))
 
-def _action(action: Action, bound: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Action:
-    """An action whose guard, effect and arguments run with replacements in force."""
-    parameters = {
-        name: Family(one.shape, bound(one.member), bound(lambda one=one: [*one])) if isinstance(one, Family) else one
-        for name, one in action.parameters.items()
-    }
-    guard = action.guard and bound(action.guard)
-    return evolve(action, effect=bound(action.effect), guard=guard, parameters=parameters)
+    def property(self, *given: Property | Callable[[Setting], Any]) -> ChangedSystem:
+        """The system with properties of one's own beside those that it has: `kraftcheck.always` and its like make them.
 
+        Two properties with one id are refused where the system is used.
+        """
+        return self._and(Added(Property, given))
 
-def _in_force(rules: Mapping[str, Replacement], function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that runs with replacements in force."""
+    def fair(self, *given: Fairness | Callable[[Setting], Any]) -> ChangedSystem:
+        """The system with more that is fair: `kraftcheck.weak_fairness` and `kraftcheck.strong_fairness` make it."""
+        return self._and(Added(Fairness, given))
 
-    @functools.wraps(function)
-    def within(*args: Any, **kwargs: Any) -> Any:
-        token = _IN_FORCE.set(rules)
+    def scope(self, name: str, **bounds: int) -> ChangedSystem:
+        """The system with preset bounds of one's own, with `_` for `-`; those that are not named are as in the first.
+
+        Raises:
+            RuleError: for a name that there is, a bound that there is not, and a value out of its range.
+        """
+        if name in self.scopes:
+            raise RuleError(f"{_caller()}: {self.name} has a scope {name!r} already; give it another name")
+        given = {key.replace("_", "-"): value for key, value in bounds.items()}
         try:
-            return function(*args, **kwargs)
-        finally:
-            _IN_FORCE.reset(token)
+            whole = self.setting(None, given, _words(self).parse(self.base))
+        except ScopeError as error:
+            raise RuleError(f"{_caller()}: scope {name}: {error}") from error
+        return self._and(Scope(name, whole.bounds))
 
-    return within
+    def of(self, kind: type[Part]) -> tuple[Part, ...]:
+        """The changes of a kind, in order."""
+        return tuple(one for one in self.parts if isinstance(one, kind))
 
+    @builtins.property
+    def decides(self) -> bool:
+        """Whether there is more than more state."""
+        return not all(isinstance(one, AddedField) for one in parts_of(self))
 
-def _function(rule: str) -> FunctionType:
-    """The function on which a rule is noted."""
-    if rule not in NOTED:
-        raise RuleError(f"no rule has the id {rule!r}; {nearest(rule, NOTED, 'kraftcheck where')}")
-    function = NOTED[rule]
-    assert isinstance(function, FunctionType)
-    return function
+    def without(self, part: Any) -> ChangedSystem:
+        """The system without one of its changes."""
+        return _with(self, tuple(other for other in self.parts if other is not part))
 
+    def unchanged(self) -> ChangedSystem:
+        """What is compared with it: no rule is replaced, no action added, and states have the same fields."""
+        return _with(self, self.of(Choice) + self.of(AddedField) + self.of(Scope) + self._added(Property))
 
-def _check_parameters(override: Override, function: FunctionType) -> None:
-    """Refuse a replacement that cannot be called as the rule is."""
-    wanted = list(inspect.signature(function).parameters)
-    given = [name for name in inspect.signature(override.by).parameters if name != ORIGINAL]
-    if given != wanted:
-        raise RuleError(f"{override.text()}: it takes ({', '.join(given)}), and the rule ({', '.join(wanted)}); give "
-                        f"it the same parameters, and {ORIGINAL} besides to call the rule as it is")  # fmt: skip
+    def _added(self, kind: type) -> tuple[Any, ...]:
+        return tuple(one for one in self.of(Added) if one.kind is kind)
 
+    def _choice(self, name: str) -> str:
+        """A choice that may be named; empty for none."""
+        choices = _words(self).choices
+        if name and name not in choices:
+            raise RuleError(f"{_caller()}: there is no choice {name!r}; {nearest(name, choices)}")
+        return name
 
-def _called(override: Override, original: Callable[..., Any]) -> Replacement:
-    """What is called instead of a rule."""
-    if ORIGINAL not in inspect.signature(override.by).parameters:
-        return override.by
-    return lambda *args, **kwargs: override.by(*args, **kwargs, **{ORIGINAL: original})
-
-
-def _key(function: FunctionType) -> str:
-    return f"{function.__module__}.{function.__qualname__}"
-
-
-def _exchanged(function: FunctionType) -> str:
-    """Let a rule look for a replacement whenever it is called; returns its key."""
-    key, code = _key(function), function.__code__
-    if key not in _ORIGINALS:
-        own = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
-        own.__kwdefaults__ = function.__kwdefaults__
-        _ORIGINALS[key] = own
-        function.__signature__ = inspect.signature(own)  # type: ignore[attr-defined]
-        looking = _looking.__code__
-        function.__code__ = looking.replace(
-            co_consts=tuple(key if one == "key" else one for one in looking.co_consts), co_name=code.co_name,
-            co_qualname=code.co_qualname, co_filename=code.co_filename, co_firstlineno=code.co_firstlineno,
-        )  # fmt: skip
-    return key
+    def _and(self, part: Any) -> ChangedSystem:
+        return _with(self, (*self.parts, part))
 
 
-def _looking(*args: Any, **kwargs: Any) -> Any:
-    """The code of every rule that somebody replaces, but for the key: it has the globals of the rule's module."""
-    from kraftcheck.ci.systems.changed import answer
+class Kafka:
+    """Makes systems of Kafka's controller that can be changed, and has what effects of one's own are made of.
 
-    return answer("key", args, kwargs)
+    Attributes:
+        Event: what a step of `elections` reports besides the next state; a property reads it as `step.event`.
+        passes: the triggers of the controller, each a function that gives the `Pass` that it asks for.
+        Pass, Target: one build that a trigger asks for, and what it wants of the partition.
+        permits: what topic and cluster of a state allow a trigger.
+        build_change: the record that takes a partition to a target.
+        FIRST_DIRECTORY: the number of a broker's first directory in `state.directories`; smaller ones are reserved.
+    """
+
+    Event = ElectionsEvent
+    Pass = table.Pass
+    Target = Target
+    passes = table
+    FIRST_DIRECTORY = FIRST_LOCAL
+    permits = staticmethod(permits)
+    build_change = staticmethod(build_change)
+
+    def __call__(self, name: str, base: str = KAFKA) -> ChangedSystem:
+        """A system of Kafka's controller, to be changed: its methods give it with a change each.
+
+        Args:
+            name: as `kraftcheck list` shows it.
+            base: the rule set that counts where none is named: a release, `fixed`, `PRESET[+VARIANT|-VARIANT...]`.
+
+        Raises:
+            Refusal: in one line, for a system or a rule set that there is not.
+        """
+        try:
+            system = find(name)
+            words = vocabulary(system)
+            if words is None:
+                raise Refusal(f"{name} takes no rule set, and has no rule of Kafka's controller to change")
+            words.parse(base)
+        except ScopeError as error:
+            raise Refusal(str(error)) from error
+        plain = evolve(system, base=base)
+        return ChangedSystem(**{one.name: getattr(plain, one.name) for one in attrs.fields(System)}, plain=plain)
+
+    @staticmethod
+    def decide(state: Elections, rules: RuleSet, *passes: table.Pass) -> Outcome:
+        """What the controller makes of a state of `elections` by passes, with the records and the event of that.
+
+        Args:
+            state: on which it decides, as it is after what has happened besides.
+            rules: `setting.rules`.
+            passes: what it does; `passes` has the triggers.
+        """
+        outcome: Outcome = deciding(state, lambda: finish(state, state, Triggers(rules).decided(state, *passes)))
+        return outcome
 
 
-def answer(key: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """What a rule says: that of the replacement that is in force, or its own."""
-    return (_IN_FORCE.get({}).get(key) or _ORIGINALS[key])(*args, **kwargs)
+kafka = Kafka()
+
+
+CHANGES = (Override, AddedAction, AddedGuard, AddedField)
+"""The kinds of change that a title names."""
+
+
+def parts_of(system: System) -> tuple[Any, ...]:
+    """The changes that a title names, in order: all but choices, properties and scopes."""
+    parts = system.parts if isinstance(system, ChangedSystem) else ()
+    return tuple(one for one in parts if isinstance(one, CHANGES))
+
+
+def is_on(part: Any, setting: Setting) -> bool:
+    """Whether a change is there at a setting: with any choice, or its choice is on."""
+    when: str = getattr(part, "when", "")
+    return not when or bool(setting.rules.value(when.replace("-", "_")))
+
+
+def _with(of: ChangedSystem, parts: tuple[Any, ...]) -> ChangedSystem:
+    """The system with these changes alone."""
+    plain = of.plain
+    assert plain is not None
+    own = [one for one in parts if isinstance(one, Choice)]
+    rules = plain.rules
+    if own:
+        fields = {one.name.replace("-", "_"): choice_of("own", one.place, one.says) for one in own}
+        rules = (*plain.rules, attrs.make_class("OwnChoices", fields, frozen=True))  # type: ignore[misc]
+    made = _Made(plain, parts)
+    scopes = {**plain.scopes, **{one.name: one.bounds for one in parts if isinstance(one, Scope)}}
+    changed = evolve(
+        of, parts=parts, rules=rules, initial=made.initial, actions=made.actions, layout=made.layout, scopes=scopes,
+        properties=made.properties, fairness=lambda setting: (*plain.fairness(setting), *made.added(Fairness, setting)),
+    )  # fmt: skip
+    return evolve(changed, changes=tuple(map(_text, parts_of(changed))))
+
+
+def _text(part: Any) -> str:
+    """What a title says of a change."""
+    article = "" if isinstance(part, Override) else "the "
+    return f"{article}{part.name} of {part.place}" + (f" if {part.when}" if getattr(part, "when", "") else "")
+
+
+@frozen
+class _Made:
+    """The parts of a changed system."""
+
+    plain: System
+    parts: tuple[Any, ...]
+
+    def at(self, kind: type[Part], setting: Setting) -> tuple[Part, ...]:
+        """The changes of a kind that are there at a setting."""
+        return tuple(one for one in self.parts if isinstance(one, kind) and is_on(one, setting))
+
+    def added(self, kind: type, setting: Setting) -> tuple[Any, ...]:
+        """Properties, or what is fair, that are added."""
+        return tuple(got for one in self.at(Added, setting) if one.kind is kind for got in one.at(setting))
+
+    def rules(self, setting: Setting) -> Mapping[str, Replacement]:
+        """The replacements."""
+        return replacements(self.at(Override, setting))
+
+    def layout(self, setting: Setting) -> Any:
+        """The domain of each field."""
+        shape = in_force(self.rules(setting), self.plain.layout)(setting)
+        return extended(shape, {one.variable: _at(one.domain, setting) for one in self.at(AddedField, setting)})
+
+    def initial(self, setting: Setting) -> list[Any]:
+        """The initial states of the shipped system, with the fields that are added."""
+        rules = self.rules(setting)
+        values = {one.variable: _at(one.initial, setting) for one in self.at(AddedField, setting)}
+
+        def begun(given: Described, state: Any) -> dict[str, Any]:
+            alike = {f"{name} is as at the start": equal(getattr(state, name), value) for name, value in values.items()}
+            return {**in_force(rules, given.holds)(_narrowed(state)), **alike}
+
+        states = in_force(rules, lambda: list(self.plain.initial(setting)))()
+        return [
+            Described(functools.partial(begun, one)) if isinstance(one, Described) else extended(one, values)
+            for one in states
+        ]
+
+    def own_actions(self, setting: Setting) -> list[tuple[AddedAction, Any]]:
+        """The actions that are added, each with how it was given."""
+        return [(part, one) for part in self.at(AddedAction, setting) for one in _several(_at(part.given, setting))]
+
+    def actions(self, setting: Setting) -> tuple[Any, ...]:
+        """The actions of the shipped system, and those that are added."""
+        rules, fields = self.rules(setting), self.at(AddedField, setting)
+        guards, actions = self.at(AddedGuard, setting), in_force(rules, self.plain.actions)(setting)
+        for one in guards:
+            if one.action not in (names := [action.name for action in actions]):
+                raise ScopeError(f"{one.place}: there is no action {one.action!r} here; {nearest(one.action, names)}")
+        shipped = [
+            _Acting(one, rules, fields, tuple(more.given for more in guards if more.action == one.name)).action()
+            for one in actions
+        ]
+        own = (one for _, one in self.own_actions(setting))
+        added = [_Acting(one, rules, fields, (), self).action() if isinstance(one, Action) else one for one in own]
+        return (*shipped, *added)
+
+    def properties(self, setting: Setting) -> tuple[Any, ...]:
+        """The properties: those that are added, and that each action happens that is added."""
+        own = [(part, one.name) for part, one in self.own_actions(setting) if isinstance(one, Action)]
+        more: Mapping[str, Any] = {name: {} for part, name in own if part.heals}
+        shipped = [evolve(one, by={**one.by, **more}) if one.by else one for one in self.plain.properties(setting)]
+        return (*shipped, *self.added(Property, setting), *(_taken(name) for _, name in own))
+
+
+def _taken(name: str) -> Property:
+    return Property(TAKEN + name.replace("_", "-"), "happens", f"{name} happens", lambda step: step.action == name)
+
+
+@frozen
+class _Acting:
+    """An action with replacements in force.
+
+    Attributes:
+        of: the action as it is written.
+        rules, fields: the replacements, and the fields that are added.
+        guards: conditions that are added.
+        own: the system to which it is added; None: it is shipped, and knows of no field that is added.
+    """
+
+    of: Action
+    rules: Mapping[str, Replacement]
+    fields: tuple[AddedField, ...]
+    guards: tuple[Callable[..., Any], ...] = ()
+    own: _Made | None = None
+
+    def action(self) -> Action:
+        """The action."""
+        parameters = {
+            name: Family(one.shape, in_force(self.rules, one.member), in_force(self.rules, lambda one=one: [*one]))
+            if isinstance(one, Family) else one
+            for name, one in self.of.parameters.items()
+        }  # fmt: skip
+        guard = _as(self.of.guard or self.guards[0], self._guard) if self.of.guard or self.guards else None
+        return evolve(self.of, effect=_as(self.of.effect, self._effect), guard=guard, parameters=parameters)
+
+    def _seen(self, state: Any) -> Any:
+        """The state as the action knows it."""
+        return state if self.own is not None or not self.fields else _narrowed(state)
+
+    def _guard(self, state: Any, **arguments: Any) -> Any:
+        seen = self._seen(state)
+        shipped: Any = deciding(state, lambda: self.of.guards(seen, arguments), self.rules)
+        if not self.guards:
+            return shipped
+        for one in self.guards:
+            more = conjuncts(one(state, **arguments), one.__name__.replace("_", " "))
+            if twice := sorted(shipped.keys() & more.keys()):
+                raise RuleError(f"{self.of.name} has a condition {twice[0]!r} already; give it another name")
+            shipped = {**shipped, **more}
+        return shipped
+
+    def _effect(self, state: Any, **arguments: Any) -> Any:
+        seen = self._seen(state)
+        made: Outcome = deciding(state, lambda: self.of.outcome(seen, arguments), self.rules)
+        if self.own is None:
+            made = evolve(made, state=extended(made.state, {one.variable: getattr(state, one.variable)
+                                                            for one in self.fields}))  # fmt: skip
+        elif made.event is None and self.own.plain.quiet is not None:
+            made = evolve(made, event=self.own.plain.quiet(state))
+        if type(made.state) is not type(state):
+            return made  # tracing says what is wrong with it
+        step = Step(state, made.state, self.of.name, arguments, made.event)
+        values = {one.variable: one.then(step) for one in self.fields if one.then is not None}
+        return evolve(made, state=evolve(made.state, **values)) if values else made
+
+
+def _as(written: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that messages call by another one's name and line."""
+    return functools.wraps(written)(lambda *args, **kwargs: function(*args, **kwargs))
+
+
+def extended(state: Any, values: Mapping[str, Any]) -> Any:
+    """A state with more fields."""
+    if not values or not attrs.has(type(state)):
+        return state
+    of: Any = type(state)
+    kind = _wider(of, tuple(values))
+    return kind(**{name: getattr(state, name) for name in record_fields(type(state)) or ()}, **values)
+
+
+def _narrowed(state: Any) -> Any:
+    """A state without the fields that are added."""
+    kind = _NARROW.get(type(state))
+    return state if kind is None else kind(**{name: getattr(state, name) for name in record_fields(kind) or ()})
+
+
+_NARROW: dict[type, type] = {}
+"""Classes of states with more fields, each with the one that it is made of."""
+
+
+@functools.cache
+def _wider(kind: Any, names: tuple[str, ...]) -> type:
+    """The class of states with more fields; they need a default nowhere, whatever the others have."""
+    more = {name: attrs.field(kw_only=True) for name in names}
+    made = attrs.make_class(kind.__name__, more, bases=(kind,), frozen=True, slots=True)
+    _NARROW[made] = kind
+    return made
+
+
+def _at(given: Any, setting: Setting) -> Any:
+    """What is given, at a setting."""
+    return given(setting) if callable(given) else given
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    """What is given as one, or as some."""
+    return tuple(given) if isinstance(given, Iterable) else (given,)
+
+
+def _words(system: System) -> Any:
+    words = vocabulary(system)
+    assert words is not None
+    return words
+
+
+def _caller() -> str:
+    """File and line of the nearest caller outside this module."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename == __file__ and frame.f_back is not None:
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"

@@ -234,7 +234,7 @@ def _print_variants(screen: Screen, choices: Mapping[str, attrs.Attribute[bool]]
 def _print_system(screen: Screen, system: System) -> None:
     screen.plain(f"{system.name}: {system.summary}\n")
     if system.changes:
-        screen.plain(f"with {' and '.join(system.changes)}\n")
+        screen.plain(f"with {', '.join(system.changes)}\n")
     screen.heading("scopes", "(the first is the default)")
     for name, bounds in system.scopes.items():
         screen.plain(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in bounds.items()))
@@ -245,6 +245,9 @@ def _print_system(screen: Screen, system: System) -> None:
     words = words_of(system)
     if words is not None and words.declared:
         screen.plain(f"\nreads choices of: {', '.join(words.declared)} (kraftcheck list shows them)")
+        own = {name: choice for name, choice in words.choices.items() if not words.group(name)}
+        if own:
+            _print_variants(screen, own)
     elif words is not None:
         screen.plain("")
         screen.heading("rule sets")

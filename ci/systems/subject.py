@@ -226,7 +226,7 @@ class Subject:
         bounds = [f"--{k} {spelled(v)}" for k, v in self.setting.bounds.items() if preset.get(k) != v]
         rules = [] if self.rules is None else [f"--rules {self.rules}"]
         scope = f"--scope {shlex.quote(self.setting.scope)}"
-        name = OWN_NAME if self.system.changes and ":" not in self.name else self.name
+        name = OWN_NAME if self.system.base and ":" not in self.name else self.name
         return " ".join([f"kraftcheck {engine}", shlex.quote(name), scope, *bounds, *rules])
 
     def again(self, claim: str) -> str:
@@ -252,8 +252,8 @@ class Subject:
 
 
 def changed(system: System) -> str:
-    """Which rules of a system are replaced, after the rule set that it names; empty where none is."""
-    return f" with {' and '.join(system.changes)}" if system.changes else ""
+    """What is changed in a system, after the rule set that it names; empty where nothing is."""
+    return f" with {', '.join(system.changes)}" if system.changes else ""
 
 
 def subject(
@@ -315,21 +315,28 @@ def _only(name: str, system: System, setting: Setting, ids: Sequence[str], expre
     return evolve(system, properties=deadlock_alone if ids and not chosen else lambda _: chosen)
 
 
-def program(chosen: Subject) -> Program:
-    """The subject traced.
+def program(chosen: Subject, compared: bool = True) -> Program:
+    """The subject traced, and compared with ints as of `traced`.
 
     Raises:
         Refusal: where a user's system is at fault, in one line.
     """
-    return traced(chosen, trace)
+    return traced(chosen, trace, compared)
 
 
-def traced(chosen: Subject, how: Callable[[System, Setting], Traced]) -> Traced:
-    """The subject as some engine takes it; raises as `program` does."""
+def traced(chosen: Subject, how: Callable[[System, Setting], Traced], compared: bool = True) -> Traced:
+    """The subject as some engine takes it; raises as `program` does.
+
+    Args:
+        chosen: what to trace.
+        how: traces it.
+        compared: whether the rules of what is not shipped are compared with ints in a sample; what no engine runs need
+            not be.
+    """
     try:
         with contextlib.redirect_stdout(sys.stderr):
             made = how(chosen.system, chosen.setting)
-            if not chosen.shipped:  # the rules of shipped systems are compared by tests
+            if compared and not chosen.shipped:  # the rules of shipped systems are compared by tests
                 check_sample(made if isinstance(made, Program) else made.program)
             return made
     except ScopeError as error:

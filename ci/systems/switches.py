@@ -14,7 +14,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.systems.changed import overrides_of, without
+from kraftcheck.ci.systems.changed import AddedField, AddedGuard, ChangedSystem, Choice, is_on
+from kraftcheck.ci.systems.overrides import Override
 from kraftcheck.ci.systems.subject import Subject, Traced, traced
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError, bits_by_field, leaves
@@ -25,6 +26,7 @@ from kraftcheck.model.rules.spelling import Spelling
 from kraftcheck.model.rules.vocabulary import Vocabulary, vocabulary
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.defects import BUGS
+from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.parts import SystemFault, ask
 from kraftcheck.solvers.program.program import Program
@@ -64,11 +66,7 @@ def check_switches(chosen: Subject, how: How[Any] = trace) -> None:
             others = Spelling(spelling.preset, tuple(other for other in spelling.switches if other != switch))
             if changes_nothing(evolve(chosen.setting, rules=words.rules(others))):
                 raise Refusal(_unread_variant(chosen, words, spelling, *switch))
-    for override in overrides_of(chosen.whole):
-        less = evolve(chosen, whole=without(chosen.whole, override))
-        if _fingerprint(less, chosen.setting, how) == program():
-            raise Refusal(f"{override.place}: in the place of {override.rule} it changes nothing in {chosen.title()}; "
-                          "leave it out, or take a scope and rules that read it")  # fmt: skip
+    check_changes(chosen, how)
     bounds = _given_bounds(chosen)
     for name in bounds:
         fewer = _without(chosen, {key: value for key, value in bounds.items() if key != name})
@@ -76,6 +74,44 @@ def check_switches(chosen: Subject, how: How[Any] = trace) -> None:
             continue
         if changes_nothing(fewer):
             raise Refusal(_unread_bound(chosen, name))
+
+
+def check_changes(chosen: Subject, how: How[Any] = trace) -> None:
+    """Refuse a rule or a guard that changes nothing, and a field that nothing reads; raises as `check_switches`."""
+    whole = chosen.whole
+    if not isinstance(whole, ChangedSystem):
+        return
+    program = cache(lambda: _fingerprint(chosen, chosen.setting, how))
+    for part in (*whole.of(Override), *whole.of(AddedGuard)):
+        if not is_on(part, chosen.setting):
+            continue
+        less = _fingerprint(evolve(chosen, whole=whole.without(part)), chosen.setting, how)
+        if less is not None and less == program():
+            what = f"in the place of {part.rule}" if isinstance(part, Override) else f"as a {part.name}"
+            raise Refusal(f"{part.place}: {what} it changes nothing in {chosen.title()}; leave it out, or take a scope "
+                          "and rules that read it")  # fmt: skip
+    if not whole.of(AddedField):
+        return
+    every = {one.name.replace("-", "_"): True for one in whole.of(Choice)}  # what reads it may be there with one alone
+    setting = evolve(chosen.setting, rules=chosen.setting.rules.switched(**every))
+    made = traced(evolve(chosen, system=whole, setting=setting), how, compared=False)
+    of = made if isinstance(made, Program) else made.program
+    for field in whole.of(AddedField):
+        if not reads(of, field.variable):
+            raise Refusal(f"{field.place}: nothing reads the field {field.variable} in {chosen.title()}; "
+                          "leave it out, or take a scope and rules that read it")  # fmt: skip
+
+
+def reads(program: Program, field: str) -> bool:
+    """Whether a guard, a claim, or what becomes of another field depends on a field of the state."""
+    own = [slot.path.replace("[", ".").split(".")[0] == field for slot in program.layout.slots]
+    asked = [*program.always_terms, *program.sometimes_terms, program.quiescent, *program.starts.values(),
+             *program.liveness.terms, *(term for one in program.recovers for term in (one.when, one.goal))]  # fmt: skip
+    for kind in program.kinds:
+        asked += [*kind.guard.values(), *kind.steps]
+        asked += [term for term, mine in zip(kind.after, own, strict=True) if not mine]
+    read = {term.index for term in closure(asked)}
+    return any(term.index in read for term, mine in zip(program.state, own, strict=True) if mine)
 
 
 def _given_bounds(chosen: Subject) -> dict[str, int]:
@@ -103,7 +139,7 @@ def _check_spelling(words: Vocabulary, spelling: Spelling) -> None:
 def _fingerprint(chosen: Subject, setting: Setting, how: How[Any]) -> str | None:
     """What the whole system is at a setting; None where there is no such program."""
     try:
-        made = traced(evolve(chosen, system=chosen.whole, setting=setting), how)
+        made = traced(evolve(chosen, system=chosen.whole, setting=setting), how, compared=False)
     except Refusal:
         return None
     return fingerprint(made if isinstance(made, Program) else made.program)
@@ -163,7 +199,7 @@ def _unread_variant(chosen: Subject, words: Vocabulary, spelling: Spelling, name
     typed = spelling.text()
     given = "".join(f" --{bound} {value}" for bound, value in _given_bounds(chosen).items())
     head = f"--rules {typed}: {name} changes nothing in {chosen.name} --scope {chosen.setting.scope}{given}"
-    if words.declared:
+    if words.group(name):
         readers = [place.words(place.system.name, typed) for place in readers_of(words, spelling.preset, name, on)]
     else:
         alone = Spelling(spelling.preset, ((name, on),))

@@ -480,7 +480,8 @@ class System:
         fairness: the actions that are fair in every liveness property.
         legend: how its traces are drawn; None: in a lane for each value of the first argument of an action.
         base: of Kafka's rule sets, the one that counts where none is named; empty: the usual one.
-        changes: where rules are replaced, which ones and by what, in words.
+        changes: where it is another one with changes, what is changed and where that is written, in words.
+        quiet: of a state, the event of a step that reports nothing; None: None is.
     """
 
     name: str
@@ -501,6 +502,7 @@ class System:
     fairness: Callable[[Setting], Sequence[Fairness]] = field(converter=_fairness, default=lambda setting: ())
     base: str = ""
     changes: tuple[str, ...] = ()
+    quiet: Callable[[Any], Any] | None = None
 
     def setting(
         self, scope: str | None = None, overrides: Mapping[str, int] | None = None, rules: Any = None,

@@ -8,6 +8,7 @@ choice changed: `kafka-4.0+fenced-leader-acceptable`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import attrs
 from attrs import field, frozen
@@ -47,6 +48,7 @@ class RuleSet:
         zk_jbod: failed disks on ZooKeeper.
         partition: how the controller changes one partition.
         controller: how it errs beyond one partition.
+        own: the choices of a system besides, a frozen record of truths; None: it has none.
     """
 
     broker_ids: BrokerIdRules = field(factory=BrokerIdRules)
@@ -57,23 +59,29 @@ class RuleSet:
     zk_jbod: ZkJbodRules = field(factory=ZkJbodRules)
     partition: PartitionRules = field(factory=PartitionRules)
     controller: ControllerRules = field(factory=ControllerRules)
+    own: Any = None
 
     def value(self, choice: str) -> bool:
         """The value of a choice; raises KeyError where there is none."""
-        return bool(getattr(getattr(self, GROUP_OF[choice]), choice))
+        return bool(getattr(getattr(self, self._group(choice)), choice))
 
     def switched(self, **choices: bool) -> RuleSet:
         """These choices set, the others as they are; raises KeyError where there is none."""
         changed: dict[str, dict[str, bool]] = {}
         for choice, value in choices.items():
-            changed.setdefault(GROUP_OF[choice], {})[choice] = value
+            changed.setdefault(self._group(choice), {})[choice] = value
         return attrs.evolve(self, **{name: attrs.evolve(getattr(self, name), **of) for name, of in changed.items()})
+
+    def _group(self, choice: str) -> str:
+        return "own" if hasattr(self.own, choice) else GROUP_OF[choice]
 
 
 RIGHT = RuleSet()
 """Every choice right: what rules use that are called without a rule set."""
 
-GROUPS: Mapping[str, type] = {place.name: type(getattr(RIGHT, place.name)) for place in attrs.fields(RuleSet)}
+GROUPS: Mapping[str, type] = {
+    place.name: type(getattr(RIGHT, place.name)) for place in attrs.fields(RuleSet) if place.name != "own"
+}
 """The groups by the name of their place in a `RuleSet`."""
 
 CHOICES: Mapping[str, attrs.Attribute[bool]] = {

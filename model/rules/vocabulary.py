@@ -60,14 +60,19 @@ class Vocabulary:
 
     def group(self, variant: str) -> str:
         """The group of a variant; empty for choices of one's own."""
-        return GROUP_OF[self.choices[variant].name] if self.declared else ""
+        return GROUP_OF.get(self.choices[variant].name, "") if self.declared else ""
+
+    def reads(self, variant: str) -> bool:
+        """Whether the system says that it reads a variant: it is of a declared group, or one's own."""
+        return self.group(variant) in ("", *self.declared)
 
 
 def vocabulary(system: System) -> Vocabulary | None:
     """What `--rules` may say of a system; None where it takes no rule set.
 
     Raises:
-        ScopeError: when `System.rules` is neither groups of Kafka's choices nor a frozen record of booleans.
+        ScopeError: when `System.rules` is neither a frozen record of booleans nor groups of Kafka's choices, which may
+            have such a record besides.
     """
     declared = system.rules
     if isinstance(declared, type):
@@ -78,19 +83,28 @@ def vocabulary(system: System) -> Vocabulary | None:
     if not declared:
         return None
     places = {group: name for name, group in GROUPS.items()}
-    for group in declared:
-        if group not in places:
-            raise ScopeError(f"{system.name}: rules names {group!r}; {_MEND}")
-    return Vocabulary(PRESETS, variants(), system.base or KAFKA, tuple(places[group] for group in declared))
+    groups, own = tuple(places[group] for group in declared if group in places), [*{*declared} - {*places}]
+    if len(own) > 1 or not groups:
+        raise ScopeError(f"{system.name}: rules names {own[-1]!r}; {_MEND}")
+    presets, choices = PRESETS, variants()
+    for record in own:
+        more = _own(system.name, record)
+        if twice := sorted(choices.keys() & more.keys()):
+            raise ScopeError(f"{system.name}: the choice {twice[0]} is one of Kafka's; give it another name")
+        presets = {name: attrs.evolve(rules, own=record()) for name, rules in presets.items()}
+        choices = {**more, **choices}
+    return Vocabulary(presets, choices, system.base or KAFKA, groups)
 
 
-_MEND = "give a frozen attrs class of booleans, or a tuple of groups of kraftcheck.model.rules"
+_MEND = (
+    "give a frozen attrs class of booleans, or a tuple of groups of kraftcheck.model.rules, with one such class at most"
+)
 
 
 def _own(system: str, record: type) -> dict[str, attrs.Attribute[bool]]:
     """The choices of a user's record by variant name."""
-    if not attrs.has(record) or not attrs.fields(record):
-        raise ScopeError(f"{system}: rules is {record.__name__}; {_MEND}")
+    if not isinstance(record, type) or not attrs.has(record) or not attrs.fields(record):
+        raise ScopeError(f"{system}: rules is {getattr(record, '__name__', repr(record))}; {_MEND}")
     for choice in attrs.fields(record):
         if choice.default is not False:
             named = f"{record.__name__}.{choice.name}"

@@ -31,7 +31,7 @@ from kraftcheck.model.rules.groups import DataPlaneRules, DirectoryRules, Partit
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.elections import state
 from kraftcheck.model.systems.elections.state import Elections, initial, layout, replicas_offline
-from kraftcheck.model.systems.elections.triggers import Triggers, eligible
+from kraftcheck.model.systems.elections.triggers import Triggers, eligible, start
 from kraftcheck.model.triggers import leadership
 from kraftcheck.model.triggers import table as reassigning
 from kraftcheck.model.triggers.heartbeat import directory_known
@@ -324,5 +324,6 @@ ELECTIONS = System(
     rules=(PartitionRules, DataPlaneRules, DirectoryRules),
     symmetries=symmetries,
     legend=LEGEND,
+    quiet=lambda state: start(state).event,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -150,7 +150,7 @@ class Triggers:
 
     rules: RuleSet
 
-    def _decided(self, state: Elections, *passes: Pass) -> Progress:
+    def decided(self, state: Elections, *passes: Pass) -> Progress:
         """The passes of one event, all built from the partition as it was."""
         p, done = state.partition(), start(state)
         for wanted in passes:
@@ -159,7 +159,7 @@ class Triggers:
 
     def fence(self, state: Elections, broker: Word) -> Outcome:
         """Session expiry or a heartbeat that asks for it."""
-        done = self._decided(state, triggers.fence(state.partition(), permits(state), broker))
+        done = self.decided(state, triggers.fence(state.partition(), permits(state), broker))
         return finish(state, evolve(state, fenced=state.fenced.plus(state.fenced.just(broker))), done)
 
     def fence_two(self, state: Elections, broker: Word, other: Word) -> Outcome:
@@ -168,19 +168,19 @@ class Triggers:
         By the right rules such a sweep is two fences, one after the other.
         """
         p, allowed = state.partition(), permits(state)
-        done = self._decided(state, triggers.fence(p, allowed, broker), triggers.fence(p, allowed, other))
+        done = self.decided(state, triggers.fence(p, allowed, broker), triggers.fence(p, allowed, other))
         both = state.fenced.just(broker).plus(state.fenced.just(other))
         return finish(state, evolve(state, fenced=state.fenced.plus(both)), done)
 
     def controlled_shutdown(self, state: Elections, broker: Word) -> Outcome:
         """A heartbeat that asks to shut down while leading."""
-        done = self._decided(state, triggers.fence(state.partition(), permits(state), broker))
+        done = self.decided(state, triggers.fence(state.partition(), permits(state), broker))
         down = state.shutting_down.plus(state.shutting_down.just(broker))
         return finish(state, evolve(state, shutting_down=down), done)
 
     def unfence(self, state: Elections, broker: Word) -> Outcome:
         """A heartbeat of a caught-up broker; leaderless partitions are tried again."""
-        done = self._decided(state, triggers.unfence(state.partition(), permits(state), broker, self.rules.partition))
+        done = self.decided(state, triggers.unfence(state.partition(), permits(state), broker, self.rules.partition))
         return finish(state, self._unfenced(state, broker), done)
 
     @rule("shutdown.ends-with-incarnation", source="KIP-841; invariant 32; semantics 1.2",
@@ -196,7 +196,7 @@ class Triggers:
     def unregister(self, state: Elections, broker: Word) -> Outcome:
         """An administrator removes the broker."""
         wanted = triggers.unregister(state.partition(), permits(state), broker, self.rules.partition)
-        done = self._decided(state, wanted)
+        done = self.decided(state, wanted)
         one = state.registered.just(broker)
         after = evolve(
             state.with_dirs(broker, BrokerSet()),
@@ -210,7 +210,7 @@ class Triggers:
         """The broker registers anew, after a clean or an unclean stop, with the directories it found."""
         rules = self.rules.partition
         wanted = triggers.restart(state.partition(), permits(state), broker, clean, state.elr_enabled, rules)
-        done = self._decided(state, wanted)
+        done = self.decided(state, wanted)
         one = state.registered.just(broker)
         after = evolve(
             state.with_dirs(broker, dirs),
@@ -222,7 +222,7 @@ class Triggers:
 
     def directories_offline(self, state: Elections, broker: Word, failed: BrokerSet) -> Outcome:
         """A heartbeat reports failed directories."""
-        done = self._decided(state, self._failure(state, state.partition(), broker, failed))
+        done = self.decided(state, self._failure(state, state.partition(), broker, failed))
         return finish(state, self._failed(state, broker, failed), done)
 
     @rule("failover.directory-failure-replayed", source="KAFKA-15364; catalogue 32",
@@ -256,7 +256,7 @@ class Triggers:
         """AssignReplicasToDirs; an assignment to an offline directory also ends leadership there."""
         offline = negate(self._online(state, broker, directory))
         wanted = assign(state.partition(), permits(state), broker, directory, offline, self.rules.partition)
-        return finish(state, state, self._decided(state, *wanted))
+        return finish(state, state, self.decided(state, *wanted))
 
     def _online(self, state: Elections, broker: Word, directory: Word) -> Truth:
         return directory_online(state, broker, directory, self.rules.partition)
@@ -265,26 +265,26 @@ class Triggers:
         """The leader proposes another ISR."""
         p = state.partition()
         wanted = triggers.alter(p, permits(state), proposed(p, isr, recovering))
-        return finish(state, state, self._decided(state, wanted))
+        return finish(state, state, self.decided(state, wanted))
 
     def elect_preferred(self, state: Elections) -> Outcome:
         """ElectLeaders PREFERRED, or the balance timer."""
-        return finish(state, state, self._decided(state, triggers.elect_preferred(state.partition(), permits(state))))
+        return finish(state, state, self.decided(state, triggers.elect_preferred(state.partition(), permits(state))))
 
     def elect_unclean(self, state: Elections) -> Outcome:
         """ElectLeaders UNCLEAN, or the unclean timer."""
         wanted = triggers.elect_unclean(state.partition(), permits(state), self.rules.partition)
-        return finish(state, state, self._decided(state, wanted))
+        return finish(state, state, self.decided(state, wanted))
 
     def elect_designated(self, state: Elections, broker: Word) -> Outcome:
         """ElectLeaders DESIGNATED."""
         wanted = triggers.elect_designated(state.partition(), permits(state), broker)
-        return finish(state, state, self._decided(state, wanted))
+        return finish(state, state, self.decided(state, wanted))
 
     def reassign(self, state: Elections, target: Replicas) -> Outcome:
         """AlterPartitionReassignments with a target; never elects uncleanly."""
         wanted = reassigning.reassign(state.partition(), permits(state), target, self.rules.partition)
-        done = self._decided(state, wanted)
+        done = self.decided(state, wanted)
         left = done.partition.replicas.minus(done.partition.removing)
         event = evolve(done.event, misdirected=negate(left.same(target)))
         return finish(state, state, evolve(done, event=event))
@@ -292,7 +292,7 @@ class Triggers:
     def cancel(self, state: Elections) -> Outcome:
         """AlterPartitionReassignments without a target: back to the original replicas."""
         wanted = reassigning.cancel(state.partition(), permits(state), self.rules.partition)
-        return finish(state, state, self._decided(state, wanted))
+        return finish(state, state, self.decided(state, wanted))
 
     def set_min_isr(self, state: Elections, minimum: Word) -> Outcome:
         """The topic's min.insync.replicas changes; an ELR is dropped where the ISR reaches the new value."""

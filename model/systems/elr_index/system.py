@@ -150,5 +150,6 @@ ELR_INDEX = System(
     bounds=BOUNDS,
     rules=(PartitionRules, DataPlaneRules, DirectoryRules, ControllerRules),
     legend=LEGEND,
+    quiet=lambda state: start(state.controller).event,
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -129,7 +129,7 @@ def test_a_change_that_changes_nothing_is_refused(tmp_path: Path) -> None:
     ("rule", "by", "fault"),
     [
         ("election.elr.only-when-isr-emtpy", isr_and_elr, f"no rule has the id .*did you mean {RULE}"),
-        (RULE, lambda self: self.isr, r"takes \(self\), and the rule \(self, rules\); give it the same parameters"),
+        (RULE, lambda self: self.isr, r"which takes \(self, rules\), it takes \(self\); give it the same parameters"),
         (RULE, len, "is no function; write one with def or lambda"),
     ],
 )

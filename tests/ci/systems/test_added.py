@@ -1,0 +1,258 @@
+"""What a user adds to a shipped system: choices, actions, fields, properties, fairness, scopes; and what is refused."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+import kraftcheck as kc
+from kraftcheck.ci.explore.diff import sides
+from kraftcheck.ci.systems.subject import subject
+from kraftcheck.ci.systems.switches import check_switches
+from kraftcheck.model.language.words import NOTED, RuleError
+from kraftcheck.model.rules.vocabulary import vocabulary
+from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
+from kraftcheck.solvers.program.fingerprint import fingerprint
+from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.reference.interpreter import Integers
+from kraftcheck.solvers.smt.theory import theory
+from tests.ci.systems.waiting import ELR, enough, only_after_waiting, waiting
+
+ON = "fixed+elr-waits"
+CANDIDATE, RETURNS = "unfenced-candidate-leads", "leader-returns"
+
+
+def plain() -> kc.ChangedSystem:
+    """`elections`, to be changed."""
+    return kc.kafka("elections", base="fixed")
+
+
+def named_always(id_: str) -> kc.Property:
+    """A property that says nothing of interest."""
+    return kc.always(id_, "a leader is none or a broker", lambda s: s.leader >= -1)
+
+
+def program_of(system: kc.System, rules: str | None = None) -> str:
+    """What a system is at its smallest scope."""
+    chosen = subject(system, "tiny", {}, rules)
+    return fingerprint(trace(chosen.system, chosen.setting))
+
+
+@functools.cache
+def found(rules: str) -> kc.Result:
+    """What a search says of the change under a rule set."""
+    ids = [CANDIDATE, RETURNS, "wait-ends", *["taken-enough"] * (rules == ON)]
+    return kc.explore(waiting(), scope="tiny", rules=rules, properties=ids)
+
+
+def refuted(result: kc.Result) -> set[str]:
+    """The ids of what a search refutes."""
+    return {claim for claim, verdict in result.verdicts.items() if isinstance(verdict, kc.Refuted)}
+
+
+def test_a_choice_of_ones_own_switches_its_parts() -> None:
+    """Off, nothing is decided otherwise; on, the rule and the action of one's own are there, and break what they do."""
+    assert refuted(found("fixed")) == set()
+    assert refuted(found(ON)) == {CANDIDATE, RETURNS}
+    assert isinstance(found(ON).verdict("taken-enough"), kc.Holds)
+    off = [action.name for action in waiting().actions(subject(waiting(), "tiny", {}, "fixed").setting)]
+    on = [action.name for action in waiting().actions(subject(waiting(), "tiny", {}, ON).setting)]
+    assert on == [*off, "enough"]
+
+
+def test_a_field_changes_as_its_rule_says() -> None:
+    """What becomes of a field after each step is what its `then` says; without one, what actions say stays so."""
+    assert isinstance(found(ON).verdict("wait-ends"), kc.Holds)
+    kept = kc.explore(waiting(then=None), scope="tiny", rules=ON, properties=["wait-ends"])
+    assert refuted(kept) == {"wait-ends"}
+    told = kept.verdict("wait-ends")
+    assert isinstance(told, kc.Refuted)
+    assert [step.action for step in told.trace.steps].count("enough") == 1
+    assert told.trace.initial.waited is False
+    assert told.trace.steps[-1].state.waited is True
+
+
+def test_ways_out_take_what_heals() -> None:
+    """A property that asks for recovery by named actions may use one's own where that comes about by itself."""
+    healed = kc.explore(waiting(heals=True), scope="tiny", rules=ON, properties=[RETURNS])
+    assert isinstance(healed.verdict(RETURNS), kc.Holds)
+
+
+def test_what_one_decides_by_passes_is_reported() -> None:
+    """What is decided by the controller's passes reports records and epochs; a state alone reports none."""
+    chosen = subject(waiting(), "tiny", {}, ON)
+    of = Integers(chosen.system, chosen.setting)
+    steps = [step for step in _walk(of, 6) if step.action == "enough"]
+    led = [step for step in steps if step.after.leader >= 0]
+    assert led
+    assert all((one.event.records, one.event.leader_epoch_bumps) == (1, 1) for one in led)
+    assert any(one.event.from_elr for one in led)
+    silent = plain().action(kc.Action("seat", lambda state: evolve(state, leader=1), lambda state: state.isr.has(1)))
+    run = kc.explore(silent, scope="tiny", properties=["taken-seat", "new-leader-new-epoch"])
+    assert refuted(run) == {"new-leader-new-epoch"}, "a leader that changes without a record raises no epoch"
+
+
+def _walk(of: Integers, depth: int) -> list[kc.Step]:
+    level, seen, steps = set(of.initial), set(of.initial), list[kc.Step]()
+    for _ in range(depth):
+        taken = [of.take(state, move).step for state in level for move in of.enabled(state)]
+        steps += taken
+        level = {step.after for step in taken} - seen
+        seen |= level
+    return steps
+
+
+def test_each_change_is_another_program() -> None:
+    """Digests of changed systems differ from each other and from the shipped one, which stays as it is."""
+    before = program_of(plain())
+    resting = plain().action(kc.Action("rest", lambda state: state))
+    more = plain().property(named_always("mine"))
+    variants = [plain(), plain().field("waited", kc.truth(), False), waiting(), resting, more]
+    programs = [program_of(one) for one in variants] + [program_of(waiting(), ON)]
+    assert len(set(programs)) == len(programs)
+    assert program_of(plain()) == before == program_of(SYSTEMS["elections"], "fixed")
+
+
+def test_a_prover_takes_any_number_of_brokers() -> None:
+    """A field and an action of one's own are part of the theory of any number of brokers, from the start on."""
+    of = subject(waiting(), "tiny", {"brokers": kc.ANY}, ON, proof=True)
+    made = theory(of.system, of.setting).program
+    assert "enough" in [kind.action.name for kind in made.kinds]
+    assert [slot.path for slot in made.layout.slots][-1] == "waited"
+    assert "waited is as at the start" in made.initially
+
+
+def test_walks_and_proofs_read_what_is_added() -> None:
+    """Random walks refute what the search refutes, and a proof of what `then` gives is about the field."""
+    walked = kc.simulate(waiting(), scope="tiny", rules=ON, properties=[CANDIDATE], runs=200, steps=30, threads=1)
+    assert refuted(walked) == {CANDIDATE}
+    proven = kc.prove(waiting(), scope="tiny", rules=ON, properties=["wait-ends"])
+    assert isinstance(proven.verdict("wait-ends"), kc.Holds)
+
+
+def test_titles_and_documents_name_what_is_added() -> None:
+    """The title, the document and the list of choices say what is added, where it is written, and with which choice."""
+    for text in ("the field waited of waiting.py:", f"{ELR} of waiting.py:", "the action enough of waiting.py:"):
+        assert text in str(found(ON))
+        assert any(text in one for one in found(ON).document["changes"])
+    assert "if elr-waits" in str(found(ON))
+    words = vocabulary(waiting())
+    assert words is not None
+    assert (words.group("elr-waits"), words.value("fixed", "elr-waits")) == ("", False)
+    assert words.parse(ON).own.elr_waits is True
+
+
+def test_a_scope_of_ones_own_bounds_the_search() -> None:
+    """Bounds that a scope of one's own leaves out are as in the first scope of the system."""
+    own = plain().scope("pair", brokers=2, replication=2)
+    assert dict(own.scopes["pair"]) == {**own.scopes["default"], "brokers": 2, "replication": 2}
+    assert subject(own, "pair", {}, None).setting["brokers"] == 2
+
+
+def test_fairness_of_ones_own_makes_something_happen() -> None:
+    """A partition that waits gets a leader in the end only where the end of the wait is fair."""
+
+    def live(*fair: kc.Fairness) -> kc.Result:
+        over = kc.leads_to("wait-is-over", "a wait ends, or its cause does", lambda s: s.isr.is_empty(),
+                           lambda s: kc.any_of(s.waited, kc.negate(s.isr.is_empty())))  # fmt: skip
+        return kc.explore(waiting().property(over).fair(*fair), scope="tiny", rules=ON, properties=["wait-is-over"])
+
+    assert refuted(live()) == {"wait-is-over"}
+    assert refuted(live(kc.weak_fairness("enough"))) == set()
+
+
+@pytest.mark.parametrize(("system", "rules", "fault"), [
+    (lambda: plain().choice("elr-waits", "nothing"), ON, "elr-waits changes nothing in elections --scope tiny"),
+    (lambda: plain().field("waited", kc.truth(), False), None, r"test_added.py:\d+: nothing reads the field waited in"),
+    (lambda: plain().choice("on", "it is").override(ELR, lambda self, rules, rule: rule(self, rules), when="on"),
+     "fixed+on", "on changes nothing in elections"),
+])  # fmt: skip
+def test_what_changes_nothing_is_refused(system: Callable[[], kc.System], rules: str | None, fault: str) -> None:
+    """A choice that nothing reads, a field that nothing reads and a rule that is as it was are no change."""
+    with pytest.raises(kc.Refusal, match=fault):
+        check_switches(subject(system(), "tiny", {}, rules))
+
+
+def test_an_action_that_never_happens_is_no_pass() -> None:
+    """The goal that an action of one's own happens is vacuous where its guard never holds."""
+    never = plain().action(kc.Action("never", lambda state: state, lambda state: state.leader < -1))
+    told = kc.explore(never, scope="tiny", properties=["taken-never"])
+    assert isinstance(told.verdict("taken-never"), kc.Vacuous)
+    assert told.exit_code != 0
+
+
+@pytest.mark.parametrize(("change", "fault"), [
+    (lambda of: of.choice("elr-downgrade", "x"), "there is a elr-downgrade already"),
+    (lambda of: of.choice("fixed", "x"), "there is a fixed already"),
+    (lambda of: of.choice("two words", "x"), "no name of a choice"),
+    (lambda of: of.choice("mine", "x").choice("mine", "x"), "there is a mine already"),
+    (lambda of: of.field("isr", kc.truth(), False), "elections has 'isr' already"),
+    (lambda of: of.field("partition", kc.truth(), False), "elections has 'partition' already"),
+    (lambda of: of.field("a", kc.truth(), False).field("a", kc.truth(), False), "elections has 'a' already"),
+    (lambda of: of.field("a b", kc.truth(), False), "no name of a field"),
+    (lambda of: of.scope("tiny", brokers=2), "has a scope 'tiny' already"),
+    (lambda of: of.scope("mine", brokers=77), "brokers = 77 is out of range"),
+    (lambda of: of.scope("mine", borkers=2), "no bound 'borkers'; did you mean brokers"),
+    (lambda of: of.override(ELR, only_after_waiting, when="elr-wait"), "there is no choice 'elr-wait'"),
+    (lambda of: of.action(enough, when="elr-wait"), "there is no choice 'elr-wait'"),
+    (lambda of: of.action("enough"), "'enough' is no action"),
+])  # fmt: skip
+def test_a_name_that_clashes_is_refused(change: Callable[[Any], Any], fault: str) -> None:
+    """What has a name that there is, or names what there is not, is refused where it is written, in one line."""
+    with pytest.raises(RuleError, match=fault) as error:
+        change(plain())
+    assert str(error.value).startswith("test_added.py:")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("change", "fault"), [
+    (lambda of: of.action(kc.Action("fence", lambda state: state)), "two actions have the name 'fence'"),
+    (lambda of: of.property(named_always("leader-active")), "two properties have the id 'leader-active'"),
+    (lambda of: of.action(kc.Action("a", lambda state: None)), "action a gave .*; it gave None: return the next state"),
+    (lambda of: of.field("a", kc.truth(), 2), "a is 2, not a truth"),
+    (lambda of: of.fair(kc.weak_fairness("wake")), "fairness names the action 'wake'"),
+    (lambda of: of.override("directory.default-for-new-replica", _asks_now), "it asks for now, and is called where"),
+])  # fmt: skip
+def test_a_fault_of_what_is_added_is_refused(change: Callable[[Any], Any], fault: str) -> None:
+    """A clash with an action or a property, a state of another shape, a value outside its domain: each is one line."""
+    with pytest.raises(kc.Refusal, match=fault):
+        kc.explore(change(plain()), scope="tiny", properties=["leader-active"])
+
+
+def _asks_now(registered: Any, count: Any, only: Any, supported: Any, rules: Any, now: Any, rule: Any) -> Any:
+    return rule(registered, count, only, supported, rules)
+
+
+def test_a_rule_set_is_compared_on_states_of_the_same_fields() -> None:
+    """The side that is a rule set gets the fields, scopes and properties of the other one, and none of its rules."""
+    own = waiting().scope("pair", brokers=2, replication=2)
+    one, other = sides("fixed", own, "", "pair", {})
+    assert [one.system.layout(one.setting)] == [other.system.layout(other.setting)]
+    assert "enough" not in [action.name for action in one.system.actions(one.setting)]
+    assert one.title().endswith("rules fixed with the field waited of " + one.title().rpartition(" ")[2])
+
+
+def test_no_shipped_system_asks_a_rule_where_it_may_rest() -> None:
+    """Rules are replaced in layouts, initial states, guards and effects: nothing else of a shipped system asks one."""
+    codes = {function.__code__ for function in NOTED.values()}
+    for system in (*SYSTEMS.values(), *FAIR_SYSTEMS.values()):
+        assert system.within is None
+        words = vocabulary(system)
+        setting = system.setting(rules=words and words.parse(words.default))
+        asked = Integers(system, setting).initial[0]
+        assert not _called(codes, lambda system=system, asked=asked: system.quiescent and system.quiescent(asked))  # type: ignore[misc]
+
+
+def _called(codes: set[Any], question: Callable[[], Any]) -> set[Any]:
+    met = set[Any]()
+    sys.setprofile(lambda frame, event, _: met.add(frame.f_code) if event == "call" else None)
+    try:
+        question()
+    finally:
+        sys.setprofile(None)
+    return met & codes

@@ -82,7 +82,8 @@ def check_changes(chosen: Subject, how: How[Any] = trace) -> None:
     if not isinstance(whole, ChangedSystem):
         return
     program = cache(lambda: _fingerprint(chosen, chosen.setting, how))
-    for part in (*whole.of(Override), *whole.of(AddedGuard)):
+    parts: tuple[Override | AddedGuard, ...] = (*whole.of(Override), *whole.of(AddedGuard))
+    for part in parts:
         if not is_on(part, chosen.setting):
             continue
         less = _fingerprint(evolve(chosen, whole=whole.without(part)), chosen.setting, how)

@@ -16,7 +16,8 @@ from kraftcheck.ci.explore.trace import check_drawable, html
 from kraftcheck.ci.run.questions import NativeSearch, SearchQuestion, run, search_budget
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.systems.changed import ChangedSystem, is_on, parts_of
+from kraftcheck.ci.systems.added import is_on
+from kraftcheck.ci.systems.changed import ChangedSystem, parts_of
 from kraftcheck.ci.systems.lookup import find_system, words_of
 from kraftcheck.ci.systems.subject import Subject, program, subject, system_and_bounds
 from kraftcheck.ci.systems.switches import check_changes

@@ -14,7 +14,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.systems.changed import AddedField, AddedGuard, ChangedSystem, Choice, is_on
+from kraftcheck.ci.systems.added import AddedField, AddedGuard, Choice, is_on
+from kraftcheck.ci.systems.changed import ChangedSystem
 from kraftcheck.ci.systems.overrides import Override
 from kraftcheck.ci.systems.subject import Subject, Traced, traced
 from kraftcheck.ci.terminal.refusal import Refusal

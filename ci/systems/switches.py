@@ -87,8 +87,13 @@ def check_changes(chosen: Subject, how: How[Any] = trace) -> None:
     for part in parts:
         if not is_on(part, chosen.setting):
             continue
-        less = _fingerprint(evolve(chosen, whole=whole.without(part)), chosen.setting, how)
-        if less is not None and less == program():
+        less = evolve(chosen, whole=whole.without(part))
+        if isinstance(part, AddedGuard):
+            idle = _asks_nothing(part, chosen, less, how)
+        else:
+            found = _fingerprint(less, chosen.setting, how)
+            idle = found is not None and found == program()
+        if idle:
             what = f"in the place of {part.rule}" if isinstance(part, Override) else f"as a {part.name}"
             raise Refusal(f"{part.place}: {what} it changes nothing in {chosen.title()}; leave it out, or take a scope "
                           "and rules that read it")  # fmt: skip
@@ -138,13 +143,26 @@ def _check_spelling(words: Vocabulary, spelling: Spelling) -> None:
             )
 
 
+def _asks_nothing(guard: AddedGuard, chosen: Subject, less: Subject, how: How[Any]) -> bool:
+    """Whether all that a guard adds to the conditions of its action is true of every state."""
+    found = [_program(of, chosen.setting, how) for of in (chosen, less)]
+    ours, others = ({} if of is None else {kind.action.name: kind.guard for kind in of.kinds} for of in found)
+    added = [term for name, term in ours.get(guard.action, {}).items() if name not in others.get(guard.action, {})]
+    return None not in found and all(term.op == "const" and term.value for term in added)
+
+
 def _fingerprint(chosen: Subject, setting: Setting, how: How[Any]) -> str | None:
     """What the whole system is at a setting; None where there is no such program."""
+    found = _program(chosen, setting, how)
+    return None if found is None else fingerprint(found)
+
+
+def _program(chosen: Subject, setting: Setting, how: How[Any]) -> Program | None:
     try:
         made = traced(evolve(chosen, system=chosen.whole, setting=setting), how, compared=False)
     except Refusal:
         return None
-    return fingerprint(made if isinstance(made, Program) else made.program)
+    return made if isinstance(made, Program) else made.program
 
 
 def _shape(chosen: Subject, setting: Setting) -> tuple[tuple[str, Any], ...] | None:

@@ -7,12 +7,15 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import attrs
 import click
 from attrs import frozen
 
-from kraftcheck.ci.systems.lookup import Check, Entry, choice_text, entries, every_property, names_in
+from kraftcheck.ci.systems.changed import parts_of
+from kraftcheck.ci.systems.lookup import Check, Entry, choice_text, entries, every_property, find_system, names_in
+from kraftcheck.ci.systems.overrides import Override
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -257,7 +260,8 @@ def where_command(words: tuple[str, ...], target: str | None) -> None:
     """Find the rules that all WORDS are about: words of an id or a sentence, a citation, a variant, a property.
 
     A document with a line, or a number of the reference pages, finds rows of
-    docs/reference/coverage.md and the rules that they name.
+    docs/reference/coverage.md and the rules that they name. FILE.py:SYSTEM shows what is
+    changed in a system of your own, and the rules that it replaces.
 
     Each is shown with the file and line where it is written, where its sources
     are, the variants that change it, the properties that check it with the
@@ -270,21 +274,43 @@ def where_command(words: tuple[str, ...], target: str | None) -> None:
       kraftcheck where B4
       kraftcheck where KIP-858 253
       kraftcheck where fenced-may-join-isr --json -
+      kraftcheck where mykip.py:KIP
 
     Exit code 2 where no rule is found.
     """
     asked = " ".join(words)
-    found, stated = _answer(asked)
+    changes = changes_of(asked) if len(words) == 1 and ":" in asked else ()
+    found, stated = (_replaced(changes), ()) if changes else _answer(asked)
     if target is not None:
         write_json(target, document(asked, found, stated))
         return
     screen = console()
+    for part in changes:
+        screen.plain(f"{part.name}\n  {part.says}".rstrip() + f"\n  at        {part.place}\n")
     for one in stated:
         print_statement(screen, one)
     for entry in found[:IN_FULL]:
         _print(screen, entry)
     rest = [entry.rule.id for entry in found[IN_FULL:]]
     screen.plain(f"{len(found)} rule{'' if len(found) == 1 else 's'}" + (f"; also {', '.join(rest)}" if rest else ""))
+
+
+def changes_of(name: str) -> tuple[Any, ...]:
+    """What is changed in a system of one's own.
+
+    Raises:
+        Refusal: where there is no such system, or nothing is changed in it.
+    """
+    changes = parts_of(find_system(name))
+    if not changes:
+        raise Refusal(f"nothing is changed in {name}; kraftcheck.kafka(...) gives a system that can be")
+    return changes
+
+
+def _replaced(changes: Sequence[Any]) -> list[Entry]:
+    """The rules that are replaced."""
+    ids = {part.rule for part in changes if isinstance(part, Override)}
+    return [entry for entry in entries() if entry.rule.id in ids]
 
 
 def _print(screen: Screen, entry: Entry) -> None:

@@ -153,7 +153,9 @@ def test_a_choice_that_is_not_read_makes_no_difference() -> None:
     """Rules that are the same terms are equal, also where the search is cut; others are not called so then."""
     same = diff("fixed", "fixed+hw-uses-proposed-isr", "elections", scope="tiny", max_depth=1)
     assert (same["equal"], same["same_rules"], same["exit_code"]) == (True, True, 0)
+    assert (same["choices"], same["unread"]) == ([], ["hw-uses-proposed-isr"])
     cut = diff("base", "base+skips-late", max_depth=2)
+    assert ([one["name"] for one in cut["choices"]], cut["unread"]) == (["skips-late"], [])
     assert (cut["equal"], cut["same_rules"], cut["exit_code"]) == (None, False, EXIT_INCOMPLETE)
     assert "equal" not in kc.diff("base", "base+skips-late", COUNTER, max_depth=2).text
 
@@ -172,6 +174,17 @@ def test_a_change_of_ones_own_is_compared(tmp_path: Path, monkeypatch: pytest.Mo
     kept = json.loads((tmp_path / "it.json").read_text(encoding="utf-8"))
     assert told.exit_code == ran.code
     assert [told.document[key] for key in ("first", "properties")] == [kept[key] for key in ("first", "properties")]
+
+
+def test_a_change_that_changes_nothing_is_not_compared() -> None:
+    """A rule that is as it was is refused here as by a search: that both sides are equal would say nothing of it."""
+
+    def same(self: Any, rules: Any, rule: Any) -> Any:
+        return rule(self, rules)
+
+    idle = kc.kafka("elections", base="fixed").override("election.elr.only-when-isr-empty", same)
+    with pytest.raises(kc.Refusal, match="only-when-isr-empty it changes nothing in"):
+        kc.diff("fixed", idle, scope="tiny")
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

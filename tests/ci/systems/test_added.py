@@ -135,6 +135,24 @@ def test_walks_and_proofs_read_what_is_added() -> None:
     assert isinstance(proven.verdict("wait-ends"), kc.Holds)
 
 
+def test_a_guard_is_one_more_condition() -> None:
+    """An action is possible where it was, and its guard of one's own, which reads all of the state, holds as well."""
+
+    def both_in_sync(state: Any) -> Any:
+        return state.isr.size() > 1
+
+    chosen = subject(plain().guard("elect_preferred", both_in_sync), "tiny", {}, None)
+    shipped, own = (Integers(of, chosen.setting) for of in (SYSTEMS["elections"], chosen.system))
+    seen = set()
+    for step in _walk(shipped, 5):
+        move = shipped.move_of("elect_preferred", {})
+        assert move is not None
+        was, now = (of.is_enabled(step.after, move) for of in (shipped, own))
+        assert now == (was and step.after.isr.size() > 1)
+        seen.add((was, now))
+    assert seen == {(False, False), (True, False), (True, True)}
+
+
 def test_titles_and_documents_name_what_is_added() -> None:
     """The title, the document and the list of choices say what is added, where it is written, and with which choice."""
     for text in ("the field waited of waiting.py:", f"{ELR} of waiting.py:", "the action enough of waiting.py:"):
@@ -169,6 +187,7 @@ def test_fairness_of_ones_own_makes_something_happen() -> None:
 @pytest.mark.parametrize(("system", "rules", "fault"), [
     (lambda: plain().choice("elr-waits", "nothing"), ON, "elr-waits changes nothing in elections --scope tiny"),
     (lambda: plain().field("waited", kc.truth(), False), None, r"test_added.py:\d+: nothing reads the field waited in"),
+    (lambda: plain().guard("cancel", _is_anything), None, "as a guard of cancel it changes nothing in"),
     (lambda: plain().choice("on", "it is").override(ELR, lambda self, rules, rule: rule(self, rules), when="on"),
      "fixed+on", "on changes nothing in elections"),
 ])  # fmt: skip
@@ -201,6 +220,8 @@ def test_an_action_that_never_happens_is_no_pass() -> None:
     (lambda of: of.override(ELR, only_after_waiting, when="elr-wait"), "there is no choice 'elr-wait'"),
     (lambda of: of.action(enough, when="elr-wait"), "there is no choice 'elr-wait'"),
     (lambda of: of.action("enough"), "'enough' is no action"),
+    (lambda of: of.guard("fence", True), "True is no guard"),
+    (lambda of: of.guard("fence", lambda state, broker: True, when="x"), "there is no choice 'x'"),
 ])  # fmt: skip
 def test_a_name_that_clashes_is_refused(change: Callable[[Any], Any], fault: str) -> None:
     """What has a name that there is, or names what there is not, is refused where it is written, in one line."""
@@ -215,6 +236,8 @@ def test_a_name_that_clashes_is_refused(change: Callable[[Any], Any], fault: str
     (lambda of: of.property(named_always("leader-active")), "two properties have the id 'leader-active'"),
     (lambda of: of.action(kc.Action("a", lambda state: None)), "action a gave .*; it gave None: return the next state"),
     (lambda of: of.field("a", kc.truth(), 2), "a is 2, not a truth"),
+    (lambda of: of.guard("fnce", lambda state: True), "there is no action 'fnce' here; did you mean fence"),
+    (lambda of: of.guard("cancel", _named_alike), "has a condition 'a reassignment is in progress' already"),
     (lambda of: of.fair(kc.weak_fairness("wake")), "fairness names the action 'wake'"),
     (lambda of: of.override("directory.default-for-new-replica", _asks_now), "it asks for now, and is called where"),
 ])  # fmt: skip
@@ -222,6 +245,14 @@ def test_a_fault_of_what_is_added_is_refused(change: Callable[[Any], Any], fault
     """A clash with an action or a property, a state of another shape, a value outside its domain: each is one line."""
     with pytest.raises(kc.Refusal, match=fault):
         kc.explore(change(plain()), scope="tiny", properties=["leader-active"])
+
+
+def _is_anything(state: Any) -> Any:
+    return state.leader >= -1
+
+
+def _named_alike(state: Any) -> Any:
+    return {"a reassignment is in progress": True}
 
 
 def _asks_now(registered: Any, count: Any, only: Any, supported: Any, rules: Any, now: Any, rule: Any) -> Any:

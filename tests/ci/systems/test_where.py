@@ -103,3 +103,16 @@ def test_a_line_of_a_document_finds_its_statements() -> None:
 def test_a_line_without_a_statement_is_refused() -> None:
     """A document's name with a line that says nothing finds nothing."""
     assert "no rule is about" in kraftcheck("where", "unclean-recovery", "KIP", "7").refusal()
+
+
+def test_a_changed_system_shows_its_changes(tmp_path: Path) -> None:
+    """Each change is shown where it is written, with the rule that it replaces; a system without any is refused."""
+    (tmp_path / "where_kip.py").write_text(
+        "import kraftcheck as kc\n\n\ndef nobody(self, rules):\n    return self.isr.none()\n\n\n"
+        'KIP = kc.kafka("elections").override("election.elr.only-when-isr-empty", nobody).scope("pair", brokers=2)\n'
+        'PLAIN = kc.kafka("elections")\n'
+    )
+    shown = kraftcheck("where", f"{tmp_path}/where_kip.py:KIP").out
+    assert "at        where_kip.py:4" in shown
+    assert "model/partition/election.py:" in shown
+    assert "nothing is changed in" in kraftcheck("where", f"{tmp_path}/where_kip.py:PLAIN").refusal()

@@ -77,7 +77,7 @@ from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, SOLVERS, Effort
 from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS, Script, installed, scripts, second_answer
 from kraftcheck.solvers.smt.spacer import Inference, infer
-from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.theory import DOMAINS, Theory, theory
 from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, unshown
 from kraftcheck.solvers.traces.plain import trace_document
 from kraftcheck.solvers.traces.render import lines
@@ -265,9 +265,10 @@ def second_opinion(answer: ProofAnswer, place: str | None, second: str | None) -
 
 
 def _confirm(proof: Proof, judgement: ClaimJudgement, second: str, undecided: Mapping[str, str]) -> ClaimJudgement:
-    """The judgement of a claim: it holds only if the second solver decided it, and all that it rests on."""
+    """The judgement of a claim: it holds only if the second solver decided it, all that it rests on, and domains."""
     claim = judgement.verdict.claim
-    missing = [name for name in (claim, *proof.support(claim)) if name in undecided]
+    needed = [one for name in (claim, *DOMAINS) for one in (name, *proof.support(name))]
+    missing = [name for name in dict.fromkeys(needed) if name in undecided]
     if not isinstance(judgement.verdict.verdict, Holds) or not missing:
         return judgement
     reason = undecided[claim] if missing[0] == claim else f"{missing[0]}, {undecided[missing[0]]}"

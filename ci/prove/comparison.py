@@ -352,4 +352,6 @@ def differences(
     own = System(definition(of, defined.invariants, defined.steps))
     found = [f"index.json: {key} is {index[key]}, not {names}" for key, names in remarks(own).items()
              if sorted(index[key]) != names]  # fmt: skip
+    found += [f"{action}: a step leaves a domain where no cap is declared, and is left out in system.vmt"
+              for action in Witnesses(of).leaving(defined.invariants)]  # fmt: skip
     return [*found, *compared.values()], _redefined(defined, own), said

@@ -40,6 +40,7 @@ from kraftcheck.solvers.smt.verdicts import (
     SearchEvidence,
     judge,
     locate,
+    must_show_a_step,
     replay_countermodel,
     sized,
     unshown,
@@ -370,8 +371,10 @@ def _open(proof: Proof, evidence: SearchEvidence) -> bool:
 
 
 def needs_case(subject: Theory, claims: Iterable[str]) -> bool:
-    """Whether a run has to show what one of some claims speaks of."""
-    return any(name in subject.program.premises or subject.claim(name).case for name in claims)
+    """Whether a run has to show what one of some claims speaks of, or a step."""
+    asked = [*map(subject.claim, claims)]
+    of_steps = must_show_a_step(subject.program) and any(one.kind == "step" for one in asked)
+    return of_steps or any(one.id in subject.program.premises or one.case for one in asked)
 
 
 def of_scope(request: ProofRequest, most: int, explore: Explorer) -> SearchEvidence:

@@ -232,8 +232,8 @@ def _guarded() -> int:
         return EXIT_DISAGREEMENT
     except RegisterError as error:
         _say(str(error))
-    except MemoryError:
-        _say("there is no memory left; give --memory less, or fewer --workers")
+    except MemoryError as error:
+        _say(str(error) or "there is no memory left; give --memory less, or fewer --workers")
     except Exception as error:
         if isinstance(error, RuntimeError) and str(error) == NO_THREAD:
             _say("no thread can be started: a limit of memory or processes is reached (ulimit -v, ulimit -u); "

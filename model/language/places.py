@@ -96,8 +96,10 @@ def _is_a_number(place: Any, items: PerBroker) -> bool:
         case "var" | "read":
             symbol = place.args[0] if place.op == "read" else place
             return place.graph.notes.below.get(symbol.index) is items.number
-        case "bound" | "least_by":
+        case "bound":
             return bool(place.hi >= UNBOUNDED)
+        case "least_by":  # of which set is not known
+            return bool(place.hi >= UNBOUNDED) and len(place.graph.notes.numbers) == 1
         case "ite":
             return all(_is_a_number(one, items) for one in place.args[1:])
         case "narrow":

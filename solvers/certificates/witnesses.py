@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,9 +10,10 @@ import z3
 from attrs import frozen
 
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.smt.queries import Questions
-from kraftcheck.solvers.smt.theory import INITIATION, Theory
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
 from kraftcheck.solvers.smt.verdicts import ModelAction
+from kraftcheck.solvers.smt.worker import SolverSession
 from kraftcheck.solvers.smt.z3terms import value_of
 
 
@@ -65,6 +67,14 @@ class Witnesses:
     def enabling(self, action: str, invariants: Sequence[str]) -> Witness | None:
         """A step of an action from a state with some invariants."""
         return self._model([*self._questions.premises(action, invariants).truths.values()], action)
+
+    def leaving(self, invariants: Sequence[str]) -> Iterator[str]:
+        """The actions of which a step from a state with some invariants leaves a domain, and not beyond a cap."""
+        for action in self._kinds:
+            given = self._questions.premises(action, invariants, within=False)
+            session = SolverSession(self._questions, given, Effort(), time.monotonic)
+            if session.ask(Obligation(DOMAINS[0], action)).result != PROVEN:
+                yield action
 
     def _model(self, truths: Sequence[Any], action: str = "") -> Witness | None:
         solver = z3.Solver()

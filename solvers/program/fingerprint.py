@@ -75,6 +75,7 @@ class Meaning:
         ]
         for kind in program.kinds:
             guard = [digest(name, part) for name, part in kind.guard.items()]
+            guard += [digest(f"argument {name}", part) for name, part in kind.allowed.items()]
             named = f"{kind.action.name} {kind.unchecked} {kind.table} {guard}"
             does.append(digest(named, *kind.variables, *kind.after))
         truths = (*program.always_terms, *program.sometimes_terms)

@@ -114,7 +114,7 @@ def _checked(action: Action) -> Mapping[str, Sequence[Any]]:
         SystemFault: when one of them has no values to go through.
     """
     for name, values in action.parameters.items():
-        if not isinstance(values, Iterable | Family):
+        if not isinstance(values, Sequence | Family):
             raise SystemFault(f"action {action.name}: the values of {name} are {described(values)}, no range or list")
     return action.parameters
 

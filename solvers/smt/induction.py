@@ -168,6 +168,13 @@ ProofProgress = Callable[[int, int], None]
 """Called with the number of answered obligations, and of all."""
 
 
+LOST = "a worker process was killed, perhaps for want of memory; give fewer --workers"
+
+
+class WorkerLost(MemoryError):
+    """A worker process that has ended before its answers; the message says what to do."""
+
+
 @define
 class ProofPool:
     """Where obligations are answered: worker processes, or this one.
@@ -213,10 +220,10 @@ class ProofPool:
             finished, self._futures = wait(self._futures, timeout=0.2, return_when=FIRST_COMPLETED)
             try:
                 yield from [future.result() for future in finished]
-            except BrokenProcessPool:
+            except BrokenProcessPool as error:
                 if self.stop.wait(STOP_SECONDS):
                     return  # what asks this process to stop may ask its workers too
-                raise
+                raise WorkerLost(LOST) from error
 
 
 def chunks_of(batch: Sequence[Obligation]) -> Iterator[Sequence[Obligation]]:
@@ -270,7 +277,7 @@ def prove(
         few: make theories of the same system with few participants, for a proof about any number; see `ProofWorker`.
     """
     halt, subject = stop or threading.Event(), build()
-    check_described(subject, effort)
+    check_described(subject, effort, few[0] if few else None)
     targets = tuple(dict.fromkeys(only)) or tuple(claim.id for claim in subject.claims)
     claims = [*targets, *DOMAINS]
     answers: dict[Obligation, ObligationAnswer] = {}

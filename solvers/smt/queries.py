@@ -8,7 +8,7 @@ from typing import Any
 import z3
 from attrs import field, frozen
 
-from kraftcheck.model.language.layout import Anything, Filled
+from kraftcheck.model.language.layout import Anything, Filled, cap_of
 from kraftcheck.model.language.sequences import every, word_at
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import choose
@@ -63,7 +63,7 @@ class ObligationAnswer:
         obligation: the obligation.
         result: PROVEN, REFUTED or UNDECIDED.
         seconds: time of the query.
-        core: premises of the proof as `group: name`; empty unless proven.
+        core: premises of the proof as `group: name`, and of the proofs that the other fields stay; empty if none.
         counterexample: a countermodel; None unless refuted.
         reason: why it is undecided.
         fields: for domains, the fields that may leave theirs.
@@ -186,7 +186,7 @@ class Questions:
             return [self.subject.start_truth(obligation.claim)]
         kind = self._kinds[obligation.action]
         if obligation.claim in DOMAINS:
-            return [*self.bounds(kind).values()]
+            return [*self.bounds(kind, or_capped=True).values()]
         return [self.subject.step_truth(kind, obligation.claim)]
 
     def of_any_outcome(self, action: str, claim: str) -> Term:
@@ -257,6 +257,10 @@ class Questions:
         """As `bounds`, of an action by its name."""
         return self.bounds(self._kinds[action], or_capped)
 
+    def has_caps(self, action: str) -> bool:
+        """Whether an action might take a field beyond a declared cap."""
+        return any(cap_of(self.subject.program.layout.slots[i].domain) for i in self._kinds[action].unchecked)
+
     def bounds(self, kind: Kind, or_capped: bool = False) -> dict[str, Term]:
         """Fields that the action might take out of their domain stay there; such a step is not taken.
 
@@ -298,3 +302,13 @@ class SolverAnswer:
     core: tuple[str, ...] = ()
     values: tuple[int, ...] | None = None
     reason: str = ""
+
+
+FieldsLeft = tuple[tuple[str, ...], tuple[str, ...]]
+"""Fields that may leave their domain, and the premises by which the others stay in theirs."""
+
+
+def fields_left(answers: Mapping[str, SolverAnswer | ObligationAnswer]) -> FieldsLeft:
+    """What answers about bounds say of the fields."""
+    left = tuple(name.removeprefix(BOUND) for name, answer in answers.items() if answer.result != PROVEN)
+    return left, tuple(sorted({name for answer in answers.values() for name in answer.core}))

@@ -344,8 +344,8 @@ def unshown(program: Program, claim: Property, evidence: SearchEvidence, is_lemm
         return Unknown(f"proven, but no run shows {claim.case}")
     if is_lemma:
         return None
-    if claim.kind == "step" and claim.id not in program.starts and _takes_no_step(program):
-        return Vacuous(claim.id, NO_STEPS)
+    if claim.kind == "step" and claim.id not in program.starts and (none := _of_no_step(program, claim, evidence)):
+        return none
     vacuous = evidence.vacuous(claim.id)
     premise = program.premises.get(claim.id)
     if vacuous is not None or premise is None or evidence.reaches(claim.id) or evidence.lenient(claim.id):
@@ -356,12 +356,26 @@ def unshown(program: Program, claim: Property, evidence: SearchEvidence, is_lemm
     return Unknown(f"proven, but no run shows a {about} that satisfies its premise ({evidence.extent()})")
 
 
-def _takes_no_step(program: Program) -> bool:
-    """Whether no initial state enables an action; where bounds are any, searches with few participants tell."""
-    if program.initially or None in program.setting.values().values():
-        return False
+def must_show_a_step(program: Program) -> bool:
+    """Whether only a search tells that a step is taken: initial states are described, or bounds are any."""
+    return bool(program.initially) or None in program.setting.values().values()
+
+
+def _of_no_step(program: Program, claim: Property, evidence: SearchEvidence) -> Verdict | None:
+    """What a proven claim about steps is where no step within the domains is known; None where one is."""
+    if any(sum(one.fired.values()) for one in evidence.searches):
+        return None
+    whole = evidence.explored is not None and evidence.explored.cut is None
+    if must_show_a_step(program) and not whole:
+        return Unknown(f"proven, but no run shows a step ({evidence.extent()})")
+    return None if not whole and _takes_a_step(program) else Vacuous(claim.id, NO_STEPS)
+
+
+def _takes_a_step(program: Program) -> bool:
+    """Whether a listed initial state has a step within the domains."""
     engine = Integers(program.system, program.setting)
-    return not any(True for state in engine.initial for _ in engine.enabled(state))
+    steps = (engine.take(state, move).step for state in engine.initial for move in engine.enabled(state))
+    return any(engine.field_outside(step.after) is None for step in steps)
 
 
 def judge(proof: Proof, evidence: SearchEvidence) -> list[ClaimJudgement]:

@@ -28,7 +28,6 @@ from kraftcheck.properties.kinds import STAYS
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.smt.queries import (
     AFTER,
-    BOUND,
     PREMISE,
     PROVEN,
     REFUTED,
@@ -36,11 +35,13 @@ from kraftcheck.solvers.smt.queries import (
     Clock,
     Countermodel,
     Effort,
+    FieldsLeft,
     Obligation,
     ObligationAnswer,
     Premises,
     Questions,
     SolverAnswer,
+    fields_left,
     new_solver,
 )
 from kraftcheck.solvers.smt.reading.goals.proof import STEP
@@ -171,13 +172,10 @@ class SolverSession:
             core.update(answer.core)
         return SolverAnswer(PROVEN, core=tuple(core))
 
-    def fields_left(self, action: str, or_capped: bool = False) -> list[str]:
+    def fields_left(self, action: str, or_capped: bool = False) -> FieldsLeft:
         """The fields that a step of an action is not shown to leave within their domain, or (`or_capped`) its caps."""
         bounds, read = self._questions.bounds_of(action, or_capped), self._questions.read
-        return [
-            name.removeprefix(BOUND) for name, term in bounds.items()
-            if self._check(read.expression(term), [term]).result != PROVEN
-        ]  # fmt: skip
+        return fields_left({name: self._check(read.expression(term), [term]) for name, term in bounds.items()})
 
 
 class Z3Engine:
@@ -289,8 +287,7 @@ class ProofWorker:
                 whole.append(self._session(batch[0].action, assumed, self.effort, batch[0].claim not in DOMAINS))
             answers.append(whole[0].ask(obligation) if first is None else evolve(first, seconds=self.clock() - start))
             start = self.clock()
-        undecided = {a.obligation for a in answers if a.obligation.claim in DOMAINS and a.result != PROVEN}
-        return [self._with_fields(whole, a, assumed) if a.obligation in undecided else a for a in answers]
+        return [self._with_fields(whole, a, assumed) if a.obligation.claim in DOMAINS else a for a in answers]
 
     def _has_no_instances(self) -> bool:
         """Whether only quantifiers are asked: the instances of claims about any epoch and offset are too many."""
@@ -378,14 +375,20 @@ class ProofWorker:
     def _with_fields(
         self, whole: Sequence[SolverSession], answer: ObligationAnswer, assumed: Sequence[str]
     ) -> ObligationAnswer:
-        """An answer about domains, with the fields that may leave theirs."""
+        """An answer about domains, with the fields that may leave theirs, and what shows that the others stay."""
 
-        def left(or_capped: bool) -> Sequence[str]:
+        def left(or_capped: bool) -> FieldsLeft:
             if whole:
                 return whole[0].fields_left(answer.obligation.action, or_capped)
             return self._goals.fields_left(answer.obligation, assumed, or_capped)
 
-        return evolve(answer, fields=tuple(left(False)), faults=tuple(left(True)))
+        proven = answer.result == PROVEN
+        if proven and not self.questions.has_caps(answer.obligation.action):
+            return answer
+        nothing: FieldsLeft = ((), ())
+        (fields, of_fields), (faults, of_faults) = left(False), nothing if proven else left(True)
+        core = tuple(sorted({*answer.core, *of_fields, *of_faults}))
+        return evolve(answer, fields=fields, faults=faults, core=core)
 
 
 def proof_worker(subject: Theory, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock) -> ProofWorker:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import z3
 
 from kraftcheck.solvers.program.parts import SystemFault
-from kraftcheck.solvers.program.starts import none_described
+from kraftcheck.solvers.program.starts import description, given_states, none_described
 from kraftcheck.solvers.smt.queries import Effort, Questions, new_solver
 from kraftcheck.solvers.smt.theory import INITIATION, Theory
 
@@ -13,14 +15,20 @@ SECONDS = 2.0
 """Most seconds for a description of any number of brokers, which Z3 may not decide."""
 
 
-def check_described(subject: Theory, effort: Effort) -> None:
+def check_described(subject: Theory, effort: Effort, few: Callable[[], Theory] | None = None) -> None:
     """Refuse a description of initial states that no state satisfies.
+
+    Args:
+        subject, effort: the theory, and the limits of the query.
+        few: makes that with few participants, where it is about any number: of it Z3 decides.
 
     Raises:
         SystemFault: for such a description, and for one of bounded fields that Z3 could not decide in time.
     """
     if not subject.program.initially:
         return
+    if subject.endless and few is not None:
+        _check_few(subject, few(), effort)
     premises = Questions(subject).premises(INITIATION, ())
     endless = premises.endless()
     seconds = min(SECONDS, effort.timeout) if endless else effort.timeout
@@ -31,3 +39,12 @@ def check_described(subject: Theory, effort: Effort) -> None:
         raise SystemFault(none_described(subject.program.setting))
     if answer == z3.unknown and not endless:
         raise SystemFault(f"no answer in {seconds:g} s whether initial describes a state: give --timeout more seconds")
+
+
+def _check_few(subject: Theory, few: Theory, effort: Effort) -> None:
+    """Refuse a description of any number that is of no initial state with few participants."""
+    check_described(few, effort)
+    program, rule = few.program, description(given_states(subject.program.system, subject.program.setting))
+    states = map(program.layout.state, program.initial)
+    if rule is not None and not program.initially and not any(all(rule.holds(one).values()) for one in states):
+        raise SystemFault(f"{none_described(subject.program.setting)}: none of those with {program.setting.text()}")

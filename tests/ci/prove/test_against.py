@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 
 import kraftcheck as kc
+from kraftcheck.solvers.certificates.certificate import definition
+from kraftcheck.solvers.smt.theory import theory
 from tests.ci.prove.test_certificates import LOCK, OF_NOTHING, check, define
 from tests.shared.commands import kraftcheck
 
@@ -44,3 +47,28 @@ def test_claims_of_nothing_for_any_number(name: str, code: int, last: str, tmp_p
     assert {"invariant: sized: " + OF_NOTHING, "step: still: " + OF_NOTHING} <= {*ran.stdout.splitlines()}
     assert (ran.returncode, ran.stdout.splitlines()[-1]) == (code, last)
     assert kraftcheck(*words, "--against", tmp_path / "one").code == 0
+
+
+@frozen
+class Pair:
+    """A number, and another that is wrong where the first leaves its domain."""
+
+    x: kc.Word
+    c: kc.Word
+
+
+LEAVES = kc.System(
+    name="leaves", summary="A number that leaves its domain.", layout=Pair(kc.ints(0, 3), kc.ints(0, 100)),
+    initial=[Pair(0, 0)], actions=[kc.Action("inc", lambda s: Pair(s.x + 1, kc.choose(s.x == 3, 50, 0)))],
+    properties=[kc.always("small", "c is small", lambda s: s.c <= 5)],
+)  # fmt: skip
+
+
+def test_a_step_that_is_left_out_without_a_cap_is_seen(tmp_path: Path) -> None:
+    """A certificate that leaves out steps beyond a domain without a declared cap differs from the rules."""
+    index = {"system": "tests.ci.prove.test_against:LEAVES", "scope": "default", "bounds": {}, "rules": None,
+             "left_out": ["x"], "of_nothing": [], "sentences": {"small": "c is small"}}  # fmt: skip
+    (tmp_path / "system.vmt").write_text(definition(theory(LEAVES, LEAVES.setting()), ["small"], []))
+    (tmp_path / "index.json").write_text(json.dumps(index))
+    ran = kraftcheck("prove", index["system"], "--against", tmp_path)
+    assert (ran.code, "inc: a step leaves a domain where no cap is declared" in ran.out) == (24, True)

@@ -12,7 +12,7 @@ from kraftcheck.model.language.layout import ints
 from kraftcheck.model.language.system import Action, System
 from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.properties.kinds import always, recovers, sometimes
-from kraftcheck.solvers.program.fingerprint import fingerprint
+from kraftcheck.solvers.program.fingerprint import Meaning, fingerprint
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.smt.theory import theory
 
@@ -115,3 +115,11 @@ def test_provers_see_free_arguments() -> None:
     listed = [theory(system, system.setting()).program for system in (PAIR, with_step(parameters={"by": (1, 3)}))]
     assert fingerprint(listed[0]) != fingerprint(listed[1])
     assert fingerprint(listed[0]) == fingerprint(theory(PAIR, PAIR.setting()).program)
+    assert Meaning.of(listed[0]).behaviour != Meaning.of(listed[1]).behaviour
+
+
+def test_values_within_an_interval_count() -> None:
+    """Arguments with the same ends and other values between them mean something else, also where they are free."""
+    few, more = (with_step(parameters={"by": values}) for values in ((1, 3), (1, 2, 3)))
+    for digest in (fingerprint, lambda program: Meaning.of(program).behaviour):
+        assert digest(theory(few, few.setting()).program) != digest(theory(more, more.setting()).program)

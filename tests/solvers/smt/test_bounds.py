@@ -12,6 +12,8 @@ import pytest
 import z3
 from attrs import evolve, frozen
 
+import kraftcheck as kc
+from kraftcheck.ci.prove import command
 from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.terms import Word
@@ -219,3 +221,43 @@ def test_exit_codes_of_prove(name: str, code: int) -> None:
     ran = kraftcheck("prove", f"tests.shared.capped:{name}", "--quiet", "--json", "-", "--workers", "1")
     assert ran.code == code
     assert ran.document()["undeclared"] == (["level"] if code == 20 else [])
+
+
+@frozen
+class Three:
+    """A capped field, one without a cap, and one that is wrong where that is left."""
+
+    a: Word
+    b: Word
+    c: Word
+
+
+BESIDE_A_CAP = kc.System(
+    name="beside", summary="Fields that leave their domains.", initial=[Three(0, 0, 0)],
+    layout=Three(kc.ints(0, 3, cap="a few"), kc.ints(0, 5), kc.ints(0, 100)),
+    actions=[
+        kc.Action("up", lambda s: Three(choose(s.b == 0, s.a + 1, s.a), s.b + 1, choose(s.b + 1 > 5, 50, 0))),
+        kc.Action("reset", lambda s: Three(s.a, 0, s.c), lambda s: s.b > 0),
+    ],
+    properties=[kc.always("small", "c is small", lambda s: s.c <= 5),
+                kc.always("below", "b is not yet at its end", lambda s: (s.b - 5) * (s.b - 5) >= 1)],
+)  # fmt: skip
+"""Where a false invariant would keep a field in its domain, beside one that leaves its own by a cap."""
+
+
+def test_a_domain_beside_a_cap_rests_on_what_is_proven() -> None:
+    """No field stays in its domain by an invariant that nobody has asked for, and that does not hold."""
+    subject = theory_of(BESIDE_A_CAP)
+    for only in ((), ("small",)):
+        proof = prove(lambda: subject, effort=EFFORT, clock=time.monotonic, only=only)
+        assert (proof.proven("small"), proof.faults(), proof.bounded()) == (False, ["b"], ["a", "b"])
+
+
+def test_a_second_solver_is_asked_of_domains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim holds by a second solver only if that decides also that no field leaves its domain."""
+    pytest.importorskip("cvc5")
+    words = ("prove", "tests.ci.prove.test_certificates:LOCK", "--second-solver", "cvc5", "--quiet", "--workers", "1")
+    assert kraftcheck(*words).code == 0
+    monkeypatch.setattr(command, "_undecided", lambda *_: {"domains": "take"})
+    ran = kraftcheck(*words, "-v")
+    assert (ran.code, "cvc5 has no answer: domains, take" in " ".join(ran.text.split())) == (22, True)

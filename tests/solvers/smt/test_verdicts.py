@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from attrs import evolve
 
+import kraftcheck as kc
 from kraftcheck.model.language.system import Action, Outcome, Property, System
 from kraftcheck.solvers.program.premises.cases import NO_CONTENT, NO_STATE, NO_STEPS
 from kraftcheck.solvers.program.program import Premise
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Trace, TraceStep, Vacuous
+from kraftcheck.solvers.program.verdict import (
+    Holds,
+    Incomplete,
+    PropertyVerdict,
+    Refuted,
+    Trace,
+    TraceStep,
+    Unknown,
+    Vacuous,
+)
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, UNDECIDED, Countermodel, Obligation, ObligationAnswer
 from kraftcheck.solvers.smt.spacer import leaves_text
@@ -41,11 +52,14 @@ LENIENT, SHOWN = frozenset({"ours", "theirs", "both"}), frozenset({"seen", "both
 ABOUT_SOME = {name: Premise("", NO_STATE) for name in ("empty", "ours", "theirs", "seen", "both")}
 
 
-def search(cut: str | None = None, text: str = "x 3", **judged: Any) -> Any:
+def search(
+    cut: str | None = None, text: str = "x 3", fired: Mapping[str, int] = {"go": 1}, **judged: Any
+) -> Any:  # fmt: skip
     """A search that has judged claims: the above, or those given."""
     program = SimpleNamespace(premises=ABOUT_SOME, lenient=LENIENT, setting=SimpleNamespace(text=lambda: text))
     verdicts = [PropertyVerdict(name, "always", verdict) for name, verdict in (judged or JUDGED).items()]
-    return SimpleNamespace(program=program, verdicts=verdicts, premises_shown=SHOWN, cut=cut, distinct=7000)
+    of = {"cut": cut, "distinct": 7000, "fired": fired}
+    return SimpleNamespace(program=program, verdicts=verdicts, premises_shown=SHOWN, **of)
 
 
 WHOLE, CUT, OTHER, NONE = (SearchEvidence(search()), SearchEvidence(search("cut at 3")),
@@ -133,14 +147,27 @@ def test_what_is_proven_of_nothing_is_told(
 
 
 @pytest.mark.parametrize("change", [{"initially": {"any": None}}, {"setting": None}], ids=lambda one: next(iter(one)))
-def test_where_starts_or_bounds_are_any_a_step_may_be_taken(change: dict[str, Any]) -> None:
-    """That no step is taken is said of listed initial states and of numbers only."""
+def test_where_starts_or_bounds_are_any_a_run_shows_a_step(change: dict[str, Any]) -> None:
+    """That no step is taken is told by listed initial states, or a whole search; else a run has to show a step."""
     program = system(Action("stay", lambda s: s, guard=lambda s: s.node == 9))
     of_steps = of("still", kind="step")
     assert isinstance(unshown(program, of_steps, NONE), Vacuous)
     any_number = SimpleNamespace(values=lambda: {"nodes": None})
     changed = evolve(program, **({"setting": any_number} if "setting" in change else change))
-    assert unshown(changed, of_steps, NONE) is None
+    still = {"fired": {"stay": 0}}
+    for evidence in (NONE, SearchEvidence(others=(search(**still),)), SearchEvidence(search("cut at 3", **still))):
+        assert isinstance(unshown(changed, of_steps, evidence), Unknown)
+    assert isinstance(unshown(changed, of_steps, SearchEvidence(search(**still))), Vacuous)
+    assert unshown(changed, of_steps, OTHER) is None
+
+
+def test_a_step_beyond_a_cap_is_none() -> None:
+    """Where the only step leaves the domain by a cap, none is taken."""
+    go, few = Action("go", lambda s: toys.Place(s.node + 1)), toys.Place(kc.ints(0, 3, cap="few"))
+    walk = evolve(toys.DIGRAPH, layout=lambda _: few, actions=lambda _: [go], properties=lambda _: [])
+    beyond = evolve(walk, initial=lambda _: [toys.Place(3)])
+    for capped, expected in ((beyond, Vacuous), (evolve(beyond, initial=lambda _: [toys.Place(2)]), type(None))):
+        assert isinstance(unshown(trace(capped, capped.setting()), of("still", kind="step"), NONE), expected)
 
 
 def at(node: int, *steps: TraceStep) -> Trace:

@@ -15,16 +15,17 @@ from kraftcheck.model.language.terms import Term
 from kraftcheck.properties.kinds import STAYS
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.queries import (
-    BOUND,
     PROVEN,
     UNDECIDED,
     Clock,
     Effort,
+    FieldsLeft,
     Obligation,
     ObligationAnswer,
     Premises,
     Questions,
     SolverAnswer,
+    fields_left,
 )
 from kraftcheck.solvers.smt.reading.goals.decisions import Decisions, decided_sets
 from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
@@ -163,11 +164,11 @@ class GoalProver:
         goals = self.questions.goals(obligation)
         return self._answer(obligation, goals, [self.short(assumed)], assumed, Frame())
 
-    def fields_left(self, obligation: Obligation, assumed: Sequence[str], or_capped: bool = False) -> tuple[str, ...]:
+    def fields_left(self, obligation: Obligation, assumed: Sequence[str], or_capped: bool = False) -> FieldsLeft:
         """The fields that a step is not shown to leave within their domain, or (`or_capped`) its caps."""
         bounds, short = self.questions.bounds_of(obligation.action, or_capped), [self.short(assumed)]
         answers = {name: self._answer(obligation, [term], short, assumed, Frame()) for name, term in bounds.items()}
-        return tuple(name.removeprefix(BOUND) for name, answer in answers.items() if answer.result != PROVEN)
+        return fields_left(answers)
 
     def _answer(
         self, obligation: Obligation, goals: Sequence[Term], choices: Sequence[Collection[str]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -125,3 +126,17 @@ def test_a_description_that_is_satisfied_is_none_to_refuse(monkeypatch: pytest.M
     for subject in (few(1), of_any(NOBODY)):
         check_described(subject, EFFORT)
     assert len(efforts) == 2
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["described", "of no state"])
+def test_any_number_is_described_as_few_are(listed: bool) -> None:
+    """A description of any number is that of an initial state with few, or refused, whatever Z3 makes of places."""
+
+    def some(one: kc.Word) -> Any:
+        return kc.all_of(one < 1, one > 1) if not listed else True
+
+    rule = kc.all_where(lambda state: {"is": state.leader == NOBODY, "some": kc.some(state.fenced, some)})
+    system = evolve(LEASE, initial=lambda setting: [rule] if setting["brokers"] == ANY else LEASE.initial(setting))
+    subject = theory(system, system.setting(None, {"brokers": ANY}, proof=True))
+    with contextlib.nullcontext() if listed else pytest.raises(SystemFault, match="none of those with brokers 3"):
+        check_described(subject, EFFORT, lambda: theory(LEASE, LEASE.setting()))

@@ -46,6 +46,7 @@ class Proof:
         rounds: how often proofs were made anew, and 1.
         stopped: whether it was asked to stop before it was finished.
         stop_reason: why, if it was.
+        begins: whether a state is known to be initial; of none everything would hold.
     """
 
     theory: Theory
@@ -56,6 +57,7 @@ class Proof:
     rounds: int
     stopped: bool = False
     stop_reason: str = STOPPED
+    begins: bool = True
 
     def of(self, claim: str) -> list[ObligationAnswer]:
         """The answers about a claim, initiation first."""
@@ -277,7 +279,7 @@ def prove(
         few: make theories of the same system with few participants, for a proof about any number; see `ProofWorker`.
     """
     halt, subject = stop or threading.Event(), build()
-    check_described(subject, effort, few[0] if few else None)
+    begins = check_described(subject, effort, few[0] if few else None)
     targets = tuple(dict.fromkeys(only)) or tuple(claim.id for claim in subject.claims)
     claims = [*targets, *DOMAINS]
     answers: dict[Obligation, ObligationAnswer] = {}
@@ -295,4 +297,5 @@ def prove(
             required = [obligation for obligation in obligations(subject, claims) if obligation.claim not in unproven]
             pending = [one for one in required if one not in answers or _is_open_again(answers[one], failed)]
     order = {targets: answers[targets] for targets in obligations(subject, claims) if targets in answers}
-    return Proof(subject, targets, tuple(claims), order, tuple(unproven), rounds, halt.is_set(), stop_reason(halt))
+    stopped = halt.is_set()
+    return Proof(subject, targets, tuple(claims), order, tuple(unproven), rounds, stopped, stop_reason(halt), begins)

@@ -105,5 +105,5 @@ def _counted(state: Shelf) -> Any:
 
 COUNTED = claiming(_counted)
 IDENTITY = claiming(lambda s: s.flag is not True)
-TYPE = claiming(lambda s: s.x != 3 if type(s.x) is int else True)
-FLIPPED = evolve(IDENTITY, actions=lambda setting: [COUNT, Action("flip", lambda s: evolve(s, flag=True))])
+TYPE = claiming(lambda s: s.x != 3 if type(s.x) == int else True)  # noqa: E721
+FLIPPED = evolve(TYPE, actions=lambda setting: [COUNT, Action("flip", lambda s: evolve(s, flag=True))])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import z3
 
+from kraftcheck.solvers.audit.traced_sample import answered
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.starts import description, given_states, none_described
 from kraftcheck.solvers.smt.queries import Effort, Questions, new_solver
@@ -15,20 +16,21 @@ SECONDS = 2.0
 """Most seconds for a description of any number of brokers, which Z3 may not decide."""
 
 
-def check_described(subject: Theory, effort: Effort, few: Callable[[], Theory] | None = None) -> None:
+def check_described(subject: Theory, effort: Effort, few: Callable[[], Theory] | None = None) -> bool:
     """Refuse a description of initial states that no state satisfies.
 
     Args:
         subject, effort: the theory, and the limits of the query.
-        few: makes that with few participants, where it is about any number: of it Z3 decides.
+        few: makes that with few participants, where it is about any number.
+
+    Returns:
+        Whether there is such a state; False where that is not known, as it may not be of any number.
 
     Raises:
         SystemFault: for such a description, and for one of bounded fields that Z3 could not decide in time.
     """
     if not subject.program.initially:
-        return
-    if subject.endless and few is not None:
-        _check_few(subject, few(), effort)
+        return True
     premises = Questions(subject).premises(INITIATION, ())
     endless = premises.endless()
     seconds = min(SECONDS, effort.timeout) if endless else effort.timeout
@@ -39,12 +41,13 @@ def check_described(subject: Theory, effort: Effort, few: Callable[[], Theory] |
         raise SystemFault(none_described(subject.program.setting))
     if answer == z3.unknown and not endless:
         raise SystemFault(f"no answer in {seconds:g} s whether initial describes a state: give --timeout more seconds")
+    return not endless or (few is not None and _is_of_few(subject, few(), effort))
 
 
-def _check_few(subject: Theory, few: Theory, effort: Effort) -> None:
-    """Refuse a description of any number that is of no initial state with few participants."""
-    check_described(few, effort)
-    program, rule = few.program, description(given_states(subject.program.system, subject.program.setting))
-    states = map(program.layout.state, program.initial)
-    if rule is not None and not program.initially and not any(all(rule.holds(one).values()) for one in states):
-        raise SystemFault(f"{none_described(subject.program.setting)}: none of those with {program.setting.text()}")
+def _is_of_few(subject: Theory, few: Theory, effort: Effort) -> bool:
+    """Whether an initial state with few participants is one that the description of any number is of."""
+    if few.program.initially:
+        return check_described(few, effort)
+    rule = description(given_states(subject.program.system, subject.program.setting))
+    told = (answered(rule.holds, few.program.layout.state(one)) for one in few.program.initial) if rule else ()
+    return any(parts is not None and all(parts.values()) for parts in told)

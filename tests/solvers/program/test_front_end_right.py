@@ -58,7 +58,7 @@ RIGHT: dict[str, Callable[[Any], Any]] = {
     "a word is no truth": lambda s: isinstance(s.x, bool),
     "isinstance of a collection": lambda s: s.members.has(1) if isinstance(s.members, BrokerSet) else True,
     "isinstance by a protocol": lambda s: s.x == 3 if isinstance(s.x, numbers.Integral) else True,
-    "its class": lambda s: s.x == 3 if s.x.__class__ is int else True,
+    "its class": lambda s: s.x == 3 if issubclass(s.x.__class__, int) else True,
     "a class pattern": class_pattern,
     "dispatch by class": lambda s: s.x == 3 if (sort_of(s.x), sort_of(s.flag)) == ("int", "bool") else True,
     "is None": lambda s: True if s.x is None else s.x == 3,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import random
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -353,5 +354,5 @@ def differences(
     found = [f"index.json: {key} is {index[key]}, not {names}" for key, names in remarks(own).items()
              if sorted(index[key]) != names]  # fmt: skip
     found += [f"{action}: a step leaves a domain where no cap is declared, and is left out in system.vmt"
-              for action in Witnesses(of).leaving(defined.invariants)]  # fmt: skip
+              for action in Witnesses(of).leaving(defined.invariants, time.monotonic)]  # fmt: skip
     return [*found, *compared.values()], _redefined(defined, own), said

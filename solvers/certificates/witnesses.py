@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import z3
 from attrs import frozen
 
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Questions
+from kraftcheck.solvers.smt.queries import PROVEN, Clock, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
 from kraftcheck.solvers.smt.verdicts import ModelAction
 from kraftcheck.solvers.smt.worker import SolverSession
@@ -68,11 +67,11 @@ class Witnesses:
         """A step of an action from a state with some invariants."""
         return self._model([*self._questions.premises(action, invariants).truths.values()], action)
 
-    def leaving(self, invariants: Sequence[str]) -> Iterator[str]:
+    def leaving(self, invariants: Sequence[str], clock: Clock) -> Iterator[str]:
         """The actions of which a step from a state with some invariants leaves a domain, and not beyond a cap."""
         for action in self._kinds:
             given = self._questions.premises(action, invariants, within=False)
-            session = SolverSession(self._questions, given, Effort(), time.monotonic)
+            session = SolverSession(self._questions, given, Effort(), clock)
             if session.ask(Obligation(DOMAINS[0], action)).result != PROVEN:
                 yield action
 

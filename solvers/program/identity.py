@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-import kraftcheck
+from kraftcheck import model
 from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.system import System
 
-_OWN = tuple(f"{place}/" for place in kraftcheck.__path__)
+_OWN = tuple(place.removesuffix("model") for place in model.__path__)
 _PYTHON = sysconfig.get_path("stdlib")
 MOST = 1000
 """Items of a collection that are looked at; there are lists of initial states."""

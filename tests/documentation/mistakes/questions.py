@@ -30,6 +30,14 @@ def may_buy(s, buyer):
 def may_buy(s, buyer):
     return kc.all_of(s.free > 0, kc.negate(s.banned.has(buyer)))
 '''),
+    Mistake("`is` between values", '''
+def may_buy(s, buyer):
+    return kc.choose(s.free is SEATS, False, s.free > 0)
+''', "hall:HALL: hall.py:40: `is` asks whether two things are one object, and a word of a rule stands for every value; "
+       "compare with == (is None is allowed)", '''
+def may_buy(s, buyer):
+    return kc.choose(s.free == SEATS, False, s.free > 0)
+'''),
     Mistake("A chained comparison", '''
 def may_buy(s, buyer):
     return 1 <= s.free <= SEATS

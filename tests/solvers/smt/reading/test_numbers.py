@@ -14,6 +14,8 @@ import kraftcheck as kc
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.symbolic import NumberError
 from kraftcheck.model.language.system import ANY
+from kraftcheck.solvers.program.parts import SystemFault
+from kraftcheck.solvers.smt.theory import check_names
 
 
 @frozen
@@ -178,6 +180,8 @@ def test_no_action_is_named_as_initial_states() -> None:
     """An action `initially` would be taken for initial states."""
     with pytest.raises(Refusal, match="action 'initially': provers name initial states so; rename it"):
         prove(system(lambda s: True, kc.Action("initially", lambda s: s)))
+    with pytest.raises(SystemFault, match="action 'initially'"):
+        check_names([], ["initially", "go"])
 
 
 def test_what_any_number_is_larger_than() -> None:

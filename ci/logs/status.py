@@ -11,9 +11,10 @@ import click
 
 from kraftcheck.ci.logs import known
 from kraftcheck.ci.logs.condition import condition_of
+from kraftcheck.ci.logs.metrics import of_status
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
-from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json, write_text
 from kraftcheck.model.language.words import NO_LEADER
 
 Row: TypeAlias = Mapping[str, Any]
@@ -33,9 +34,10 @@ PROSE = {"because", "leads again", "with loss", "until"}
 @click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
 @click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
 @click.option("--json", "target", metavar="FILE|-", help="Write everything as a JSON document.")
+@click.option("--prometheus", "metrics", metavar="FILE|-", help="Write the numbers in Prometheus' text format.")
 def status_command(
     log: Path, describe: bool, every: bool, rules: str | None, static: tuple[str, ...], allow_skipped: int,
-    target: str | None,
+    target: str | None, metrics: str | None,
 ) -> None:  # fmt: skip
     """What is broken at the end of a metadata log or snapshot, since when and why, and what to start first.
 
@@ -50,11 +52,15 @@ def status_command(
       kraftcheck status /var/kafka/__cluster_metadata-0
       kraftcheck status decoded.txt --describe
     """
-    check_writable(target)
+    check_apart(json=target, prometheus=metrics)
+    for place in (target, metrics):
+        check_writable(place)
     found = condition_of(log, ReplayOptions(rules, static, allow_skipped))
     if target is not None:
         write_json(target, found)
-    show(found, console(to_stderr=target == "-"), every, describe)
+    if metrics is not None:
+        write_text(metrics, of_status(found))
+    show(found, console(to_stderr="-" in (target, metrics)), every, describe)
     sys.exit(found["exit"])
 
 

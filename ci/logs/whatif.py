@@ -11,9 +11,10 @@ import click
 from attrs import frozen
 
 from kraftcheck.ci.logs.end import ClusterEnd, cluster_end
+from kraftcheck.ci.logs.metrics import Labelled, gauge
 from kraftcheck.ci.logs.report import ReplayOptions, Summary
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
-from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
+from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json, write_text
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.rules.ruleset import parse
@@ -33,24 +34,14 @@ _HELP = {
 
 def prometheus(rows: Sequence[Mapping[str, Any]], faults: int, unexplained: int) -> str:
     """The distances in Prometheus' text format, and how many batches of the log are not explained."""
-    text = []
-    for kind, help_text in _HELP.items():
-        name = f"kraftcheck_faults_to_{kind}"
-        text += [f"# HELP {name} {help_text}", f"# TYPE {name} gauge"]
-        for row in rows:
-            value = row[f"faults_to_{kind}"]
-            topic = row["topic"].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-            labels = f'topic="{topic}",partition="{row["partition"]}"'
-            text.append(f"{name}{{{labels}}} {'+Inf' if value is None else value}")
-    text += [
-        "# HELP kraftcheck_faults_explored How many faults were explored.",
-        "# TYPE kraftcheck_faults_explored gauge",
-        f"kraftcheck_faults_explored {faults}",
-        "# HELP kraftcheck_unexplained_batches Batches of the log that are not what the rules write.",
-        "# TYPE kraftcheck_unexplained_batches gauge",
-        f"kraftcheck_unexplained_batches {unexplained}",
-    ]
-    return "\n".join(text) + "\n"
+    def labelled(kind: str) -> Labelled:
+        return (({"topic": row["topic"], "partition": row["partition"]}, row[f"faults_to_{kind}"]) for row in rows)
+
+    lines = [line for kind, text in _HELP.items() for line in gauge(f"faults_to_{kind}", text, labelled(kind))]
+    lines += gauge("faults_explored", "How many faults were explored.", [({}, faults)])
+    about = "Batches of the log that are not what the rules write."
+    lines += gauge("unexplained_batches", about, [({}, unexplained)])
+    return "\n".join(lines) + "\n"
 
 
 def _table(rows: Sequence[Mapping[str, Any]], faults: int) -> Table:
@@ -116,11 +107,8 @@ def whatif_command(
     found = distances_of(snapshot, faults, ReplayOptions(rules, static, allow_skipped))
     if target is not None:
         write_json(target, found.document())
-    gauges = prometheus(found.rows, faults, len(found.end.summary.unexplained))
-    if metrics == "-":
-        click.echo(gauges, nl=False)
-    elif metrics is not None:
-        write(Path(metrics), gauges)
+    if metrics is not None:
+        write_text(metrics, prometheus(found.rows, faults, len(found.end.summary.unexplained)))
     found.show(console(to_stderr="-" in (target, metrics)), every)
     sys.exit(0)
 

@@ -227,7 +227,11 @@ def check_apart(**targets: str | Path | None) -> None:
 
 def write_json(target: str, document: Any) -> None:
     """Write a JSON document to a file, or to standard output for `-`."""
-    text = json.dumps(document, indent=2, default=str) + "\n"
+    write_text(target, json.dumps(document, indent=2, default=str) + "\n")
+
+
+def write_text(target: str, text: str) -> None:
+    """Write a text to a file, or to standard output for `-`."""
     if target != "-":
         write(Path(target), text)
         return

@@ -297,3 +297,23 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert "unknown rule set" in kraftcheck("status", NO_ELR, "--rules", "nonsense").refusal()
     (tmp_path / "old.jsonl").write_text(old_log(), encoding="utf-8")
     assert "WARNING: the log names no metadata version" in kraftcheck("status", tmp_path / "old.jsonl").out
+
+
+def test_the_numbers_are_there_for_prometheus(tmp_path: Path) -> None:
+    """Counts by state, partitions in danger, brokers, defects and the end of the log are gauges."""
+    log = cut(tmp_path, 91)
+    ran = kraftcheck("status", log, "--prometheus", tmp_path / "metrics")
+    lines = (tmp_path / "metrics").read_text(encoding="utf-8").splitlines()
+    values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    assert ran.code == 14
+    assert values['kraftcheck_partitions{state="offline"}'] == "2"
+    assert values['kraftcheck_partitions{state="well"}'] == "0"
+    assert values['kraftcheck_partition_in_danger{topic="alone",partition="0",state="offline"}'] == "1"
+    assert values['kraftcheck_brokers{state="fenced"}'] == values['kraftcheck_brokers{state="live"}'] == "1"
+    assert (values["kraftcheck_log_offset"], values["kraftcheck_unexplained_batches"]) == ("90", "0")
+    assert float(values["kraftcheck_log_time_seconds"]) == pytest.approx(1795301498.567)
+    named = {line.split()[2] for line in lines if line.startswith("# TYPE")}
+    assert {name.partition("{")[0] for name in values} <= named
+    met = dict(line.rsplit(" ", 1) for line in kraftcheck("status", TROUBLE, "--prometheus", "-").out.splitlines())
+    assert met['kraftcheck_known_defects{defect="unregistered-elr-member",proven="True"}'] == "1"
+    assert kraftcheck("status", log, "--prometheus", "-", "--json", "-").code == 2

@@ -18,7 +18,7 @@ from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.layout import Counter, Endless, Layout, leaves
 from kraftcheck.model.language.system import UNNAMED, Property, Step
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.program.evaluation import evaluated
+from kraftcheck.solvers.program.evaluation import add_values
 from kraftcheck.solvers.program.parts import SystemFault, line_of
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.traces.render import show
@@ -70,11 +70,12 @@ def _draw(*key: object) -> int:
 
 
 class _StateComparison:
-    """A state, on which terms and rules are compared."""
+    """A state, on which terms and rules are compared; each term is evaluated once there, and once for each step."""
 
     def __init__(self, program: Program, number: int, values: Sequence[int]) -> None:
         self._program, self._number = program, number
-        self._values = {term.index: int(value) for term, value in zip(program.state, values, strict=True)}
+        self._of_state = {term.index: int(value) for term, value in zip(program.state, values, strict=True)}
+        self._values = self._of_state
         self._state = program.layout.state(values)
 
     def check(self) -> None:
@@ -114,7 +115,8 @@ class _StateComparison:
     def _check_step(self, kind: Kind, arguments: Mapping[str, Any]) -> None:
         label, program, state = f"action {kind.action.name}", self._program, self._state
         values = [int(value) for _, value in leaves(tuple(arguments.values()))]
-        self._values |= {term.index: value for term, value in zip(kind.variables, values, strict=True)}
+        given = {term.index: value for term, value in zip(kind.variables, values, strict=True)}
+        self._values = self._of_state | given  # what follows from arguments is of this step alone
         guard = answered(kind.action.guards, state, arguments)
         for name, part in ({} if guard is None else guard).items():
             what = f"{label}, guard" if name == UNNAMED else f"{label}, guard {name}"
@@ -138,7 +140,8 @@ class _StateComparison:
             return
         if isinstance(on_ints, Term):
             raise SystemFault(f"{name} kept a word of an earlier call; use its arguments only{line_of(rule)}")
-        traced = evaluated([term], self._values)[term.index]
+        add_values([term], self._values)
+        traced = self._values[term.index]
         if traced != on_ints:
             raise SystemFault(
                 f"{name} says {int(on_ints)} on ints and {int(traced)} when traced, in the state {show(self._state)}; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, MutableMapping, Sequence
 
 from kraftcheck.model.language.terms import Term, evaluate
 
@@ -28,9 +28,14 @@ def closure(roots: Iterable[Term], computed: Container[int] = ()) -> list[Term]:
 def evaluated(roots: Sequence[Term], variables: Values) -> dict[int, int]:
     """The values of the roots and of all they need, given those of the variables."""
     values = dict(variables)
+    add_values(roots, values)
+    return values
+
+
+def add_values(roots: Iterable[Term], values: MutableMapping[int, int]) -> None:
+    """Add the values of the roots, and of all they need, to those that are there."""
     for node in closure(roots, values):
         values[node.index] = value_of(node, [values[arg.index] for arg in node.args])
-    return values
 
 
 def evaluator(root: Term) -> Callable[[Values], int]:

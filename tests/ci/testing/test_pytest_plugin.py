@@ -184,7 +184,7 @@ def test_a_simulation_tells_its_seed(run, pytester: pytest.Pytester) -> None:
 
 def test_hypothesis_judges_items(run, pytester: pytest.Pytester) -> None:
     """Examples on plain ints refute with a trace, show goals or call them vacuous, and never say that one holds."""
-    text = PLAIN.replace('"lights:LIGHT"', '"lights:LIGHT", engine="hypothesis", runs=3, steps=5, seed=9')
+    text = PLAIN.replace('"lights:LIGHT"', '"lights:LIGHT", engine="hypothesis", runs=20, steps=5, seed=9')
     result = run(text, "--junitxml=out.xml", "--kraftcheck-out=shown")
     result.assert_outcomes(passed=2, failed=2)
     told = properties_in(pytester.path / "out.xml")
@@ -204,8 +204,8 @@ def test_hypothesis_judges_items(run, pytester: pytest.Pytester) -> None:
         ('"tests.shared.capped:CAPPED", strict=True', 1, 5),
         ('"tests.shared.capped:UNCAPPED", engine="simulate", runs=5, steps=9', 1, 4),
         ('"tests.shared.capped:CAPPED", engine="simulate", runs=5, steps=9', 2, 3),
-        ('"tests.shared.capped:UNCAPPED", engine="hypothesis", runs=5, steps=9', 1, 4),
-        ('"tests.shared.capped:CAPPED", engine="hypothesis", runs=5, steps=9', 2, 3),
+        ('"tests.shared.capped:UNCAPPED", engine="hypothesis", runs=40, steps=30', 1, 4),
+        ('"tests.shared.capped:CAPPED", engine="hypothesis", runs=40, steps=30', 2, 3),
     ],
 )
 def test_an_item_fails_where_a_domain_is_left(run, arguments: str, passed: int, failed: int) -> None:

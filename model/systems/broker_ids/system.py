@@ -373,5 +373,6 @@ BROKER_IDS = System(
     quiescent=settled,
     rules=(BrokerIdRules,),
     legend=LEGEND,
+    quiet=lambda state: BrokerIdsEvent(),
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -344,5 +344,6 @@ UNCLEAN_RECOVERY = System(
     quiescent=settled,
     rules=(PartitionRules, UncleanRecoveryRules),
     legend=LEGEND,
+    quiet=lambda state: UncleanRecoveryEvent(),
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

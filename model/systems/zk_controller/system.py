@@ -519,5 +519,6 @@ ZK_CONTROLLER = System(
     quiescent=settled,
     rules=(ZkControllerRules,),
     legend=LEGEND,
+    quiet=lambda state: ZkControllerEvent(),
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

@@ -497,5 +497,6 @@ ZK_JBOD = System(
     quiescent=settled,
     rules=(ZkJbodRules,),
     legend=LEGEND,
+    quiet=lambda state: ZkJbodEvent(),
 )
 """The system without its properties; `kraftcheck.properties.catalogue` adds them."""

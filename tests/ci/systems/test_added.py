@@ -14,6 +14,7 @@ import kraftcheck as kc
 from kraftcheck.ci.explore.diff import sides
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.systems.switches import check_switches
+from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.words import NOTED, RuleError
 from kraftcheck.model.rules.vocabulary import vocabulary
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
@@ -266,6 +267,16 @@ def test_a_rule_set_is_compared_on_states_of_the_same_fields() -> None:
     assert [one.system.layout(one.setting)] == [other.system.layout(other.setting)]
     assert "enough" not in [action.name for action in one.system.actions(one.setting)]
     assert one.title().endswith("rules fixed with the field waited of " + one.title().rpartition(" ")[2])
+
+
+@pytest.mark.parametrize("name", ["zk-controller", "zk-jbod", "broker-ids", "unclean-recovery", "elr-index", "kraft"])
+def test_an_action_of_every_system_reports_nothing(name: str) -> None:
+    """A field and an action that gives a state alone are traced with the promises of any system, which read events."""
+    of = kc.kafka(name).field("flag", kc.truth(), False)
+    flagged = of.action(kc.Action("flag", lambda state: evolve(state, flag=True), lambda state: kc.negate(state.flag)))
+    made = trace(flagged, subject(flagged, None, {}, None).setting, graph=Graph())
+    assert [kind.action.name for kind in made.kinds][-1] == "flag"
+    assert made.layout.slots[-1].path == "flag"
 
 
 def test_no_shipped_system_asks_a_rule_where_it_may_rest() -> None:

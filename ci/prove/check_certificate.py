@@ -421,15 +421,21 @@ def chosen(words: list[str]) -> Solver:
     return by_package(None)
 
 
-if __name__ == "__main__":
+def main(folder: pathlib.Path, words: list[str]) -> int:
+    """Check what a folder holds, print what was found, and give the exit code."""
     try:
-        found = check(pathlib.Path(__file__).resolve().parent, chosen(sys.argv[1:]))
+        found = check(folder, chosen(words))
     except (ImportError, OSError) as error:
-        sys.exit(f"there is no such solver, or no such file: {error}")
+        print(f"there is no such solver, or no such file: {error}", file=sys.stderr)
+        return 1
     except (ValueError, TypeError, RuntimeError) as error:
         print(f"this is no certificate: {str(error).splitlines()[0]}", file=sys.stderr)
-        sys.exit(2)
+        return 2
     if found.wrong:
-        sys.exit(1)
+        return 1
     print("not everything is decided: this shows nothing" if found.undecided else "everything is shown")
-    sys.exit(NOT_DECIDED if found.undecided else 0)
+    return NOT_DECIDED if found.undecided else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(__file__).resolve().parent, sys.argv[1:]))

@@ -17,6 +17,7 @@ from unittest import mock
 from attrs import frozen
 
 from kraftcheck.ci.main import main
+from kraftcheck.ci.prove import check_certificate
 from tests.shared.places import ROOT
 
 
@@ -66,6 +67,13 @@ def kraftcheck(*words: object, given: str | None = None) -> Ran:
             signal.signal(signal.SIGINT, before)
     assert isinstance(code, int)
     return Ran(code, out.getvalue(), err.getvalue())
+
+
+def checked(folder: Path) -> subprocess.CompletedProcess[str]:
+    """What the script of a certificate does, in this process."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = check_certificate.main(folder, [])
+    return subprocess.CompletedProcess([], code, out.getvalue(), err.getvalue())
 
 
 def start(words: Sequence[object], folder: Path = ROOT, **options: Any) -> subprocess.Popen[str]:

@@ -72,3 +72,16 @@ def test_a_step_that_is_left_out_without_a_cap_is_seen(tmp_path: Path) -> None:
     (tmp_path / "index.json").write_text(json.dumps(index))
     ran = kraftcheck("prove", index["system"], "--against", tmp_path)
     assert (ran.code, "inc: a step leaves a domain where no cap is declared" in ran.out) == (24, True)
+
+
+def test_what_is_not_proven_is_left_out(tmp_path: Path) -> None:
+    """The certificate of a proof that fails in part assumes what is proven and nothing else, and says what is not."""
+    ran = kraftcheck("prove", "broker-ids", "--scope", "newcomer", "--rules", "kip", "--quiet", "--workers", "1",
+                     "--search", "0", "--certificate", tmp_path / "part", "--property", "live-id-not-taken",
+                     "--property", "live-host-recorded")  # fmt: skip
+    assert ran.code == 22
+    assert "not proven, and not in it: " in ran.text
+    text = (tmp_path / "part" / "system.vmt").read_text()
+    assert "step: live-id-not-taken" in text
+    assert "live-host-recorded" not in text
+    assert check(tmp_path / "part").returncode == 0

@@ -76,7 +76,7 @@ from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, SOLVERS, Effort
 from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS, Script, installed, scripts, second_answer
-from kraftcheck.solvers.smt.spacer import Inference, infer
+from kraftcheck.solvers.smt.spacer import Inference, capped_texts, infer
 from kraftcheck.solvers.smt.theory import DOMAINS, Theory, theory
 from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, unshown
 from kraftcheck.solvers.traces.plain import trace_document
@@ -101,7 +101,8 @@ def run_bounded(request: ProofRequest, effort: Effort, flags: Mapping[str, Any])
         found = evolve(found, verdicts=_with_cases(request, subject, found.verdicts, flags))
     verdicts = tuple(_property_verdict(subject, claim, overdue(found.verdicts[claim])) for claim in claims)
     code = worst_exit_code(verdict.verdict for verdict in verdicts)
-    notes = (*not_judged_lines(chosen, flags["only"]), assurance.of_bounded([one.verdict for one in verdicts]))
+    notes = (*not_judged_lines(chosen, flags["only"]), *capped_texts(subject.program),
+             assurance.of_bounded([one.verdict for one in verdicts]))  # fmt: skip
     result = Result(
         chosen, "prove", verdicts, tuple(subject.claims), notes, code, _document(chosen, verdicts, found, flags, code),
         program=subject.program, rows=judged(chosen, verdicts), last_line=report.last_line(verdicts, code),

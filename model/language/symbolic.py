@@ -28,6 +28,9 @@ def _refusing(what: str, instead: str) -> Callable[..., Any]:
     return method
 
 
+_MEMBER_NAMES = frozenset({"name", "_name_", "_value_"})
+"""What tells a member of an enumeration from a word."""
+
 _INT_NAMES = frozenset(name for name in dir(int) if not name.startswith("_"))
 
 
@@ -117,6 +120,8 @@ class Symbolic:
         """Refuse what an int could answer (`bit_count`, `real`); a rule may not find out that this is none."""
         if name in _INT_NAMES:
             raise self.graph.refusal(f"a symbolic word was asked for int.{name}; use {_ARITHMETIC}")
+        if name in _MEMBER_NAMES:
+            raise self.graph.refusal(f"a symbolic word was asked for {name}, as a member of an enumeration: compare it")
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __copy__(self) -> Symbolic:

@@ -32,6 +32,9 @@ STARTS = 4
 ROWS = 3
 """Instances of each action looked at in a state."""
 
+EACH = 4
+"""Values of single arguments besides: in turn, so that in all states together those of a short list are all asked."""
+
 RANDOM_LIMIT = 1 << 10
 """Values drawn of a word without bound."""
 
@@ -111,6 +114,11 @@ class _StateComparison:
             ends = ([*values[:1], *values[-1:]] for values in parameters.values())
             for row in itertools.islice(itertools.product(*ends), ROWS):
                 yield dict(zip(parameters, row, strict=True))
+        if parameters and not any(isinstance(values, Family) or not values for values in parameters.values()):
+            first = {name: values[0] for name, values in parameters.items()}
+            each = [{**first, name: value} for name, values in parameters.items() for value in values]
+            for place in range(self._number * EACH, self._number * EACH + min(EACH, len(each))):
+                yield each[place % len(each)]
 
     def _check_step(self, kind: Kind, arguments: Mapping[str, Any]) -> None:
         label, program, state = f"action {kind.action.name}", self._program, self._state

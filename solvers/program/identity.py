@@ -77,8 +77,13 @@ def _reached(system: System) -> Iterator[CodeType]:
                 pending += itertools.islice(one.values(), MOST)
             case list() | tuple() | set() | frozenset():
                 pending += itertools.islice(one, MOST)
-            case ModuleType() | None | str() | int() | float() | bytes():
+            case None | str() | int() | float() | bytes():
                 pass
+            case ModuleType():
+                pending += [part for part in vars(one).values() if isinstance(part, FunctionType | type)
+                            ] if _is_a_rule(getattr(one, "__file__", None) or "<") else []  # fmt: skip
+            case staticmethod() | classmethod():
+                pending.append(one.__func__)
             case _:
                 pending += vars_of(one)
 
@@ -126,7 +131,8 @@ def _places(code: CodeType) -> tuple[str, ...]:
     """Where a function compares by identity with anything but None."""
     found, last = list[str](), None
     for one in dis.get_instructions(code):
-        if one.opname == "IS_OP" and not (last is not None and last.opname == "LOAD_CONST" and last.argval is None):
+        of_none = last is not None and last.opname == "LOAD_CONST" and last.argval is None and not one.is_jump_target
+        if one.opname == "IS_OP" and not of_none:
             found.append(f"{code.co_filename}:{(one.positions and one.positions.lineno) or code.co_firstlineno}")
         last = one
     return tuple(found)

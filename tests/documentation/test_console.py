@@ -57,6 +57,8 @@ def ran_as(line: str) -> Ran:
     if program != "kraftcheck":
         ran = subprocess.run([sys.executable, *PROGRAMS[program], *words], capture_output=True, text=True, input=text)
         return Ran(ran.returncode, ran.stdout, ran.stderr)
+    for module in {*sys.modules} & {path.stem for path in Path.cwd().glob("*.py")}:
+        del sys.modules[module]  # another test's
     before = {*sys.modules}
     try:
         return kraftcheck(*words, given=text)

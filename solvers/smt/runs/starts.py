@@ -45,9 +45,9 @@ def check_described(subject: Theory, effort: Effort, few: Callable[[], Theory] |
 
 
 def _is_of_few(subject: Theory, few: Theory, effort: Effort) -> bool:
-    """Whether an initial state with few participants is one that the description of any number is of."""
+    """Whether the initial states with few participants are some that the description of any number is of."""
     if few.program.initially:
         return check_described(few, effort)
     rule = description(given_states(subject.program.system, subject.program.setting))
-    told = (answered(rule.holds, few.program.layout.state(one)) for one in few.program.initial) if rule else ()
-    return any(parts is not None and all(parts.values()) for parts in told)
+    told = [answered(rule.holds, few.program.layout.state(one)) for one in few.program.initial] if rule else []
+    return bool(told) and all(parts is not None and all(parts.values()) for parts in told)

@@ -10,6 +10,7 @@ import pytest
 
 import kraftcheck as kc
 from tests.documentation.console import files_of
+from tests.shared.commands import kraftcheck
 from tests.shared.places import DOCS
 
 FILES = files_of((DOCS / "tutorial" / "five-proposals.md").read_text(encoding="utf-8"))
@@ -65,3 +66,19 @@ def test_an_upgrade_is_blocked_and_mended(folder: Path, monkeypatch: pytest.Monk
                            (f"{marked}+mark-survives-return", {"voters-understand"})):  # fmt: skip
         verdicts = kc.explore("features.py:FEATURES", rules=rules).verdicts
         assert {claim for claim, verdict in verdicts.items() if isinstance(verdict, kc.Refuted)} == refuted
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.usefixtures("shared")
+def test_a_changed_system_is_the_same_on_spark(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers explore the system with its field, event and rule: the same states and verdicts as here."""
+    monkeypatch.chdir(folder)
+    words = ("explore", "waits.py:HASTY", "--scope", "tiny", "--quiet", "--json", "-")
+    here, there = (kraftcheck(*words, *on).document() for on in ((), ("--engine", "spark", "--out", folder / "out")))
+    for document in (here, there):
+        document["states"].pop("bytes_per_state")
+    assert (here["states"], here["exit_code"]) == (there["states"], there["exit_code"])
+    verdicts = [{one["id"]: one["verdict"] for one in document["properties"]} for document in (here, there)]
+    assert verdicts[0] == verdicts[1]

@@ -37,6 +37,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "findings": ("ghost-elr-member",),
     "replay": (str(ELR),),
     "status": (str(ELR),),
+    "ask": (str(ELR), "heartbeat", "0"),
     "whatif": (str(ELR), "--faults", "0"),
     "serve": ("missing",),
     "trace": (str(TRACE),),

@@ -19,7 +19,7 @@ from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.stop import StopFlag
 from kraftcheck.solvers.smt import induction
-from kraftcheck.solvers.smt.induction import CHUNK, Proof, chunks_of, obligations, prove
+from kraftcheck.solvers.smt.induction import CHUNK, Proof, WorkerLost, chunks_of, obligations, prove
 from kraftcheck.solvers.smt.queries import (
     AFTER,
     PREMISE,
@@ -290,7 +290,7 @@ def test_a_worker_that_dies_ends_a_proof_that_is_stopped_and_no_other(
     if stopping:
         assert proof_by(worker, 2, monkeypatch, stop=halt).stopped
     else:
-        with pytest.raises(BrokenProcessPool, match="gone"):
+        with pytest.raises(WorkerLost, match="a worker process was killed"):
             proof_by(worker, 2, monkeypatch, stop=halt)
 
 

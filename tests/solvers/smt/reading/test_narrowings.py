@@ -16,7 +16,7 @@ from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.solvers.smt.theory import Theory, theory
-from tests.shared.samples import is_nightly, one_in
+from tests.shared.samples import one_in
 from tests.solvers.smt.reading import test_premises, test_steps_of_few
 from tests.solvers.smt.reading.worlds import meaning
 
@@ -84,7 +84,7 @@ def fewer(values: Sequence[Any]) -> Sequence[Any]:
     return Family(values.shape, member, unlisted)
 
 
-OF_EACH, EFFECTS = (40, 8) if is_nightly() else (12, 3)
+OF_EACH, EFFECTS = 40, 8
 """Steps of each action that are looked at, and effects that are compared."""
 
 

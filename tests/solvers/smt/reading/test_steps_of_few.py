@@ -18,11 +18,10 @@ from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.theory import Theory, theory
 from tests.shared.interpretation import Places
-from tests.shared.samples import is_nightly
 from tests.solvers.smt.reading.few import meaning_of_few, other_fields
 from tests.solvers.smt.reading.test_premises import outside
 
-BROKERS, RUNS, STEPS, TRIES = 3, 30 if is_nightly() else 12, 50, 12
+BROKERS, RUNS, STEPS, TRIES = 3, 30, 50, 12
 """Of the states that are explored; random runs, their length, arguments that are tried."""
 
 SCOPES = {"elections": "tiny", "directories": "tiny"}

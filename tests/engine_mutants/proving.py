@@ -7,7 +7,7 @@ from tests.engine_mutants.mutant import Killer, Mutant
 from tests.model.language.words import test_sequences
 from tests.properties import test_broken_for_any
 from tests.random_collections import test_any_places
-from tests.solvers.smt import test_bounds, test_induction, test_proof_edges, test_session, test_worker
+from tests.solvers.smt import test_induction, test_proof_edges, test_session, test_worker
 from tests.solvers.smt.reading import test_narrowings, test_quantified, test_sizes, test_steps_of_few, test_z3reader
 from tests.solvers.smt.reading.goals import test_consequences, test_goals, test_outcomes
 from tests.solvers.smt.runs import test_bounded

@@ -197,6 +197,9 @@ def diff(
     """
     check_numbers(1, threads=threads, max_states=max_states)
     check_numbers(0, max_depth=max_depth)
+    for side in (a, b):
+        if not isinstance(side, str | System):
+            raise Refusal(f"{side!r} is no rule set, and no system; give one by its name")
     one, other = sides(a, b, system, scope, bounds_of(bounds))
     budget = search_budget(threads_of(threads), default_memory(), max_depth=max_depth, max_states=max_states)
     with limited(time_limit):

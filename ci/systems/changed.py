@@ -18,6 +18,7 @@ from attrs import evolve, frozen
 from kraftcheck.ci.systems.added import Added, AddedAction, AddedField, AddedGuard, Choice, Made, Scope
 from kraftcheck.ci.systems.overrides import Override, Replacement, deciding
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.layout import DOMAINS, leaves
 from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.model.language.system import (
     Action,
@@ -139,13 +140,15 @@ class ChangedSystem(System):
             then: its value after a step, of each step of any action; `step.after` has what the action says. None: that.
 
         Raises:
-            RuleError: for a name that the state has already, or that is none.
+            RuleError: for a name that the state has already, or that is none, or what is no domain.
         """
         place, kind = _caller(), type(self.layout(self.setting(rules=_words(self).parse(self.base))))
         if not name.isidentifier() or name.startswith("_"):
             raise RuleError(f"{place}: {name!r} is no name of a field")
         if hasattr(kind, name) or name in (record_fields(kind) or ()):
             raise RuleError(f"{place}: a state of {self.name} has {name!r} already; give the field another name")
+        if not callable(domain) and not all(isinstance(one, DOMAINS) for _, one in leaves(domain, name)):
+            raise RuleError(f"{place}: the domain of {name!r} is {domain!r}; give one such as kraftcheck.ints(0, 9)")
         return self._and(AddedField(name, domain, initial, then, place))
 
     def property(self, *given: Property | Callable[[Setting], Any]) -> ChangedSystem:

@@ -195,3 +195,9 @@ def test_what_cannot_be_compared_is_refused() -> None:
         kc.diff("fxed", "fixed")
     assert kraftcheck("diff", "fixed", "fixed", "elektions").code == 2
     assert "out of range" in kraftcheck("diff", "fixed", "kafka-4.0", "--brokers", "77").err
+
+
+def test_what_is_no_rule_set_is_refused() -> None:
+    """A side that is neither a rule set nor a system is refused in a line."""
+    with pytest.raises(kc.Refusal, match="3 is no rule set, and no system; give one by its name"):
+        kc.diff("fixed", 3)  # type: ignore[arg-type]

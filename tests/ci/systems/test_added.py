@@ -212,6 +212,7 @@ def test_an_action_that_never_happens_is_no_pass() -> None:
     (lambda of: of.choice("two words", "x"), "no name of a choice"),
     (lambda of: of.choice("mine", "x").choice("mine", "x"), "there is a mine already"),
     (lambda of: of.field("isr", kc.truth(), False), "elections has 'isr' already"),
+    (lambda of: of.field("x", 3, 7), "the domain of 'x' is 3; give one such as"),
     (lambda of: of.field("partition", kc.truth(), False), "elections has 'partition' already"),
     (lambda of: of.field("a", kc.truth(), False).field("a", kc.truth(), False), "elections has 'a' already"),
     (lambda of: of.field("a b", kc.truth(), False), "no name of a field"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import operator
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.model.language.symbolic import UntraceableRule
+from kraftcheck.solvers.audit.traced_sample import check_sample
+from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 
 
@@ -96,3 +99,21 @@ def test_a_comparison_that_no_rule_makes_is_nothing() -> None:
     named = functools.partial(lambda other, state, vote: right(state, vote), never)
     for system in (of(right), of(named), of(lambda state, vote: never(state, vote) if vote is None else state)):
         assert len(trace(system, system.setting()).kinds) == 1
+
+
+@pytest.mark.parametrize("asked", [
+    lambda vote: getattr(vote, "name", "") == "YES", lambda vote: hasattr(vote, "_value_"),
+], ids=["name", "value"])  # fmt: skip
+def test_what_only_a_member_has_is_refused(asked: Any) -> None:
+    """A word says of itself neither the name nor the value of a member, though the rule has an answer ready."""
+    system = of(lambda state, vote: _more(state, asked(vote)))
+    with pytest.raises(UntraceableRule, match=r"test_identity\.py:\d+: a symbolic word was asked for _?(name|value_)"):
+        trace(system, system.setting())
+
+
+@pytest.mark.parametrize("free", [False, True], ids=["explorers", "provers"])
+def test_a_sample_asks_every_value(free: bool) -> None:
+    """A rule that decides silently on a value that is neither the first nor the last is found by the sample."""
+    system = of(lambda state, vote: _more(state, operator.is_(vote, Vote.YES)))
+    with pytest.raises(SystemFault, match="action vote, effect on .* says 1 on ints and 0 when traced"):
+        check_sample(trace(system, system.setting(), free=free))

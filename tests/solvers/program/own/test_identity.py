@@ -115,5 +115,5 @@ def test_what_only_a_member_has_is_refused(asked: Any) -> None:
 def test_a_sample_asks_every_value(free: bool) -> None:
     """A rule that decides silently on a value that is neither the first nor the last is found by the sample."""
     system = of(lambda state, vote: _more(state, operator.is_(vote, Vote.YES)))
-    with pytest.raises(SystemFault, match="action vote, effect on .* says 1 on ints and 0 when traced"):
+    with pytest.raises(SystemFault, match=r"action vote, effect on .* says 1 on ints and 0 when traced"):
         check_sample(trace(system, system.setting(), free=free))

@@ -62,8 +62,10 @@ def _reached(system: System) -> Iterator[CodeType]:
             continue
         seen[id(one)] = one  # kept, so that no other object gets its number
         match one:
-            case MethodType() | functools.partial():
-                pending += [getattr(one, "__self__", None), getattr(one, "__func__", None), *vars_of(one)]
+            case MethodType():
+                pending += [one.__self__, one.__func__]
+            case functools.partial():
+                pending += [one.func, *one.args, *one.keywords.values()]
             case FunctionType() if _is_a_rule(one.__code__.co_filename):
                 codes = [*_within(one.__code__)]
                 yield from codes
@@ -79,16 +81,17 @@ def _reached(system: System) -> Iterator[CodeType]:
                 pending += itertools.islice(one, MOST)
             case None | str() | int() | float() | bytes():
                 pass
+            case ModuleType() if _is_a_rule(getattr(one, "__file__", None) or "<"):
+                pending += [part for part in vars(one).values() if isinstance(part, FunctionType | type)]
             case ModuleType():
-                pending += [part for part in vars(one).values() if isinstance(part, FunctionType | type)
-                            ] if _is_a_rule(getattr(one, "__file__", None) or "<") else []  # fmt: skip
+                pass
             case staticmethod() | classmethod():
                 pending.append(one.__func__)
             case _:
-                pending += vars_of(one)
+                pending += _held_by(one)
 
 
-def vars_of(one: Any) -> Iterator[Any]:
+def _held_by(one: Any) -> Iterator[Any]:
     """What an object or a class holds, and the class of an object, if it is no part of kraftcheck or Python."""
     kind = one if isinstance(one, type) else type(one)
     module = sys.modules.get(kind.__module__)
@@ -98,8 +101,6 @@ def vars_of(one: Any) -> Iterator[Any]:
     if not isinstance(one, type):
         yield from getattr(one, "__dict__", {}).values()
         yield from (getattr(one, name, None) for name in getattr(kind, "__slots__", ()))
-    if isinstance(one, functools.partial):
-        yield from (one.func, *one.args, *one.keywords.values())
 
 
 def _within(code: CodeType) -> Iterator[CodeType]:

@@ -10,6 +10,7 @@ each other (Flanagan and Leino, "Houdini", 2001).
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import multiprocessing
 import signal
@@ -25,7 +26,7 @@ from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.stop import STOPPED, stop_reason
 from kraftcheck.solvers.smt.queries import PROVEN, Clock, Effort, Obligation, ObligationAnswer
-from kraftcheck.solvers.smt.runs.starts import check_described
+from kraftcheck.solvers.smt.runs.starts import check_described, is_of_few
 from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory
 from kraftcheck.solvers.smt.worker import ProofWorker, TheoryBuilder, cites, proof_worker, rests_on
 
@@ -46,7 +47,7 @@ class Proof:
         rounds: how often proofs were made anew, and 1.
         stopped: whether it was asked to stop before it was finished.
         stop_reason: why, if it was.
-        begins: whether a state is known to be initial; of none everything would hold.
+        begins: tells whether a state is known to be initial, for where no search shows one; of none everything holds.
     """
 
     theory: Theory
@@ -57,7 +58,7 @@ class Proof:
     rounds: int
     stopped: bool = False
     stop_reason: str = STOPPED
-    begins: bool = True
+    begins: Callable[[], bool] = lambda: True
 
     def of(self, claim: str) -> list[ObligationAnswer]:
         """The answers about a claim, initiation first."""
@@ -279,7 +280,7 @@ def prove(
         few: make theories of the same system with few participants, for a proof about any number; see `ProofWorker`.
     """
     halt, subject = stop or threading.Event(), build()
-    begins = check_described(subject, effort, few[0] if few else None)
+    check_described(subject, effort)
     targets = tuple(dict.fromkeys(only)) or tuple(claim.id for claim in subject.claims)
     claims = [*targets, *DOMAINS]
     answers: dict[Obligation, ObligationAnswer] = {}
@@ -297,5 +298,7 @@ def prove(
             required = [obligation for obligation in obligations(subject, claims) if obligation.claim not in unproven]
             pending = [one for one in required if one not in answers or _is_open_again(answers[one], failed)]
     order = {targets: answers[targets] for targets in obligations(subject, claims) if targets in answers}
-    stopped = halt.is_set()
-    return Proof(subject, targets, tuple(claims), order, tuple(unproven), rounds, stopped, stop_reason(halt), begins)
+    begins = functools.cache(functools.partial(is_of_few, subject, few, effort))
+    return Proof(
+        subject, targets, tuple(claims), order, tuple(unproven), rounds, halt.is_set(), stop_reason(halt), begins
+    )  # fmt: skip

@@ -407,7 +407,7 @@ def _judge_claim(proof: Proof, name: str, evidence: SearchEvidence) -> ClaimJudg
     claim = proof.theory.claim(name)
     if proof.proven(name):
         missing = unshown(proof.theory.program, claim, evidence, name in proof.theory.lemmas)
-        if missing is None and not (proof.begins or evidence.searches):
+        if missing is None and not evidence.searches and not proof.begins():
             missing = Unknown(f"proven, but no state is known to be initial ({evidence.extent()})")
         return ClaimJudgement(PropertyVerdict(name, claim.kind, missing or Holds(bound_text(proof))))
     failures = proof.failures(name)

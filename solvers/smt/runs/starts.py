@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import z3
 
@@ -16,21 +16,14 @@ SECONDS = 2.0
 """Most seconds for a description of any number of brokers, which Z3 may not decide."""
 
 
-def check_described(subject: Theory, effort: Effort, few: Callable[[], Theory] | None = None) -> bool:
+def check_described(subject: Theory, effort: Effort) -> None:
     """Refuse a description of initial states that no state satisfies.
-
-    Args:
-        subject, effort: the theory, and the limits of the query.
-        few: makes that with few participants, where it is about any number.
-
-    Returns:
-        Whether there is such a state; False where that is not known, as it may not be of any number.
 
     Raises:
         SystemFault: for such a description, and for one of bounded fields that Z3 could not decide in time.
     """
     if not subject.program.initially:
-        return True
+        return
     premises = Questions(subject).premises(INITIATION, ())
     endless = premises.endless()
     seconds = min(SECONDS, effort.timeout) if endless else effort.timeout
@@ -41,13 +34,23 @@ def check_described(subject: Theory, effort: Effort, few: Callable[[], Theory] |
         raise SystemFault(none_described(subject.program.setting))
     if answer == z3.unknown and not endless:
         raise SystemFault(f"no answer in {seconds:g} s whether initial describes a state: give --timeout more seconds")
-    return not endless or (few is not None and _is_of_few(subject, few(), effort))
 
 
-def _is_of_few(subject: Theory, few: Theory, effort: Effort) -> bool:
-    """Whether the initial states with few participants are some that the description of any number is of."""
-    if few.program.initially:
-        return check_described(few, effort)
+def is_of_few(subject: Theory, few: Sequence[Callable[[], Theory]], effort: Effort) -> bool:
+    """Whether a state is known to be initial: of a description of any number, that those with few participants are.
+
+    Args:
+        subject, effort: the theory, whose description is checked, and the limits of the query.
+        few: make that with few participants.
+    """
+    if not (subject.endless and subject.program.initially):
+        return True
+    if not few:
+        return False
+    small = few[0]()
+    if small.program.initially:
+        check_described(small, effort)
+        return True
     rule = description(given_states(subject.program.system, subject.program.setting))
-    told = [answered(rule.holds, few.program.layout.state(one)) for one in few.program.initial] if rule else []
+    told = [answered(rule.holds, small.program.layout.state(one)) for one in small.program.initial] if rule else []
     return bool(told) and all(parts is not None and all(parts.values()) for parts in told)

@@ -8,9 +8,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.conformance.findings.live import observations
-from kraftcheck.ci.conformance.findings.report import LEGEND, report, word
-from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN, recorded
+from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
+from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.model.rules.ruleset import MENDED, NEWEST, variants
@@ -57,9 +56,9 @@ def page() -> str:
         lines += [f"## {meaning.capitalize()}\n", f"| finding | needs | {newest} | releases |\n|---|---|---|---|"]
         for finding in FINDINGS:
             if finding.severity == severity:
-                words = _words(finding)
+                shown = words(finding)
                 title = f"[{finding.title}]({finding.id}.md)"
-                lines.append(f"| {title} | {finding.needs} | {words[newest]} | {_span(words)} |")
+                lines.append(f"| {title} | {finding.needs} | {shown[newest]} | {_span(shown)} |")
         lines.append("")
     return "\n".join([*lines, *_no_findings()]) + "\n"
 
@@ -68,15 +67,15 @@ def in_short() -> str:
     """The table of the README: what is open in the newest release, by what it costs."""
     newest, rows = known_versions()[-1], list[str]()
     for severity, meaning in SEVERITIES.items():
-        open_ = [one for one in FINDINGS if one.severity == severity and _words(one)[newest] not in (ABSENT, NOT_RUN)]
+        open_ = [one for one in FINDINGS if one.severity == severity and words(one)[newest] not in (ABSENT, NOT_RUN)]
         rows.append(f"| {meaning} | {len(open_)} | [{open_[0].title}](docs/findings/{open_[0].id}.md) |\n")
     return "".join(rows)
 
 
-def _span(words: Mapping[str, str]) -> str:
+def _span(shown: Mapping[str, str]) -> str:
     """The releases that have a finding, in short."""
-    there = [release for release, one in words.items() if one not in (ABSENT, NOT_RUN)]
-    between = list(words)[list(words).index(there[0]) : list(words).index(there[-1]) + 1]
+    there = [release for release, one in shown.items() if one not in (ABSENT, NOT_RUN)]
+    between = list(shown)[list(shown).index(there[0]) : list(shown).index(there[-1]) + 1]
     if between == there:
         return there[0] if len(there) == 1 else f"{there[0]} to {there[-1]}"
     return ", ".join(there)
@@ -92,32 +91,18 @@ def _no_findings() -> Iterator[str]:
             yield f"| `{name}` | {choice.metadata['text']} | {choice.metadata['reason']} |"
 
 
-@cache
-def _evidence() -> tuple[Any, Any, Mapping[str, str]]:
-    live = {(one.finding, one.release): one for one in observations()}
-    return recorded(), live, {entry.rule.id: entry.rule.says for entry in entries()}
-
-
-def _rows(finding: Finding) -> tuple[dict[str, Any], dict[str, Any]]:
-    evidence, live, _ = _evidence()
-    releases = known_versions()
-    seen = {one: live[finding.scenario, one] for one in releases if (finding.scenario, one) in live}
-    return {one: evidence.get((finding.id, one)) for one in releases}, seen
-
-
-def _words(finding: Finding) -> dict[str, str]:
-    rows, live = _rows(finding)
-    return {release: word(row, live.get(release)) for release, row in rows.items()}
-
-
 def _link(reference: Reference) -> str:
     target = reference.target
     return f"[{reference.text}]({target if target.startswith('https:') else os.path.relpath(target, 'docs/findings')})"
 
 
 def _report(finding: Finding) -> str:
-    rows, live = _rows(finding)
-    return report(finding, rows, live, _evidence()[2], _link)
+    return report(finding, _says(), _link)
+
+
+@cache
+def _says() -> Mapping[str, str]:
+    return {entry.rule.id: entry.rule.says for entry in entries()}
 
 
 REPORTS: Mapping[Path, Any] = {FOLDER / f"{one.id}.md": partial(_report, one) for one in FINDINGS}

@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 import click
 
-from kraftcheck.ci.conformance.findings.live import SHOWN, Observation, observations
-from kraftcheck.ci.conformance.findings.report import LEGEND, report, word
+from kraftcheck.ci.conformance.findings.live import SHOWN
+from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import (
     Evidence,
     ReleaseSearch,
@@ -204,19 +204,16 @@ def _releases(version: str | None, is_run: bool) -> tuple[str, ...]:
 
 
 def _show(screen: Screen, chosen: Sequence[Finding], releases: Sequence[str], named: bool) -> None:
-    evidence, live = recorded(), {(one.finding, one.release): one for one in observations()}
     if named:
         rules = {entry.rule.id: entry.rule.says for entry in entries()}
         for finding in chosen:
-            rows = {release: evidence.get((finding.id, release)) for release in known_versions()}
-            screen.plain(report(finding, rows, _live(finding, live), rules, _linked))
+            screen.plain(report(finding, rules, _linked))
         return
     columns = (Column("severity"), Column("finding"), Column("what goes wrong", is_prose=True))
     table = Table((*columns, *map(Column, releases)))
     for finding in chosen:
-        pairs = [((finding.id, release), (finding.scenario, release)) for release in releases]
-        words = [word(evidence.get(searched), live.get(seen)) for searched, seen in pairs]
-        table.add(finding.severity, finding.id, finding.title, *words)
+        shown = words(finding)
+        table.add(finding.severity, finding.id, finding.title, *(shown[release] for release in releases))
     screen.table(table)
     screen.plain(LEGEND)
     screen.plain("; ".join(f"{name}: {text}" for name, text in SEVERITIES.items()))
@@ -226,10 +223,6 @@ def _show(screen: Screen, chosen: Sequence[Finding], releases: Sequence[str], na
 def _linked(reference: Reference) -> str:
     """A citation; its link, where that is no page of the project."""
     return f"[{reference.text}]({reference.target})" if reference.target.startswith("https") else reference.text
-
-
-def _live(finding: Finding, live: dict[tuple[str, str], Observation]) -> dict[str, Observation]:
-    return {release: one for (name, release), one in live.items() if name == finding.scenario}
 
 
 def _again(

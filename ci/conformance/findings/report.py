@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 
 from kraftcheck.ci.conformance.findings import search
-from kraftcheck.ci.conformance.findings.live import SHOWN, Observation
+from kraftcheck.ci.conformance.findings.live import SHOWN, Observation, observations
 from kraftcheck.ci.conformance.findings.search import ABSENT, LIVE, MANAGERS, NOT_RUN, RULES, Evidence, rules_of
+from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.model.register import content
 from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.findings import SEVERITIES, Finding
@@ -67,32 +69,42 @@ def for_ever(row: Evidence) -> str:
     return f"for ever: steps {last - row.for_ever + 1} to {last} again"
 
 
-def report(
-    finding: Finding, rows: Mapping[str, Evidence | None], live: Mapping[str, Observation], says: Mapping[str, str],
-    link: Link,
-) -> str:  # fmt: skip
-    """The report as Markdown.
+def recorded_of(finding: Finding) -> tuple[dict[str, Evidence | None], dict[str, Observation]]:
+    """What is recorded of a finding, by release: the evidence, None if nothing was searched; and of live clusters."""
+    found, seen = _recorded()
+    rows = {release: found.get((finding.id, release)) for release in known_versions()}
+    return rows, {release: seen[finding.scenario, release] for release in rows if (finding.scenario, release) in seen}
+
+
+@functools.cache
+def _recorded() -> tuple[Mapping[tuple[str, str], Evidence], Mapping[tuple[str, str], Observation]]:
+    return search.recorded(), {(one.finding, one.release): one for one in observations()}
+
+
+def words(finding: Finding) -> dict[str, str]:
+    """The strongest that shows a finding, by release."""
+    rows, live = recorded_of(finding)
+    return {release: word(row, live.get(release)) for release, row in rows.items()}
+
+
+def report(finding: Finding, says: Mapping[str, str], link: Link) -> str:
+    """A finding as Markdown.
 
     Args:
         finding: which.
-        rows: the evidence by release, oldest first; None where nothing was searched.
-        live: that of live clusters by release.
         says: what each rule of the model says, by id.
         link: writes citations.
     """
-    return "\n".join(_lines(finding, rows, live, says, link)) + "\n"
+    return "\n".join(_lines(finding, says, link)) + "\n"
 
 
-def _lines(
-    finding: Finding, rows: Mapping[str, Evidence | None], live: Mapping[str, Observation], says: Mapping[str, str],
-    link: Link,
-) -> Iterator[str]:  # fmt: skip
-    words = {release: word(row, live.get(release)) for release, row in rows.items()}
+def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[str]:
+    rows, live = recorded_of(finding)
     yield f"# {finding.id}\n\n{finding.title}\n"
     yield f"**Severity.** {SEVERITIES[finding.severity].capitalize()}.\n"
     yield "**Releases.** " + "; ".join(
         f"{text} {', '.join(shown_in)}" for one, text in IN_FULL.items()
-        if (shown_in := [release for release, found in words.items() if found == one])
+        if (shown_in := [release for release, found in words(finding).items() if found == one])
     ).capitalize() + ".\n"  # fmt: skip
     yield f"**Needs.** {finding.needs}\n"
     shown = [row for row in rows.values() if row is not None and row.steps is not None]

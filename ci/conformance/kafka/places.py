@@ -5,6 +5,7 @@ The jars say it: each class names its file, and each method the lines of its sta
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import subprocess
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kraftcheck.ci.conformance.kafka.jars import SERVER, jars, program
-from kraftcheck.properties.register.citations import in_kafka
+from kraftcheck.properties.register.citations import in_kafka, references
 from kraftcheck.properties.register.findings import FINDINGS
 
 _JAR = re.compile(r"kafka_[\d.]+-(?P<core>)|kafka-(?P<module>[a-z-]+)-")
@@ -34,14 +35,9 @@ def place(name: str, version: str) -> str:
         Refusal: where Java or the jars are missing.
     """
     owner, _, method = name.partition(".")
-    found = [
-        (member.file_size, jar, member.filename)
-        for jar in jars(version, SERVER).split(os.pathsep) if _JAR.match(Path(jar).name)
-        for member in zipfile.ZipFile(jar).infolist() if member.filename.endswith(f"/{owner}.class")
-    ]  # fmt: skip
-    if not found:
+    if owner not in _classes(version):
         raise LookupError(f"Kafka {version} has no class {owner}")
-    _, jar, member = max(found)  # a class that has moved leaves a smaller one of its name behind
+    _, jar, member = _classes(version)[owner]
     shown = _javap(jar, member.removesuffix(".class"))
     source = _SOURCE.search(shown)
     assert source is not None, member
@@ -49,6 +45,18 @@ def place(name: str, version: str) -> str:
     module = (of and of["module"]) or "core"
     path = f"{module}/src/main/{_LANGUAGES[Path(source[1]).suffix]}/{Path(member).parent}/{source[1]}"
     return f"{path}#L{min(_lines(shown, method), default=0)}" if method else path
+
+
+@functools.cache
+def _classes(version: str) -> dict[str, tuple[int, str, str]]:
+    """Size, jar and member of each class of a release; one that has moved leaves a smaller one of its name behind."""
+    found = dict[str, tuple[int, str, str]]()
+    for jar in jars(version, SERVER).split(os.pathsep):
+        if _JAR.match(Path(jar).name):
+            for member in zipfile.ZipFile(jar).infolist():
+                name = Path(member.filename).stem
+                found[name] = max(found.get(name, (0, "", "")), (member.file_size, jar, member.filename))
+    return found
 
 
 def _javap(jar: str, name: str) -> str:
@@ -71,7 +79,7 @@ def _lines(shown: str, method: str) -> list[int]:
 
 def named() -> Iterator[str]:
     """The classes and methods of Kafka's that findings name, each once, in order."""
-    words = {piece.strip().split(",")[0] for finding in FINDINGS for piece in finding.source.split(";")}
+    words = {one.text.partition(",")[0] for finding in FINDINGS for one in references(finding.source)}
     yield from sorted(word for word in words if in_kafka(word) is not None)
 
 

@@ -114,26 +114,18 @@ def test_no_module_imports_itself_through_others() -> None:
         waiting = {name: needed for name, needed in waiting.items() if name not in ready}
 
 
-OPEN_KNOTS: set[tuple[str, str]] = set()
-"""Rooms that import each other; the list may only get shorter."""
-
-
 def room_of(path: Path) -> str:
     """The room of a source file: its folder below the floor, or the file itself where it stands on the floor."""
     return "/".join(path.relative_to(ROOT).with_suffix("").parts[:2])
 
 
 def test_rooms_form_no_circle() -> None:
-    """The rooms of a floor can be ordered so that each imports only earlier ones; knots that are open are named."""
+    """The rooms of a floor can be ordered so that each imports only earlier ones."""
     needed: dict[str, set[str]] = {}
     for path in SOURCES:
         places = (MODULES[name] for name in imports_of(path) if name in MODULES)
         rooms = {room_of(place) for place in places if layer_of(place) == layer_of(path)}
         needed.setdefault(room_of(path), set()).update(rooms - {room_of(path)})
-    tied = {pair for pair in OPEN_KNOTS if pair[1] in needed[pair[0]] and pair[0] in needed[pair[1]]}
-    assert tied == OPEN_KNOTS
-    for first, second in OPEN_KNOTS:
-        needed[first].discard(second)
     while needed:
         ready = {room for room, others in needed.items() if not others & needed.keys()}
         assert ready, f"import circle among the rooms {sorted(needed)}"

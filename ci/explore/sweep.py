@@ -54,24 +54,21 @@ def sweep_command(
     check_packages()
     from kraftcheck.ci.dataset.store.dataset import Dataset
     from kraftcheck.ci.spark.errors import job_error
-    from kraftcheck.ci.spark.sweeping import SCHEMA, SweepRequest, SweepResult, sweep_task
+    from kraftcheck.ci.spark.sweeping import SCHEMA, SweepResult, sweep_task, whole
 
     data = Dataset.open(out)
     check_named(out, data.of["system"], system)
     chosen, traced = data.traced()
-    request = SweepRequest(
-        chosen.name, chosen.setting.scope, tuple(chosen.setting.bounds.items()), chosen.rules,
-        tuple(claim.id for claim in traced.claims),
-    )  # fmt: skip
     words = [f"w{i}" for i in range(data.table.words)]
     with open_session(data, master, workers, conf) as (session, messages):
-        handle = session.sparkContext.broadcast(block_spec(traced, data.bucket_bits, ObjectCache(cache_folder())))
+        spec = block_spec(traced, data.bucket_bits, ObjectCache(cache_folder()))
+        handle = session.sparkContext.broadcast((spec, whole(chosen)))
         rows = packed(session, data).select(*words)
         if fraction < 1:
             rows = rows.where(f"pmod(xxhash64({', '.join(words)}), {SHARES}) < {max(1, round(fraction * SHARES))}")
         parts = max(workers, 2) * 4
         try:
-            payloads = rows.repartition(parts).mapInArrow(sweep_task(lambda: handle.value, request), SCHEMA).collect()
+            payloads = rows.repartition(parts).mapInArrow(sweep_task(lambda: handle.value), SCHEMA).collect()
         except Exception as error:
             raise job_error(error, messages) from error
     result = functools.reduce(

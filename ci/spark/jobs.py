@@ -413,12 +413,15 @@ class SparkCluster:
 @contextlib.contextmanager
 def cancel_on(stop: threading.Event, context: Any, group: str) -> Iterator[None]:
     """Cancel a job group as soon as the flag is set."""
+    from py4j.protocol import Py4JNetworkError
+
     over = threading.Event()
 
     def watch() -> None:
         while not over.wait(0.1):
             if stop.is_set():
-                context.cancelJobGroup(group)
+                with contextlib.suppress(Py4JNetworkError, OSError):  # a JVM that has gone has no job left
+                    context.cancelJobGroup(group)
                 return
 
     watcher = threading.Thread(target=watch, name="watch", daemon=True)

@@ -172,6 +172,8 @@ def start_session(
         check_java()
     from pyspark.sql import SparkSession
 
+    if "spark.pyspark.python" in conf:  # Spark itself reads it where spark-submit starts the driver, and only there
+        os.environ["PYSPARK_PYTHON"] = conf["spark.pyspark.python"]
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -220,21 +222,21 @@ def stopped_at_the_end(session: Any, log: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            if not _answers(session):
+            if not _stopped(session):
                 mend = "run it again, and an exploration with --resume"
                 raise JobFailedError(f"Spark's JVM has gone (killed? out of memory?): {mend} (details in {log})")
-            session.stop()
     finally:
         root.removeHandler(handler)
         handler.close()
 
 
-def _answers(session: Any) -> bool:
-    """Whether the JVM of a session is there."""
+def _stopped(session: Any) -> bool:
+    """Stop a session; false where its JVM is not there, or goes meanwhile."""
     from py4j.protocol import Py4JNetworkError
 
     try:
         session.sparkContext._jvm.java.lang.System.nanoTime()
+        session.stop()
     except (Py4JNetworkError, OSError):
         return False
     return True

@@ -12,9 +12,10 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    # Python puts this script's folder first; what has to be there is the folder that holds the package.
+    # Python puts this script's folder first; what has to be there is the folder that holds the package. A cluster that
+    # copies this file to another machine has the package installed there.
     folders = Path(__file__).absolute().parents
-    sys.path[0] = next(str(folder) for folder in folders if (folder / "kraftcheck" / "__init__.py").is_file())
+    sys.path[:1] = [str(folder) for folder in folders if (folder / "kraftcheck" / "__init__.py").is_file()][:1]
     from kraftcheck.ci.main import main
 
     sys.argv[1:1] = ["explore", "--engine", "spark"]

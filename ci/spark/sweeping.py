@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import functools
 import json
+import pickle
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,24 +19,13 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from kraftcheck.ci.spark.exchange import Batches
-from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.solvers.blocks.tasks import BlockSpec, Words, load_block_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.reference.confirm import successor
 
 SCHEMA = "payload string"
-
-
-@frozen
-class SweepRequest:
-    """The system that a worker traces, in the words of the command line."""
-
-    system: str
-    scope: str
-    bounds: tuple[tuple[str, int], ...]
-    rules: str | None
-    properties: tuple[str, ...]
 
 
 @frozen
@@ -57,11 +50,6 @@ class SweepResult:
             self.states + other.states, self.transitions + other.transitions,
             self.disagreements + other.disagreements, examples,
         )  # fmt: skip
-
-
-@functools.lru_cache(maxsize=2)
-def _traced(request: SweepRequest) -> Program:
-    return program(subject(request.system, request.scope, dict(request.bounds), request.rules, request.properties))
 
 
 def by_ints(traced: Program, packed: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
@@ -123,17 +111,50 @@ def _difference(traced: Program, row: tuple[int, ...], ints: dict[int, Any], nat
     )
 
 
-def sweep_task(shipped: Callable[[], BlockSpec], request: SweepRequest) -> Callable[[Batches], Batches]:
+def whole(chosen: Subject) -> bytes:
+    """A subject as workers get it: a user's system with its module and those beside it, which workers have not."""
+    from pyspark import cloudpickle
+
+    word, colon, _ = chosen.name.rpartition(":")
+    modules = list(sys.modules.values())
+    homes = {_folder(one) for one in modules if colon and (one.__name__ == word or _file(one) == Path(word).resolve())}
+    beside = [one for one in modules if _folder(one) in homes - {None}]
+    for other in beside:
+        cloudpickle.register_pickle_by_value(other)  # type: ignore[no-untyped-call]
+    try:
+        return bytes(cloudpickle.dumps(chosen))  # type: ignore[no-untyped-call]
+    finally:
+        for other in beside:
+            cloudpickle.unregister_pickle_by_value(other)  # type: ignore[no-untyped-call]
+
+
+def _file(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return None if file is None else Path(file).resolve()
+
+
+def _folder(module: ModuleType) -> Path | None:
+    """The folder that a module is imported from: that of its topmost package."""
+    file = _file(module)
+    return None if file is None else file.parents[module.__name__.count(".") + (file.stem == "__init__")]
+
+
+@functools.lru_cache(maxsize=1)
+def _traced(chosen: bytes) -> Program:
+    return program(pickle.loads(chosen), compared=False)
+
+
+def sweep_task(shipped: Callable[[], tuple[BlockSpec, bytes]]) -> Callable[[Batches], Batches]:
     """Compares the packed states of its rows; one result for each batch."""
 
     def compare_batches(batches: Batches) -> Iterator[Any]:
-        spec = shipped()
+        spec, chosen = shipped()
         for batch in batches:
             if not batch.num_rows:
                 continue
             columns = [batch.column(i).to_numpy(zero_copy_only=False) for i in range(spec.words)]
             states = np.ascontiguousarray(np.column_stack(columns)).view(np.uint64)
-            result = compare(_traced(request), spec, states)
+            result = compare(_traced(chosen), spec, states)
             payload = [result.states, result.transitions, result.disagreements, list(result.examples)]
             yield pa.RecordBatch.from_arrays([pa.array([json.dumps(payload)])], names=["payload"])
 

@@ -9,8 +9,10 @@ input alone, so that an attempt that is repeated gives what the first would have
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
+import pkgutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import asdict, frozen
 
+from kraftcheck.ci import spark
 from kraftcheck.ci.dataset.store.job import LevelJob, Sight, check_sight
 from kraftcheck.ci.dataset.store.levelfiles import BucketRange, LevelFile, LevelWriter, read_states, verify
 from kraftcheck.ci.dataset.store.stores import place_of
@@ -230,9 +233,14 @@ def verify_task(files: Callable[[], Sequence[tuple[str, LevelFile]]]) -> Task:
 
 
 def sight_task(sight: Sight) -> Callable[[Batches], Batches]:
-    """Checks that a worker sees the run: the result is as many rows as came in, or an error that names the worker."""
+    """Checks that a worker sees the run and has what tasks import: as many rows as came in, or an error that names it.
+
+    Without a package the exploration would fail at its last step only, the backward search.
+    """
 
     def see(batches: Batches) -> Batches:
+        for module in pkgutil.walk_packages(spark.__path__, f"{spark.__name__}."):
+            importlib.import_module(module.name)
         for batch in batches:
             check_sight(sight)
             for _ in range(batch.num_rows):

@@ -25,8 +25,12 @@ from kraftcheck.solvers.machine_code.regular import NO_FILE, open_regular
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)/+|(file|hdfs|viewfs|s3|s3a|s3n|gs|abfss?|wasbs?|dbfs|https?|ftp):")
 
 
-def check_local(place: str | Path) -> None:
+def check_local(place: str | Path, served: str = "local files and folders") -> None:
     """Refuse a URL; a `Path` of one has lost a slash.
+
+    Args:
+        place: as typed.
+        served: what may be named there.
 
     Raises:
         Refusal: in one line.
@@ -36,21 +40,25 @@ def check_local(place: str | Path) -> None:
         slashes = "///" if match[1] == "file:" else "//"
         has_lost = bool(match[1]) and isinstance(place, Path)
         url = f"{match[1]}{slashes}{str(place)[match.end() :]}" if has_lost else str(place)
-        raise Refusal(f"{url} is a URL, and only local files and folders are served; name a path, such as a mount's")
+        raise Refusal(f"{url} is a URL, and only {served} are served; name a path, such as a mount's")
 
 
 _FILE = re.compile(r"file:(?://(?:localhost)?)?(/[^/].*)", re.IGNORECASE | re.DOTALL)
 
 
-def local_path(place: str) -> str:
+def local_path(place: str, served: str = "local files and folders") -> str:
     """A path as it is, and the path of a `file:` URL, `file:///run` or `file:/run`, its escapes decoded.
+
+    Args:
+        place: as typed.
+        served: what may be named there.
 
     Raises:
         Refusal: in one line, for any other URL, and for one that names no path of this machine.
     """
     match = _FILE.fullmatch(place)
     if match is None:
-        check_local(place)
+        check_local(place, served)
         return place
     path = unquote(match[1])
     if "\0" in path or re.search("[?#]", match[1]):

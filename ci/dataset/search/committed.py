@@ -42,6 +42,7 @@ from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget
 from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.stop import stop_reason
 from kraftcheck.solvers.search.levels import Limits
 
 OpenRunner = Callable[[], AbstractContextManager[LevelRunner]]
@@ -307,6 +308,10 @@ def _open(log: CommitLog, of: Mapping[str, Any], traced: Program, *, resume: boo
         log.begin(of, decoding(traced))
 
 
+STOP_SECONDS = 0.5
+"""How long a signal that others have got may take to arrive here."""
+
+
 def _search(
     run: DatasetRun, spec: BlockSpec, options: ClusterOptions, engine: LevelEngine[Any], begin_event: threading.Event
 ) -> int | None:
@@ -324,8 +329,13 @@ def _search(
             return resumed
     program = run.kernel.program
     if not (run.finished and checked and not (program.recovers or program.liveness.claims)):
-        with engine.opened(run, spec, begin_event) as runner:
-            engine.go_on(run, runner, checked)
+        try:
+            with engine.opened(run, spec, begin_event) as runner:
+                engine.go_on(run, runner, checked)
+        except JobFailedError:
+            if not run.stop.wait(STOP_SECONDS):
+                raise
+            run.cut = stop_reason(run.stop)  # a signal to the group of processes reached what does the work first
     return resumed
 
 

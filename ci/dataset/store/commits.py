@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kraftcheck.ci.dataset.documents import FORMAT, DecodingTable, RunDocument
 from kraftcheck.ci.dataset.store.job import Sight, StoredLevel, names, owner_of
@@ -45,6 +45,7 @@ from kraftcheck.ci.dataset.store.objects import (
     AnyPath,
     ObjectPath,
     PresentError,
+    absolute,
     by_name,
     durable,
     move,
@@ -90,7 +91,7 @@ class Lease:
 
     def sight(self) -> Sight:
         """What a task of this driver has to see."""
-        return str(self.path if isinstance(self.path, ObjectPath) else self.path.absolute()), self.token
+        return str(absolute(self.path)), self.token
 
 
 @contextlib.contextmanager
@@ -307,11 +308,11 @@ class CommitLog:
     """The log in a folder.
 
     Attributes:
-        out: the run's folder.
+        out: the run's folder; absolute, as workers have working folders of their own.
         lease: this driver's lease on it; None: it is only read.
     """
 
-    out: AnyPath
+    out: AnyPath = field(converter=absolute)
     lease: Lease | None = None
 
     @property

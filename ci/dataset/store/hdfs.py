@@ -21,7 +21,8 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from attrs import frozen
 
-from kraftcheck.ci.dataset.store.objects import ObjectPath, PresentError, refusal
+from kraftcheck.ci.dataset.store.objects import ObjectPath, PresentError
+from kraftcheck.ci.terminal.refusal import Refusal
 
 CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 60.0
 ATTEMPTS = 5
@@ -164,7 +165,7 @@ class HdfsPath(ObjectPath):
         match = _URL.fullmatch(url)
         parts = (match[3] or "").strip("/").split("/") if match else [""]
         if match is None or any(part in ("", ".", "..", ".reserved") for part in parts):
-            raise refusal(f"{url} names no folder of HDFS; write webhdfs://NAMENODE:{PORT}/FOLDER")
+            raise Refusal(f"{url} names no folder of HDFS; write webhdfs://NAMENODE:{PORT}/FOLDER")
         return cls(f"webhdfs://{match[1].lower()}:{match[2] or PORT}", "/".join(parts))
 
     def _ask(self, method: str, operation: str, key: str | None = None, field: str = "", **words: str) -> Any:

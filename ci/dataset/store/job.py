@@ -1,6 +1,6 @@
 """The job that expands a level, as workers see it.
 
-They look for their driver's lease, and read runs and committed levels. Workers have no click.
+They look for their driver's lease, and read runs and committed levels.
 """
 
 from __future__ import annotations

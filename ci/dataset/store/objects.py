@@ -23,14 +23,8 @@ from typing import IO, Any, BinaryIO, ClassVar, Self, TypeAlias
 from attrs import define, evolve, field, frozen
 
 from kraftcheck.ci.terminal.machine import sync
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.machine_code.regular import open_folder, open_regular
-
-
-def refusal(message: str) -> Exception:
-    """A refusal, which is imported here, because workers have no click."""
-    from kraftcheck.ci.terminal.refusal import Refusal
-
-    return Refusal(message)
 
 
 class PresentError(Exception):
@@ -191,6 +185,11 @@ AnyPath: TypeAlias = Path | ObjectPath
 """A file or a folder of a dataset: on a file system, or in a store."""
 
 
+def absolute(place: AnyPath) -> AnyPath:
+    """A place as processes with other working folders find it."""
+    return place if isinstance(place, ObjectPath) else place.absolute()
+
+
 def on_disk(place: AnyPath) -> Path:
     """A place of a file system.
 
@@ -198,7 +197,7 @@ def on_disk(place: AnyPath) -> Path:
         Refusal: for one in a store.
     """
     if isinstance(place, ObjectPath):
-        raise refusal(f"{place} is a URL, and only an --out that is a folder is served here")
+        raise Refusal(f"{place} is a URL, and only an --out that is a folder is served here")
     return place
 
 
@@ -399,7 +398,7 @@ def refuse_links(out: AnyPath) -> None:
                 waiting += [folder / entry.name] if folder != out or OWN.fullmatch(entry.name) else []
             elif not entry.is_file(follow_symlinks=False):
                 kind = "a link" if entry.is_symlink() else "a pipe or a device"
-                raise refusal(f"{folder / entry.name} is {kind}, which no run leaves there; remove it, or name "
+                raise Refusal(f"{folder / entry.name} is {kind}, which no run leaves there; remove it, or name "
                               "another --out")  # fmt: skip
 
 

@@ -18,7 +18,8 @@ from typing import IO, Any
 from attrs import frozen
 
 from kraftcheck.ci.dataset.store.hdfs import HdfsPath
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentError, refusal
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, PresentError
+from kraftcheck.ci.terminal.refusal import Refusal
 
 _URL = re.compile(r"(s3a?)://([^/?#]+)(?:/([^?#]*))?", re.IGNORECASE)
 
@@ -33,7 +34,7 @@ def bucket(name: str) -> Any:
     try:
         from obstore.store import S3Store
     except ImportError as error:
-        raise refusal(f"a dataset at an S3 URL needs obstore ({error}); pip install 'kraftcheck[s3]'") from error
+        raise Refusal(f"a dataset at an S3 URL needs obstore ({error}); pip install 'kraftcheck[s3]'") from error
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
     plain: dict[str, Any] = {"client_options": {"allow_http": True}} if endpoint.startswith("http://") else {}
@@ -56,7 +57,7 @@ class S3Path(ObjectPath):
         match = _URL.fullmatch(url)
         parts = (match[3] or "").strip("/").split("/") if match else [""]
         if match is None or any(part in ("", ".", "..") for part in parts):
-            raise refusal(f"{url} names no folder of a bucket; write s3://BUCKET/FOLDER")
+            raise Refusal(f"{url} names no folder of a bucket; write s3://BUCKET/FOLDER")
         return cls(f"s3://{match[2]}", "/".join(parts))
 
     @contextlib.contextmanager

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -157,6 +158,14 @@ def test_little_memory_spills_instead_of_failing(session: Any, tmp_path: Path) -
 def native_facts_to(program: Any, levels: int) -> list[int]:
     """The sizes of the first levels by the native engine."""
     return list(native_facts(program)["levels"][:levels])
+
+
+def test_the_entry_of_clusters_runs_where_it_was_copied_to(tmp_path: Path) -> None:
+    """A copy of `submit.py` beside no package takes the installed one."""
+    copy = shutil.copy(ROOT / "ci" / "spark" / "submit.py", tmp_path)
+    ran = subprocess.run([sys.executable, copy, "nothing"], cwd=tmp_path, capture_output=True, text=True)
+    assert (ran.returncode, "there is no system" in ran.stderr or "nothing" in ran.stderr) == (2, True), ran.stderr
+
 
 
 @pytest.mark.slow

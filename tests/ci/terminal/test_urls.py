@@ -85,3 +85,9 @@ def test_a_file_url_without_a_path_is_refused(place: str) -> None:
 def test_paths_stay_as_they_are(place: str) -> None:
     """Nothing is decoded in a path."""
     assert local_path(place) == place
+
+
+def test_the_place_of_a_dataset_names_the_stores_that_are_served() -> None:
+    """A URL that is no place of a dataset is refused with the kinds of URLs that are."""
+    said = kraftcheck("query", "gs://bucket/run", "SELECT 1").refusal()
+    assert all(f"{scheme}://" in said for scheme in ("s3", "hdfs", "webhdfs"))

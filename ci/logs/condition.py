@@ -9,6 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from kraftcheck.ci.logs.end import ClusterEnd, cluster_end
+from kraftcheck.ci.logs.format.read import IN_PART
 from kraftcheck.ci.logs.known import time_text
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -73,7 +74,8 @@ class _Condition:
         rows = [self._partition(key) for key in places]
         return {
             "version": DOCUMENT_VERSION, "command": "status",
-            "exit": max((EXITS[row["state"]] for row in rows), default=0),
+            "exit": max((EXITS[row["state"]] for row in rows), default=0) or (
+                EXIT_DANGER if end.summary.described == IN_PART else 0),
             "log": end.summary.name, "offset": history.last_offset, "time": time_text(history.end_time),
             "rules": end.rules, "metadata_version": end.summary.level, "unexplained": len(end.summary.unexplained),
             "violations": len(end.summary.violations), "defects": end.summary.causes, "doubts": [*end.doubts()],
@@ -163,9 +165,10 @@ class _Condition:
     def _broker(self, known: Registration, named: set[int]) -> dict[str, Any]:
         lost = sorted(named.difference(known.dirs)) if not known.knows_no_dirs() else []
         return {
-            "broker": known.id, "state": self._word(known), "epoch": known.epoch,
+            "broker": known.id, "state": self._word(known),
+            "epoch": None if self.end.summary.described else known.epoch,
             "since": self._moment(self.end.history.fenced.get(known.id)) if known.fenced else None,
-            "directories": [CODE.base64(directory) for directory in known.dirs],
+            "directories": None if self.end.summary.described else [CODE.base64(directory) for directory in known.dirs],
             "offline_directories": [CODE.base64(directory) for directory in lost],
             "stop": self._stop(self.recovery.unchanged(), known.id) if known.is_active() else None,
             "resigns": [] if known.is_active() else self._names(self.recovery.resigning(known.id)),

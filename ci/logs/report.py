@@ -47,11 +47,6 @@ DOCUMENT_VERSION = 1
 """Version of the JSON document."""
 
 
-NO_OFFSETS = (
-    "WARNING: the records have no offsets, which are counted from 0: what compares them with epochs of brokers is not "
-    "to be believed"
-)
-
 @define
 class Summary:
     """The summary of one log.
@@ -74,11 +69,12 @@ class Summary:
         detailed: whether `rows` are wanted.
         rows: one a batch, for the document.
         skipped: undecodable places.
-        noise: lines of the JVM and of logging in a text.
+        noise: lines of the JVM, of logging and of a terminal in a text.
         in_snapshot: batches of segments that were passed over, as the snapshot before them holds them.
         undone: transactions that have not happened, by the reason.
         undone_records: how many records they hold.
         unreplayed: batches after the one with which the replay ends.
+        described: as of `SkipCount`.
         state: after the last batch.
     """
 
@@ -103,13 +99,14 @@ class Summary:
     undone: Counter[str] = field(factory=Counter)
     undone_records: int = 0
     unreplayed: int = 0
+    described: str = ""
     notes: tuple[str, ...] = ()
     state: State | None = None
 
     @property
     def level(self) -> int | None:
         """The metadata version, if the log names one."""
-        return None if self.state is None else self.state.levels.get(METADATA_VERSION)
+        return None if self.state is None or self.described else self.state.levels.get(METADATA_VERSION)
 
     @property
     def unknown(self) -> dict[str, int]:
@@ -315,7 +312,8 @@ def passed_lines(summary: Summary) -> list[str]:
     """What was passed through or skipped."""
     text = []
     if summary.noise:
-        text.append(f"  passed over: {summary.noise} line{'s' * (summary.noise > 1)} of the JVM or of logging")
+        lines = "1 line" if summary.noise == 1 else f"{summary.noise} lines"
+        text.append(f"  passed over: {lines} of the JVM, of logging or of a terminal")
     if summary.unread:
         text.append(f"  passed through: {_counts(summary.unread)}")
     if summary.unknown:
@@ -529,7 +527,7 @@ class ReplayOptions:
         except (EntryError, ReplayError) as reason:
             raise Refusal(f"{log.name}: {reason}") from None
         summary.skipped, summary.in_snapshot = tuple(skipped.places), skipped.in_snapshot
-        summary.noise = skipped.noise
+        summary.noise, summary.described = skipped.noise, skipped.described
         summary.state, summary.unreplayed = replay.state, replay.unreplayed
         if explains and not summary.batches:
             only = "no record batch"
@@ -539,8 +537,7 @@ class ReplayOptions:
         if self.rules is None:
             line = line_of(replay.state.supported_level())
             summary.rules, summary.notes = f"{line.preset} (metadata version {summary.level})", tuple(line.notes())
-        if skipped.counted:
-            summary.notes = (*summary.notes, NO_OFFSETS)
+        summary.notes = (*summary.notes, *skipped.notes)
         if summary.violations:
             self._name_causes(log, summary)
         return summary

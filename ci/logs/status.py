@@ -315,10 +315,11 @@ def _defects(found: Row) -> Iterator[str]:
 def _brokers(found: Row) -> Iterator[Table | str]:
     def cells(row: Row) -> Sequence[object]:
         lost = row["offline_directories"]
-        directories = f"{len(row['directories'])} online" + (f", {', '.join(lost)} offline" if lost else "")
+        directories = "not shown" if row["directories"] is None else f"{len(row['directories'])} online"
+        directories += f", {', '.join(lost)} offline" if lost else ""
         down = row["state"] not in ("live", "shutting down")
         since = (_when(row["since"]), _why(row["since"])) if down else ("", "")
-        return row["broker"], row["state"], *since, row["epoch"], directories
+        return row["broker"], row["state"], *since, "not shown" if row["epoch"] is None else row["epoch"], directories
 
     yield from _section(("BROKER", "state", "since", "because", "epoch", "directories"), found["brokers"], cells)
 

@@ -6,8 +6,9 @@ searched for such folders. Besides segments there are two forms of text: the out
 Records with the same `batch` were written together; without it each record is a batch of its own. `epoch` is that of
 the quorum's leader, 0 unless given.
 
-Texts are read as people paste them: indented, behind the names of containers or what journals put before a line, with
-lines of the JVM and of logging between, compressed by gzip, in UTF-16.
+Texts are read as people paste them, see `kraftcheck.ci.logs.format.pasted`; what `kafka-topics --describe` prints is
+read as a snapshot, see `kraftcheck.ci.logs.format.described`. A text may end anywhere: a batch of which the end is
+missing is left out, and that is said.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -27,7 +28,7 @@ from typing import NoReturn
 
 from attrs import define, evolve, field, frozen
 
-from kraftcheck.ci.logs.format import segments
+from kraftcheck.ci.logs.format import described, pasted, segments
 from kraftcheck.ci.logs.format.fields import WireError, unknown_kind
 from kraftcheck.ci.logs.format.segments import Problem
 from kraftcheck.ci.terminal.files import has_surrogate, once, read_bytes
@@ -52,29 +53,12 @@ _OTHER_LINES = re.compile(r"Dumping |(?:Log s|S)tarting offset: |Snapshot end of
 _BARE = re.compile(r"\| (?:key: .* )?payload: (\{.*\})$")
 """A record of the tool with `--skip-record-metadata`: its offset follows from the batch."""
 
-_LINE = r"(?=baseOffset: |\| |Dumping |(?:Log s|S)tarting offset: |Snapshot end offset: |payload: \{|\{\")"
-_PREFIX = re.compile(rf"(?:\s+|\s*[\w.-]+\s+\| |\w{{3}} +\d+ \d\d:\d\d:\d\d \S+ \S+: |\[[\w./-]+\] ){_LINE}")
-"""What a terminal, `docker compose logs`, a journal or `kubectl logs --prefix` puts before a line of a log."""
-
-_LEVELS = "TRACE|DEBUG|INFO|WARN|ERROR"
-_NOISE = re.compile(
-    rf"OpenJDK |Java HotSpot|Picked up |SLF4J: |log4j:|\[?\d{{4}}-\d\d-\d\d[ T][\d:,.]+Z?\]? (?:{_LEVELS}) "
-)
-"""Lines of the JVM, and of logging."""
-
-
 def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON number")
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_number)
 """Reads one record; Python takes NaN, Infinity and a repeated key for JSON."""
-
-
-def is_dump(lines: Iterable[str]) -> bool:
-    """Whether text begins as the tool's output does."""
-    first = next((line for line in lines if line.strip()), "")
-    return first.startswith("baseOffset:") or (bool(first) and _OTHER_LINES.match(first) is not None)
 
 
 def dump_batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch]:
@@ -245,15 +229,21 @@ class SkipCount:
         allowed: how many lines or batches may be undecodable.
         places: those, each with the reason.
         in_snapshot: batches of segments that the snapshot before them already holds.
-        noise: lines of the JVM, and of logging.
-        counted: whether the records have no offsets, so that these are counted from 0.
+        noise: lines of the JVM, of logging, and of a terminal.
+        notes: what a reader must know of the form of the text, each once.
+        described: whether it shows a cluster as kafka-topics --describe does, WHOLE or IN_PART; else empty.
     """
 
     allowed: int
     places: list[str] = field(factory=list)
     in_snapshot: int = 0
     noise: int = 0
-    counted: bool = False
+    notes: dict[str, None] = field(factory=dict)
+    described: str = ""
+
+    def note(self, text: str) -> None:
+        """Note what a reader must know."""
+        self.notes[text] = None
 
     def problem(self, place: str, what: str) -> None:
         """Note one line or batch that cannot be decoded.
@@ -408,33 +398,89 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool) -> Iterator[Batch 
     name = "standard input" if path == STDIN else str(path)
     if data.startswith(_GZIP):
         data, suffix = _unpacked(data, name), Path(path.stem).suffix if suffix == ".gz" else suffix
-    segment = suffix in BINARY or (path == STDIN and b"\0" in data[:_HEAD] and not data.startswith(_UTF_16))
+    encoding = pasted.encoding_of(data)
+    segment = suffix in BINARY or (path == STDIN and b"\0" in data[:_HEAD] and encoding == "utf-8-sig")
     if segment and not data.startswith((b"Dumping", b"SLF4J", b"{")):
         yield from segments.batches(data, name, skipped.problem, compact_form)
         return
     try:
-        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
+        text = data.decode(encoding)
     except UnicodeDecodeError:
         raise LogError(f"{name}: neither text nor a file named as a segment ({', '.join(BINARY)})") from None
-    lines = [_clean(line, skipped) for line in text.splitlines()]
-    reader = dump_batches if is_dump(lines) else line_batches
-    skipped.counted |= reader is line_batches and not any('"offset"' in line for line in lines)
-    yield from reader(lines, name, skipped.problem)
+    yield from _text(text, name, skipped)
 
 
-def _clean(line: str, skipped: SkipCount) -> str:
-    """A line without what stands before it; empty where it is none of a log."""
-    prefix = _PREFIX.match(line)
-    text = line if prefix is None else line[prefix.end() :]
-    if _NOISE.match(text):
-        skipped.noise += 1
-        return ""
-    return text
+def _text(text: str, name: str, skipped: SkipCount) -> Iterator[Batch]:
+    """The batches of a text; which form it has its lines say, whatever stands between them."""
+    lines, noise = pasted.clean(text)
+    skipped.noise += noise
+    forms = {described.form_of(line) or _form(line) for line in lines}
+    if described.TOPICS in forms or described.QUORUM in forms:
+        shown = described.shown(lines, name, skipped.problem)
+        if not shown.rows:
+            raise LogError(f"{name}: no partition is shown; give what kafka-topics --describe prints too")
+        skipped.described = IN_PART if any(shown.in_part()) else WHOLE
+        for note in shown.notes():
+            skipped.note(note)
+        yield from shown.batches(name)
+    elif _DUMP in forms or not forms & {_RECORD_LINE}:
+        if next((line for line in lines if _form(line) == _DUMP), "").startswith("|"):
+            raise LogError(f"{name}: the text begins within a batch, so that what was before is missing; {_WHOLE}")
+        whole = _without_tail(lines)
+        if len(whole) < len(lines):
+            skipped.note(f"WARNING: {name}:{len(whole) + 1}: the text ends within the batch that begins here; left out")
+        yield from dump_batches(whole, name, skipped.problem)
+    else:
+        if not any('"offset"' in line for line in lines):
+            skipped.note(NO_OFFSETS)
+        if not text.endswith("\n") and lines[-1].count("{") > lines[-1].count("}"):
+            skipped.note(f"WARNING: {name}:{len(lines)}: the text ends within a record, which is left out")
+            lines = lines[:-1]
+        yield from line_batches(lines, name, skipped.problem)
+
+
+def _without_tail(lines: Sequence[str]) -> Sequence[str]:
+    """The lines of a dump without a last batch of which the end is missing."""
+    text = [number for number, line in enumerate(lines) if line.strip()]
+    heads = [number for number in text if "baseOffset:".startswith(lines[number][:11])]
+    if not heads:
+        return lines
+    first, head = heads[-1], _BATCH.match(lines[heads[-1]])
+    if head is None:
+        return lines[:first] if first == text[-1] else lines
+    records = [number for number in text if number > first and lines[number].startswith("|")]
+    base, count, control = int(head.group(1)), int(head.group(3)), head.group(5) == "true"
+    wrong: list[str] = []
+    if records and records[-1] == text[-1]:
+        _entry(lines[records[-1]], control, base + len(records) - 1, "", lambda place, what: wrong.append(what))
+    whole = [_RECORD.match(lines[number]) for number in (records[:-1] if wrong else records)]
+    in_order = all(one is None or int(one.group(1)) == base + place for place, one in enumerate(whole))
+    return lines[:first] if len(whole) < count and in_order else lines
+
+
+def _form(line: str) -> str:
+    """Whether a line is one of the tool's output, of a record alone, or of neither."""
+    if line.startswith(("baseOffset:", "|")) or (line.strip() and _OTHER_LINES.match(line)):
+        return _DUMP
+    return _RECORD_LINE if line.startswith(("{", "payload: {")) else ""
+
+
+WHOLE, IN_PART = "whole", "in part"
+"""Whether all partitions of the topics that a text shows are shown, with their configuration."""
+
+_DUMP, _RECORD_LINE = "dump", "record"
+
+_WHOLE = "give all of the log, or a snapshot and what follows it"
+
+NO_OFFSETS = (
+    "WARNING: the records have no offsets, which are counted from 0: what compares them with epochs of brokers is not "
+    "explained, and there are no times, no batches and no leaders of the quorum"
+)
 
 
 STDIN = Path("-")
 
-_GZIP, _UTF_16, _HEAD = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff"), 64
+_GZIP, _HEAD = b"\x1f\x8b", 64
 
 
 @functools.cache

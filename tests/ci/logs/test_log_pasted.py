@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read
-from kraftcheck.ci.logs.report import NO_OFFSETS, ReplayOptions
+from kraftcheck.ci.logs.format.read import NO_OFFSETS, LogError, SkipCount, find, read
+from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.solvers.logs.explain.state import Batch
 from tests.ci.logs.test_status import OUTAGE
 from tests.shared.places import ROOT
@@ -25,6 +25,8 @@ NOISE = (
     "OpenJDK 64-Bit Server VM warning: Sharing is only supported for boot loader classes\n"
     "Picked up JAVA_TOOL_OPTIONS: -Xmx1g\n"
     "[2026-11-21 22:51:38,567] WARN Session expired (org.apache.kafka.Controller)\n"
+    "root@kafka-0:/# cat decoded.txt\n"
+    "```\n"
 )
 
 
@@ -55,9 +57,16 @@ PASTED: dict[str, Callable[[], bytes]] = {
     "docker compose": each("kafka-1  | "),
     "a journal": each("Nov 21 22:51:38 host-1 kafka-dump[812]: "),
     "kubectl": each("[pod/kafka-0/kafka] "),
+    "docker with times": each("2026-11-21T22:51:38.567890123Z "),
+    "docker compose with times": each("kafka-1  | 2026-11-21T22:51:38.567890123Z "),
+    "a journal in ISO": each("2026-11-21T22:51:38+0000 host-1 kafka[12]: "),
     "indented": each("    "),
+    "quoted in a mail": each("> "),
+    "numbered": lambda: "".join(f"{number:6}\t{line}" for number, line in enumerate(LINES, 1)).encode(),
+    "coloured": lambda: TEXT.replace("\n", "\x1b[0m\n").encode(),
     "a byte order mark": lambda: b"\xef\xbb\xbf" + TEXT.encode(),
     "UTF-16": lambda: TEXT.encode("utf-16"),
+    "UTF-16 without a mark": lambda: TEXT.encode("utf-16-le"),
     "gzip": lambda: gzip.compress(TEXT.encode()),
     "an old tool": lambda: TEXT.replace("Log starting offset", "Starting offset").encode(),
     "no metadata of records": without_metadata,
@@ -71,7 +80,7 @@ def test_what_is_pasted_is_the_log(pasted: Callable[[], bytes], tmp_path: Path) 
     path.write_bytes(pasted())
     found, skipped = batches(path)
     assert found == batches(OUTAGE)[0]
-    assert (skipped.noise, skipped.places) == (6 if pasted is PASTED["a JVM's lines"] else 0, [])
+    assert (skipped.noise, skipped.places) == (10 if pasted is PASTED["a JVM's lines"] else 0, [])
 
 
 @pytest.mark.parametrize("line", ["kafka-1  | baseOffset 1\n", "x| offset: 1 \n", "baseOffset: 1\n", "2026 WARN\n"])
@@ -91,9 +100,39 @@ def test_payloads_alone_are_counted_from_0(tmp_path: Path) -> None:
     found, skipped = batches(path)
     assert [batch.base_offset for batch in found] == list(range(len(payloads)))
     assert [batch.entries[0].type for batch in found] == [json.loads(one[9:])["type"] for one in payloads]
-    assert skipped.counted
+    assert NO_OFFSETS in skipped.notes
     (log,) = find((path,))
     assert NO_OFFSETS in ReplayOptions(None).replay(log, detailed=False).notes
+
+
+@pytest.mark.parametrize("taken", range(1, 4000, 61))
+def test_a_text_may_end_anywhere(taken: int, tmp_path: Path) -> None:
+    """Wherever a text is cut, its whole batches are read, and a batch that is not whole is left out and named."""
+    path = tmp_path / "cut.txt"
+    place = len(TEXT) - taken
+    path.write_text(TEXT[:place], encoding="utf-8")
+    found, skipped = batches(path)
+    assert found == batches(OUTAGE)[0][: len(found)]
+    heads = [match.start() for match in re.finditer(r"(?m)^baseOffset: ", TEXT[:place])]
+    assert len(heads) - len(found) == (1 if skipped.notes else 0)
+    assert all("the text ends within the batch that begins here" in note for note in skipped.notes)
+
+
+def test_records_that_are_missing_within_a_text_are_not_its_end(tmp_path: Path) -> None:
+    """A record that is missing before the last of a batch is refused, in the last batch as in any other."""
+    path = tmp_path / "gap.txt"
+    head = max(number for number, line in enumerate(LINES) if line.startswith("baseOffset") and "count: 3" in line)
+    path.write_text("".join((*LINES[: head + 1], *LINES[head + 2 : head + 4])), encoding="utf-8")
+    with pytest.raises(LogError, match="should follow in the batch"):
+        batches(path)
+
+
+def test_a_text_that_begins_within_a_batch_is_refused(tmp_path: Path) -> None:
+    """What `tail` leaves of a dump has no state to begin with: the line says what is missing."""
+    path = tmp_path / "tail.txt"
+    path.write_text("".join(LINES[-1:]), encoding="utf-8")
+    with pytest.raises(LogError, match="begins within a batch, so that what was before is missing"):
+        batches(path)
 
 
 def test_damaged_archives_are_refused(tmp_path: Path) -> None:

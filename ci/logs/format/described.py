@@ -1,0 +1,250 @@
+"""What Kafka's tools tell of a running cluster, as a snapshot: `kafka-topics --describe`, and beside it
+`kafka-metadata-quorum describe`.
+
+Such a text has no epochs and no history, and says of no broker whether it is fenced. A broker that leads, or is in the
+ISR of a partition that is led, is live; any other is taken to be fenced, unless the quorum has heard of it as lately as
+its session lasts. Source: `TopicCommand`, `MetadataQuorumCommand`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from attrs import define, field, frozen
+
+from kraftcheck.ci.logs.format.segments import Problem
+from kraftcheck.model.partition.registration import LOST, RESERVED
+from kraftcheck.model.records.fields import CODE
+from kraftcheck.solvers.logs.explain.state import ELR_FEATURE, METADATA_VERSION, Batch, LogEntry
+
+TOPICS, QUORUM = "topics", "quorum"
+"""Forms of lines."""
+
+LEVEL = 33
+"""The metadata version that is taken, the newest that is known: the text names none."""
+
+SESSION_MS = 9000
+"""How long a broker may be silent before it is fenced: broker.session.timeout.ms, unless set."""
+
+_KEYS = re.compile(
+    r"(Topic|TopicId|PartitionCount|ReplicationFactor|Configs|Partition|Leader|Replicas|Isr|Adding Replicas"
+    r"|Removing Replicas|Elr|LastKnownElr|Offline|MarkedForDeletion): ?"
+)
+_QUORUM = re.compile(
+    r"(ClusterId|LeaderId|LeaderEpoch|HighWatermark|MaxFollowerLag|MaxFollowerLagTimeMs|CurrentVoters|"
+    r"CurrentObservers):\s*(.*)$"
+)
+_NODE = re.compile(r"(\d+)\s+(?:[\w-]{22}\s+)?(\d+)\s+(\d+)\s+(-?\d+)(?: ms ago)?\s+(-?\d+)( ms ago)?\s+(\w+)\s*$")
+_LIST = re.compile(r"(?:\d+(?:,\s*\d+)*)?")
+
+
+def form_of(line: str) -> str:
+    """The form of a line; empty where it has neither."""
+    if line.startswith("Topic: "):
+        return TOPICS
+    return QUORUM if _QUORUM.match(line) or line.startswith("NodeId") or _NODE.match(line) else ""
+
+
+@frozen
+class _Row:
+    """A partition as it is shown; `elr` and `last_known` are None where the cluster tells none."""
+
+    topic: str
+    index: int
+    leader: int
+    replicas: Sequence[int]
+    isr: Sequence[int]
+    adding: Sequence[int]
+    removing: Sequence[int]
+    elr: Sequence[int] | None
+    last_known: Sequence[int] | None
+
+
+@define
+class Shown:
+    """What a text shows.
+
+    Attributes:
+        rows: the partitions.
+        topics: of each topic its id, how many partitions it has, and its configuration, as far as that is shown.
+        quorum: of the quorum what is told of it, by its name.
+        silent: of each node that fetches from the quorum for how many milliseconds it has not, if that is told.
+    """
+
+    rows: dict[tuple[str, int], _Row] = field(factory=dict)
+    topics: dict[str, tuple[str, int | None, Mapping[str, str]]] = field(factory=dict)
+    quorum: dict[str, str] = field(factory=dict)
+    silent: dict[int, int | None] = field(factory=dict)
+
+    def in_part(self) -> Iterator[str]:
+        """What says that there may be partitions, or configurations, that are not shown."""
+        for topic, (_, count, _) in self.topics.items():
+            have = sum(1 for one in self.rows if one[0] == topic)
+            if count is None:
+                yield f"WARNING: {topic} is shown without its configuration: min.insync.replicas is taken as 1"
+            elif have < count:
+                yield f"WARNING: {topic} has {count} partitions, and {have} are shown"
+
+    @cached_property
+    def live(self) -> set[int]:
+        """The brokers that are not taken to be fenced."""
+        rows = self.rows.values()
+        leading = {broker for row in rows if row.leader != -1 for broker in (row.leader, *row.isr)}
+        barred = {broker for row in rows if row.leader == -1 for broker in (*row.isr, *(row.elr or ()))}
+        return leading | {node for node, ms in self.silent.items() if ms is not None and ms <= SESSION_MS} - barred
+
+    def lost(self, row: _Row) -> list[int]:
+        """The live brokers that may lead a partition and do not: their directory must have failed."""
+        return sorted({*row.isr, *(row.elr or ())} & self.live) if row.leader == -1 else []
+
+    def brokers(self) -> list[int]:
+        """The brokers that have replicas."""
+        return sorted({broker for row in self.rows.values() for broker in row.replicas})
+
+    def with_elr(self) -> bool:
+        """Whether some partition has eligible replicas outside of its ISR, or a last known leader."""
+        return any(row.elr or row.last_known for row in self.rows.values())
+
+    def notes(self) -> Iterator[str]:
+        """What a text does not tell, and what it tells of the quorum."""
+        yield "WARNING: of kafka-topics --describe: it tells no epochs, no directories, no times and no history"
+        if down := [str(broker) for broker in self.brokers() if broker not in self.live]:
+            yield f"WARNING: in no ISR that has a leader, so taken to be fenced: {', '.join(down)}"
+        if lost := [f"{row.topic}-{row.index} on {one}" for row in self.rows.values() for one in self.lost(row)]:
+            why = "without a leader though a live broker may lead, so its directory is taken to have failed"
+            yield f"WARNING: {why}: {', '.join(lost)}"
+        if not self.with_elr():
+            yield "WARNING: no eligible leader replica is shown: ELR is taken to be off"
+        if (leader := self.quorum.get("LeaderId")) is not None:
+            lag = self.quorum.get("MaxFollowerLag", "an unknown number of")
+            led = f"the quorum is led by {leader}, its slowest follower {lag} records behind"
+            yield f"WARNING: {'the quorum has no leader' if leader == '-1' else led}"
+        if late := [f"{node} for {ms // 1000} s" for node, ms in self.silent.items() if ms and ms > SESSION_MS]:
+            yield f"WARNING: has not fetched from the quorum: {', '.join(late)}"
+        yield from self.in_part()
+
+    def batches(self, name: str) -> Iterator[Batch]:
+        """A snapshot of such a cluster."""
+        follows = 0
+        for control, entries in ((True, [_mark("HEADER")]), (False, [*_records(self)]), (True, [_mark("FOOTER")])):
+            records = tuple(LogEntry(offset, *entry) for offset, entry in enumerate(entries, follows))
+            yield Batch(follows, follows + len(records) - 1, 0, records, name, control)
+            follows += len(records)
+
+
+def _mark(word: str) -> tuple[str, int, dict[str, Any]]:
+    return f"SNAPSHOT_{word}", 0, {}
+
+
+def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
+    """What the lines of a text show.
+
+    Args:
+        lines: of the text.
+        name: of the file.
+        problem: called for every line that cannot be read.
+    """
+    found, nodes = Shown(), list[tuple[str, int, bool, str]]()
+    for number, line in enumerate(lines, 1):
+        place = f"{name}:{number}"
+        if form_of(line) == TOPICS:
+            try:
+                _topic_line(line, found)
+            except (KeyError, ValueError) as reason:
+                problem(place, f"not a line of kafka-topics --describe: {reason}: {line[:60]!r}")
+        elif match := _QUORUM.match(line):
+            found.quorum[match.group(1)] = match.group(2)
+        elif match := _NODE.match(line):
+            nodes.append((match.group(1), int(match.group(4)), match.group(6) is not None, match.group(7)))
+        elif line.strip() and not line.startswith("NodeId"):
+            problem(place, f"not a line of kafka-topics --describe: {line[:60]!r}")
+    _silences(found, nodes)
+    return found
+
+
+def _topic_line(line: str, shown: Shown) -> None:
+    """Note a topic, or a partition; raises KeyError and ValueError for what is missing and what is none."""
+    _, *parts = _KEYS.split(line.rstrip())
+    told = {key: value.strip() for key, value in zip(parts[::2], parts[1::2], strict=True)}
+    topic = told["Topic"]
+    if "PartitionCount" in told:
+        configs = dict(one.split("=", 1) for one in re.split(r",(?=[a-z][\w.]*=)", told.get("Configs", "")) if one)
+        shown.topics[topic] = (told.get("TopicId") or _uuid(topic), int(told["PartitionCount"]), configs)
+        return
+    shown.topics.setdefault(topic, (_uuid(topic), None, {}))
+    leader = -1 if told["Leader"] == "none" else int(told["Leader"])
+    row = _Row(
+        topic, int(told["Partition"]), leader, _ids(told["Replicas"]), _ids(told["Isr"]),
+        _ids(told.get("Adding Replicas", "")), _ids(told.get("Removing Replicas", "")), _elr(told, "Elr"),
+        _elr(told, "LastKnownElr"),
+    )  # fmt: skip
+    if not row.replicas or not {*row.isr, *(row.elr or ()), *({leader} - {-1})} <= {*row.replicas}:
+        raise ValueError("who leads or is in sync is no replica")
+    if shown.rows.setdefault((topic, row.index), row) != row:
+        raise ValueError(f"{topic}-{row.index} is shown twice, and not alike")
+
+
+def _ids(text: str) -> tuple[int, ...]:
+    if not _LIST.fullmatch(text):
+        raise ValueError(f"{text!r} is no list of brokers")
+    return tuple(int(one) for one in text.split(",") if one)
+
+
+def _elr(told: Mapping[str, str], key: str) -> tuple[int, ...] | None:
+    return None if told.get(key, "N/A") == "N/A" else _ids(told[key])
+
+
+def _uuid(text: str) -> str:
+    """An id in the place of one that is not shown."""
+    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()[:16]).decode().rstrip("=")
+
+
+def _silences(shown: Shown, nodes: Sequence[tuple[str, int, bool, str]]) -> None:
+    """How long each node has been silent; the leader has always just fetched, so that its time is now."""
+    now = next((time for _, time, _, status in nodes if status == "Leader"), None)
+    for node, time, is_ago, _ in nodes:
+        shown.silent[int(node)] = time if is_ago else None if now is None or time < 0 else now - time
+    for key in ("CurrentVoters", "CurrentObservers"):
+        text = shown.quorum.get(key, "")
+        for node in re.findall(r'"id": ?(\d+)', text) if "{" in text else re.findall(r"\d+", text):
+            shown.silent.setdefault(int(node), None)
+
+
+def _records(shown: Shown) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """The records of a snapshot: kind, version and fields."""
+    live = shown.live
+    yield "FEATURE_LEVEL_RECORD", 0, {"name": METADATA_VERSION, "featureLevel": LEVEL}
+    if shown.with_elr():
+        yield "FEATURE_LEVEL_RECORD", 0, {"name": ELR_FEATURE, "featureLevel": 1}
+    for broker in shown.brokers():
+        yield "REGISTER_BROKER_RECORD", 3, {
+            "brokerId": broker, "isMigratingZkBroker": False, "incarnationId": _uuid(str(broker)), "brokerEpoch": 0,
+            "endPoints": [], "features": [], "rack": None, "fenced": broker not in live, "inControlledShutdown": False,
+            "logDirs": [_directory(broker)],
+        }  # fmt: skip
+    for topic, (topic_id, _, configs) in shown.topics.items():
+        yield "TOPIC_RECORD", 0, {"name": topic, "topicId": topic_id}
+        for key, value in configs.items():
+            yield "CONFIG_RECORD", 0, {"resourceType": 2, "resourceName": topic, "name": key, "value": value}
+    for row in shown.rows.values():
+        yield "PARTITION_RECORD", 2, _partition(row, shown.topics[row.topic][0], shown.lost(row))
+
+
+def _directory(broker: int) -> str:
+    """The one directory that a broker is taken to have."""
+    return CODE.base64((RESERVED << 64) + broker)
+
+
+def _partition(row: _Row, topic_id: str, lost: Sequence[int]) -> dict[str, Any]:
+    """The record of a partition of which some replicas are on a directory that has failed."""
+    return {
+        "partitionId": row.index, "topicId": topic_id, "replicas": [*row.replicas], "isr": [*row.isr],
+        "removingReplicas": [*row.removing], "addingReplicas": [*row.adding], "leader": row.leader, "leaderEpoch": 0,
+        "partitionEpoch": 0, "eligibleLeaderReplicas": [*(row.elr or ())], "lastKnownElr": [*(row.last_known or ())],
+        "directories": [CODE.base64(LOST) if broker in lost else _directory(broker) for broker in row.replicas],
+    }  # fmt: skip

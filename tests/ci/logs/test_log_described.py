@@ -1,0 +1,141 @@
+"""What Kafka's tools print of a running cluster, read as a snapshot of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftcheck.ci.logs.condition import condition_of
+from kraftcheck.ci.logs.report import ReplayOptions
+from kraftcheck.ci.terminal.refusal import Refusal
+from tests.shared.places import TESTS
+
+REAL = TESTS / "snapshots" / "described"
+"""What the tools of 4.4.0 printed of a cluster of which a broker was killed and another was back, and its log."""
+
+HEAD = (
+    "Topic: t\tTopicId: 5zoAlv-xEh9xRANKXt1Lbg\tPartitionCount: 3\tReplicationFactor: 3\t"
+    "Configs: min.insync.replicas=2,cleanup.policy=compact,delete\n"
+)
+SHORT = "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1\tElr: 2\tLastKnownElr: \n"
+OFFLINE = "\tTopic: t\tPartition: 1\tLeader: none\tReplicas: 2,3,1\tIsr: \tElr: 2\tLastKnownElr: \n"
+LOST = "\tTopic: t\tPartition: 2\tLeader: none\tReplicas: 3,2\tIsr: \tElr: \tLastKnownElr: 3\n"
+ALL = HEAD + SHORT + OFFLINE + LOST
+
+
+def condition(text: str, place: Path) -> dict[str, Any]:
+    """What `status` says of a text."""
+    path = place / "described.txt"
+    path.write_text(text, encoding="utf-8")
+    return json.loads(json.dumps(condition_of(path, ReplayOptions(None))))  # type: ignore[no-any-return]
+
+
+def partition(found: dict[str, Any], index: int) -> dict[str, Any]:
+    """One partition of it."""
+    rows = found["partitions"]
+    return next(row for row in rows if row["partition"] == index)  # type: ignore[no-any-return]
+
+
+def test_what_is_offline_and_who_may_lead(tmp_path: Path) -> None:
+    """A pasted --describe says what is offline or refuses producers, and whom an unclean election would seat."""
+    found = condition(ALL, tmp_path)
+    assert found["exit"] == 14
+    assert [partition(found, n)["state"] for n in range(3)] == ["below min ISR", "offline", "offline"]
+    assert partition(found, 0)["min_isr"] == 2
+    ways = partition(found, 1)["leads_again"]
+    told = [(one["start"], one["leader"], one["unclean_election"], one["may_lose"]) for one in ways]
+    assert told == [(None, 1, True, True), (2, 2, False, False), (3, 3, True, True)]
+    assert [one["may_lose"] for one in partition(found, 2)["leads_again"]] == [True, True]
+
+
+def test_what_it_cannot_tell_is_not_told(tmp_path: Path) -> None:
+    """No epoch, directory, offset, time or version is made up, and what is taken to be so is said."""
+    found = condition(ALL, tmp_path)
+    assert [found[key] for key in ("offset", "time", "metadata_version")] == [None, None, None]
+    brokers = found["brokers"]
+    assert {(row["epoch"], row["directories"], row["since"]) for row in brokers} == {(None, None, None)}
+    assert [row["state"] for row in brokers] == ["live", "fenced", "fenced"]
+    doubts = " ".join(map(str, found["doubts"]))
+    assert "no epochs" in doubts
+    assert "taken to be fenced: 2, 3" in doubts
+
+
+def test_a_topic_in_part_is_never_all_well(tmp_path: Path) -> None:
+    """Where partitions, or configurations, are not shown, the exit code is not that of a cluster that is well."""
+    well = SHORT.replace("Isr: 1", "Isr: 1,2,3").replace("Elr: 2", "Elr: ")
+    whole = HEAD.replace("Count: 3", "Count: 1") + well
+    assert condition(whole, tmp_path)["exit"] == 0
+    assert condition(HEAD + well, tmp_path)["exit"] == 10
+    assert condition(well, tmp_path)["exit"] == 10
+
+
+def test_the_forms_of_older_tools(tmp_path: Path) -> None:
+    """Without topic ids, with -1 for no leader, with blanks for tabs, it is the same cluster, but without ELR."""
+    old = ALL.replace("TopicId: 5zoAlv-xEh9xRANKXt1Lbg\t", "").replace("none", "-1").replace("\t", "    ")
+    old = "".join(line.partition("Elr: ")[0] + "\n" for line in old.splitlines())
+    found = condition(old, tmp_path)
+    assert [partition(found, n)["state"] for n in range(3)] == ["below min ISR", "offline", "offline"]
+    assert any("ELR is taken to be off" in str(doubt) for doubt in found["doubts"])
+
+
+def test_a_broker_that_fetches_from_the_quorum_is_live(tmp_path: Path) -> None:
+    """Beside the quorum's replicas, a broker that has just fetched is live, unless it would lead if it were."""
+    rows = "".join(
+        f"{node}\tAAAAAAAAAAAAAAAAAAAAAA\t90\t0\t{time}\t{time}\t{status}\n"
+        for node, time, status in ((100, 1_000_000, "Leader"), (2, 999_500, "Observer"), (3, 999_500, "Observer"))
+    )
+    quorum = "NodeId\tDirectoryId\tLogEndOffset\tLag\tLastFetchTimestamp\tLastCaughtUpTimestamp\tStatus\n" + rows
+    brokers = condition(ALL + quorum, tmp_path)["brokers"]
+    assert [row["state"] for row in brokers] == ["live", "fenced", "live"]
+    late = condition(ALL + quorum.replace("999500", "900000"), tmp_path)
+    assert "WARNING: has not fetched from the quorum: 2 for 100 s, 3 for 100 s" in late["doubts"]
+
+
+def test_a_live_broker_that_should_lead_has_lost_the_directory(tmp_path: Path) -> None:
+    """A partition that is offline though its only ISR member leads elsewhere: the replica's directory is gone."""
+    text = HEAD.replace("Count: 3", "Count: 2") + SHORT + OFFLINE.replace("Isr: \tElr: 2", "Isr: 1\tElr: ")
+    found = condition(text, tmp_path)
+    assert 1 not in [one["leader"] for one in partition(found, 1)["leads_again"]]
+    assert any("its directory is taken to have failed: t-1 on 1" in str(one) for one in found["doubts"])
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("Topic: t\tPartition: 0\tLeader: 7\tReplicas: 1,2\tIsr: 1\n", "is no replica"),
+        ("Topic: t\tPartition: 0\tLeader: 1\tReplicas: 1,x\tIsr: 1\n", "no list of brokers"),
+        ("Topic: t\tPartition: 0\tLeader: 1\n", "Replicas"),
+        (SHORT.replace("Isr: 1", "Isr: 1,2"), "shown twice"),
+        ("nobody knows\n", "nobody knows"),
+    ],
+)
+def test_what_is_no_such_line_is_refused(line: str, wrong: str, tmp_path: Path) -> None:
+    """A line that is none of the tool's, or contradicts another, is refused with its place."""
+    with pytest.raises(Refusal, match=rf"described.txt:5: not a line of kafka-topics --describe: .*{wrong}"):
+        condition(ALL + line, tmp_path)
+
+
+def test_the_quorum_alone_shows_no_partition(tmp_path: Path) -> None:
+    """What kafka-metadata-quorum prints alone is not taken for a cluster that is well."""
+    with pytest.raises(Refusal, match="no partition is shown"):
+        condition("ClusterId:    x\nLeaderId:   3\nLeaderEpoch:  2\n", tmp_path)
+
+
+def test_a_real_cluster_is_described_as_its_log_has_it() -> None:
+    """What Kafka's tool tells of a real outage is, as far as it goes, what that cluster's metadata log tells."""
+    described = condition_of(REAL / "topics.txt", ReplayOptions(None))
+    logged = condition_of(REAL / "log", ReplayOptions(None))
+    lists = ("replicas", "isr", "elr", "last_known_leader")
+    keys = ("topic", "partition", "state", "leader", *lists, "min_isr", "one_fault")
+
+    def told(found: dict[str, Any]) -> list[list[Any]]:
+        return sorted([row[key] for key in keys] for row in found["partitions"])
+
+    assert told(described) == told(logged)
+    for found in (described, logged):
+        assert found["exit"] == 14
+        assert [(row["broker"], row["state"]) for row in found["brokers"]] == [(0, "live"), (1, "live"), (2, "fenced")]
+    assert described["way_back"] == logged["way_back"]

@@ -10,6 +10,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 import click
 from attrs import asdict, frozen
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import (
     MOST_EXHAUSTIVE,
     CheckFault,
@@ -20,8 +21,9 @@ from kraftcheck.ci.conformance.kafka.change.checks import (
     row_lines,
     total_line,
 )
+from kraftcheck.ci.conformance.kafka.drivers import DriverError
 from kraftcheck.ci.conformance.kafka.fuzz.run import FuzzRow, fuzz_lines, fuzz_with_kafka
-from kraftcheck.ci.conformance.kafka.jars import DriverError, known_versions
+from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.tour.report import TourRow, tour_lines
 from kraftcheck.ci.conformance.kafka.tour.requests import TourError
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS, tour_with_kafka
@@ -29,7 +31,7 @@ from kraftcheck.ci.conformance.vectors.core import VectorError
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT, conform, vector_lines
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import EXIT_FAULT, EXIT_USAGE, check_idle, fault_text, show_fault
-from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.progress import Meter, progress_meter
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -51,7 +53,8 @@ Row = TypeVar("Row", TourRow, FuzzRow)
 @click.command("conform")
 @click.option("--vectors", "first", multiple=True, metavar="PATH...", help="Files or folders of vectors; repeatable.")
 @click.argument("more", nargs=-1, metavar="")
-@click.option("--kafka", metavar="VERSION|all", help="Ask the classes of this release, as in 4.1.0.")
+@click.option("--kafka", metavar="BUILD|all", help="Ask the classes of this build: a version as in 4.1.0, or a path.")
+@options.like
 @click.option(
     "--exhaustive",
     type=click.IntRange(0, MOST_EXHAUSTIVE),
@@ -94,7 +97,9 @@ def conform_command(first: tuple[str, ...], more: tuple[str, ...], **flags: Any)
 
     With --fuzz, drawn sequences of requests run on Kafka's control managers and on the controller model.
 
-    With --kafka, jars are fetched with Maven into the cache folder, and Java runs the driver.
+    With --kafka, Java runs the classes of a release, whose jars Maven fetches into the cache folder,
+    or of a path: a folder of jars, a checkout that Gradle has built, one jar or several with commas
+    between them, a folder of classes. What a path does not have is that of the release --like.
 
     Exit code 0: no difference; 23: there is one, or a vector could not be run; 2: bad input.
 
@@ -105,6 +110,7 @@ def conform_command(first: tuple[str, ...], more: tuple[str, ...], **flags: Any)
       kraftcheck conform --kafka 4.1.0
       kraftcheck conform --kafka 4.1.2 --tour directories
       kraftcheck conform --kafka 4.4.0 --fuzz 20000 --seed 7
+      kraftcheck conform --kafka ~/kafka --like 4.4.0 --fuzz 20000
       kraftcheck conform --kafka all --exhaustive 3 --samples 5000000
     """
     _check_mode(flags["kafka"], flags["tour"], flags["fuzz"])
@@ -114,7 +120,7 @@ def conform_command(first: tuple[str, ...], more: tuple[str, ...], **flags: Any)
         _run_vectors(paths, rules, flags["target"], flags["allow_unsupported"])
     if first or more:
         raise Refusal("give --vectors or --kafka, not both")
-    asked = _Asked(kafka, rules, flags["target"], flags["quiet"])
+    asked = _Asked(kafka, flags["like"], rules, flags["target"], flags["quiet"])
     if flags["tour"] is not None:
         sys.exit(_run_sequences(asked, _tour(flags["tour"], flags["scope"], flags["sample"], seed)))
     if flags["fuzz"] is not None:
@@ -146,7 +152,7 @@ def _check_mode(kafka: str | None, tour: str | None, fuzz: int | None) -> None:
     if tour is not None and fuzz is not None:
         raise Refusal("give --tour or --fuzz, not both")
     if kafka is None:
-        check_idle("is an option of --kafka", "exhaustive", "samples", "seed", "scope", "sample", "quiet")
+        check_idle("is an option of --kafka", "like", "exhaustive", "samples", "seed", "scope", "sample", "quiet")
     else:
         check_idle("is an option of --vectors", "allow_unsupported")
     if tour is None:
@@ -159,28 +165,31 @@ def _check_mode(kafka: str | None, tour: str | None, fuzz: int | None) -> None:
 
 @frozen
 class _Asked:
-    """What is asked of Kafka's classes: the version, or EVERY; the rule set; where the document goes."""
+    """What is asked of Kafka's classes: of which build, or EVERY; the rule set; where the document goes."""
 
-    version: str
+    kafka: str
+    like: str | None
     rules: str | None
     target: str | None
     quiet: bool
 
-    def releases(self) -> Iterator[tuple[str, str]]:
-        """The releases, each with the name of its rule set.
+    def builds(self, screen: Screen) -> Iterator[tuple[Build, str]]:
+        """The builds, each with the name of its rule set; what a build of one's own consists of is shown.
 
         Raises:
-            Refusal: for a release without digests, or without a preset where no rule set is named.
+            Refusal: for what is no build, or one without a preset where no rule set is named.
         """
         check_writable(self.target)
-        versions = known_versions() if self.version == EVERY else (self.version,)
-        if not set(versions) <= set(known_versions()):
-            raise Refusal(f"no digests of Kafka {self.version}; known: {', '.join(known_versions())}")
-        for version in versions:
-            name = self.rules or f"kafka-{version}"
+        if self.kafka == EVERY and self.like is not None:
+            raise Refusal(f"--like completes one build, not {EVERY}; leave it out")
+        for text in known_versions() if self.kafka == EVERY else (self.kafka,):
+            build = Build.of(text, self.like)
+            name = self.rules or f"kafka-{build.like}"
             if self.rules is None and name not in RELEASES:
                 raise Refusal(f"there is no preset {name}; name a rule set with --rules")
-            yield version, name
+            if build.first:
+                screen.plain("\n".join(build.lines()))
+            yield build, name
 
     def write(self, mode: str, **parts: Any) -> None:
         """Write the document, where one is wanted."""
@@ -193,9 +202,9 @@ def _run_checks(asked: _Asked, size: CheckSize) -> int:
     screen, versions = console(to_stderr=asked.target == "-"), 0
     check_rows: list[CheckRow] = []
     faults: list[CheckFault] = []
-    for release, name in asked.releases():
+    for build, name in asked.builds(screen):
         before, versions = len(check_rows), versions + 1
-        for row in _rows(release, name, size, asked.quiet):
+        for row in _rows(build, name, size, asked.quiet):
             if isinstance(row, CheckRow):
                 screen.plain("\n".join(row_lines(row)))
                 check_rows.append(row)
@@ -241,30 +250,30 @@ class _Sequences(Generic[Row]):
 
     Attributes:
         mode: its option.
-        run: from a release, a rule set and what takes the progress.
+        run: from a build, a rule set and what takes the progress.
         lines: a row for a reader.
         executed: how many of what a row counts.
         counted: what that is.
     """
 
     mode: str
-    run: Callable[[str, RuleSet, CheckProgress], Row]
+    run: Callable[[Build, RuleSet, CheckProgress], Row]
     lines: Callable[[Row, str], list[str]]
     executed: Callable[[Row], int]
     counted: str
 
 
 def _tour(system: str, scope: str, sample: int, seed: int) -> _Sequences[TourRow]:
-    def run(version: str, rules: RuleSet, report: CheckProgress) -> TourRow:
+    def run(build: Build, rules: RuleSet, report: CheckProgress) -> TourRow:
         toured = SYSTEMS[system]
-        return tour_with_kafka(version, toured, toured.setting(scope, rules=rules), sample, seed, report)
+        return tour_with_kafka(build, toured, toured.setting(scope, rules=rules), sample, seed, report)
 
     return _Sequences(" --tour", run, tour_lines, lambda row: row.covered, "transitions")
 
 
 def _fuzz(steps: int, seed: int) -> _Sequences[FuzzRow]:
-    def run(version: str, rules: RuleSet, report: CheckProgress) -> FuzzRow:
-        return fuzz_with_kafka(version, rules, steps, seed, report)
+    def run(build: Build, rules: RuleSet, report: CheckProgress) -> FuzzRow:
+        return fuzz_with_kafka(build, rules, steps, seed, report)
 
     return _Sequences(" --fuzz", run, fuzz_lines, lambda row: row.steps, "steps")
 
@@ -273,10 +282,10 @@ def _run_sequences(asked: _Asked, sequences: _Sequences[Row]) -> int:
     """Put sequences to the managers, report, and say with which exit code the command ends: 0 or 23."""
     screen = console(to_stderr=asked.target == "-")
     rows: list[Row] = []
-    for release, name in asked.releases():
+    for build, name in asked.builds(screen):
         try:
             with progress_meter(asked.quiet) as meter:
-                rows.append(sequences.run(release, parse(name), _report_to(meter)))
+                rows.append(sequences.run(build, parse(name), _report_to(meter)))
         except (ScopeError, DriverError, TourError) as reason:
             raise Refusal(str(reason)) from None
         screen.plain("\n".join(sequences.lines(rows[-1], name)))
@@ -287,13 +296,13 @@ def _run_sequences(asked: _Asked, sequences: _Sequences[Row]) -> int:
     return code
 
 
-def _rows(version: str, rules: str, size: CheckSize, quiet: bool) -> Iterator[CheckRow | CheckFault]:
+def _rows(build: Build, rules: str, size: CheckSize, quiet: bool) -> Iterator[CheckRow | CheckFault]:
     try:
         chosen = parse(rules)
     except ScopeError as reason:
         raise Refusal(str(reason)) from None
     with progress_meter(quiet) as meter:
-        for row in conform_with_kafka(version, chosen, size, _report_to(meter)):
+        for row in conform_with_kafka(build, chosen, size, _report_to(meter)):
             if meter is not None:
                 meter.close()
             yield row

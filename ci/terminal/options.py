@@ -95,6 +95,9 @@ audit: Decorator = click.option(
 document: Decorator = click.option(
     "--json", "target", metavar="FILE|-", help="Write the result as a JSON document; - is standard output."
 )
+like: Decorator = click.option(
+    "--like", metavar="VERSION", help="--kafka: the release that completes a build of your own; default the nearest."
+)
 strict: Decorator = click.option(
     "--strict", is_flag=True, help="Incomplete where a declared cap leaves a step out, too."
 )

@@ -20,9 +20,11 @@ from kraftcheck.ci.conformance.findings.search import (
     recorded,
     search,
 )
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.cases import RELEASES as BROKER_RELEASES
 from kraftcheck.ci.conformance.kafka.cases import broker_answers
-from kraftcheck.ci.conformance.kafka.jars import PASSES, DriverError, known_versions, run_tests
+from kraftcheck.ci.conformance.kafka.drivers import PASSES, DriverError, run_tests
+from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.junit import DRIVERS, class_name, description, test_source
 from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.lookup import entries
@@ -64,57 +66,58 @@ def test_of(search: ReleaseSearch) -> str | None:
         return None  # A step of a broker or of its disks; such a finding is shown by its rules, or on a live cluster.
 
 
-def ask(release: str, searches: Sequence[ReleaseSearch]) -> Mapping[str, str]:
-    """What the classes of a release answer to the traces, by finding; findings without a test are left out.
+def ask(build: Build, searches: Sequence[ReleaseSearch]) -> Mapping[str, str]:
+    """What the classes of a build answer to the traces, by finding; findings without a test are left out.
 
     Raises:
         Refusal: where Java or the jars are missing.
         DriverError: where a test was not run.
     """
-    if int(release.split(".")[0]) < OLDEST:
+    if int(build.like.split(".")[0]) < OLDEST:
         return {}
     tests = {search.finding.id: text for search in searches if (text := test_of(search)) is not None}
-    outcomes = run_tests(release, {class_name(name): text for name, text in tests.items()})
+    outcomes = run_tests(build, {class_name(name): text for name, text in tests.items()})
     taken = {name: outcomes[class_name(name)] == PASSES for name in tests}
-    return {name: SHOWN if shown else OTHERWISE for name, shown in (taken | _of_brokers(release, searches)).items()}
+    return {name: SHOWN if shown else OTHERWISE for name, shown in (taken | _of_brokers(build, searches)).items()}
 
 
-def _of_brokers(release: str, searches: Sequence[ReleaseSearch]) -> dict[str, bool]:
+def _of_brokers(build: Build, searches: Sequence[ReleaseSearch]) -> dict[str, bool]:
     """Whether a broker's classes do what every case of a finding says, by finding; of releases that the driver fits."""
     cases = {search.finding.id: search.finding.broker_cases for search in searches if search.finding.broker_cases}
-    if not cases or release not in BROKER_RELEASES:
+    if not cases or build.first or build.like not in BROKER_RELEASES:
         return {}
-    answers = broker_answers(release)
+    answers = broker_answers(build.like)
     return {name: all(answers[case] for case in named) for name, named in cases.items()}
 
 
 def observe(
-    findings: Sequence[Finding], release: str, budget: SearchBudget, quiet: bool
+    findings: Sequence[Finding], build: Build, budget: SearchBudget, quiet: bool
 ) -> tuple[list[Evidence], list[ReleaseSearch]]:
-    """The evidence of findings in a release, and the searches.
+    """The evidence of findings in a build, and the searches with the rules of the release that it is like.
 
     Args:
         findings: which.
-        release: in which.
+        build: in which.
         budget, quiet: of the searches.
 
     Raises:
         Refusal: where Java or the jars are missing.
         UndecidedFinding, DriverError, Interrupted: where something was not decided.
     """
-    searches = [search(finding, release, budget, quiet) for finding in findings]
-    return evidence_of(searches, searches), searches
+    searches = [search(finding, build.like, budget, quiet) for finding in findings]
+    return evidence_of(build, searches, searches), searches
 
 
-def evidence_of(searches: Sequence[ReleaseSearch], asked: Sequence[ReleaseSearch]) -> list[Evidence]:
-    """The evidence of the searches of one release.
+def evidence_of(build: Build, searches: Sequence[ReleaseSearch], asked: Sequence[ReleaseSearch]) -> list[Evidence]:
+    """The evidence of the searches of one build.
 
     Args:
+        build: whose classes are asked.
         searches: of each finding.
         asked: the searches whose traces are put to the classes; of a finding that the release does not have, that of
             another release.
     """
-    answers = ask(searches[0].release, asked) if searches else {}
+    answers = ask(build, asked) if searches else {}
     return [_evidence(one, answers.get(one.finding.id)) for one in searches]
 
 
@@ -135,9 +138,11 @@ OTHERWISE_THAN_RECORDED = 23
 @click.option(
     "--kafka",
     "version",
-    metavar="VERSION|all",
-    help="The release in question; default the newest of each line, with --run the newest.",
+    metavar="BUILD|all",
+    help="The release in question, with --run a build of your own too; default the newest of each line, with --run "
+    "the newest.",
 )
+@options.like
 @click.option("--run", "is_run", is_flag=True, help="Search again, and ask the classes of the release again.")
 @click.option(
     "--out",
@@ -150,9 +155,8 @@ OTHERWISE_THAN_RECORDED = 23
 @options.document
 @options.quiet
 def findings_command(
-    names: tuple[str, ...], version: str | None, is_run: bool, out: Path | None, workers: int, memory: int,
-    target: str | None, quiet: bool,
-) -> None:  # fmt: skip
+    names: tuple[str, ...], version: str | None, is_run: bool, out: Path | None, target: str | None, **flags: Any
+) -> None:
     """What is wrong with released controllers: which release has it, how it shows, what mends it.
 
     Without FINDING the table of all; with one a report that can be filed as it is. --run searches
@@ -169,15 +173,16 @@ def findings_command(
       kraftcheck findings ghost-elr-member
       kraftcheck findings --run --kafka 4.4.0 --out findings
     """
-    chosen, releases = _findings(names), _releases(version, is_run)
+    chosen = _findings(names)
     check_writable(target)
     screen = console(to_stderr=target == "-")
     if is_run:
         check_results("--out", out, target)
-        code, rows = _again(screen, chosen, releases, search_budget(workers, memory), quiet, out)
+        budget = search_budget(flags["workers"], flags["memory"])
+        code, rows = _again(screen, chosen, _builds(version, flags["like"]), budget, flags["quiet"], out)
     else:
-        check_idle("needs --run", "out", "workers", "memory", "quiet")
-        evidence = recorded()
+        check_idle("needs --run", "like", "out", "workers", "memory", "quiet")
+        evidence, releases = recorded(), _releases(version)
         pairs = [(finding.id, release) for finding in chosen for release in releases]
         code, rows = 0, [evidence[pair] for pair in pairs if pair in evidence]
         _show(screen, chosen, releases, named=bool(names))
@@ -194,10 +199,17 @@ def _findings(names: Sequence[str]) -> tuple[Finding, ...]:
     return tuple(by_id[name] for name in names) or FINDINGS
 
 
-def _releases(version: str | None, is_run: bool) -> tuple[str, ...]:
+def _builds(text: str | None, like: str | None) -> list[Build]:
+    if text is None or text == EVERY:
+        releases = known_versions() if text == EVERY else known_versions()[-1:]
+        return [Build(release) for release in releases]
+    return [Build.of(text, like)]
+
+
+def _releases(version: str | None) -> tuple[str, ...]:
     versions = known_versions()
     if version is None:
-        return versions[-1:] if is_run else newest_of_lines(versions)
+        return newest_of_lines(versions)
     if version != EVERY and version not in versions:
         raise Refusal(f"no evidence of Kafka {version}; known: {', '.join(versions)}")
     return versions if version == EVERY else (version,)
@@ -226,7 +238,7 @@ def _linked(reference: Reference) -> str:
 
 
 def _again(
-    screen: Screen, chosen: Sequence[Finding], releases: Sequence[str], budget: SearchBudget, quiet: bool,
+    screen: Screen, chosen: Sequence[Finding], builds: Sequence[Build], budget: SearchBudget, quiet: bool,
     out: Path | None,
 ) -> tuple[int, list[Evidence]]:  # fmt: skip
     searched = [finding for finding in chosen if finding.search is not None]
@@ -234,9 +246,11 @@ def _again(
         raise Refusal(f"no explored system shows {chosen[0].id}; its scenario {chosen[0].scenario} is run by itself")
     evidence, rows, differing = recorded(), list[Evidence](), 0
     written: list[ReleaseSearch] = []
-    for release in releases:
+    for build in builds:
+        if build.first:
+            screen.plain("\n".join(build.lines()))
         try:
-            observed, searches = observe(searched, release, budget, quiet)
+            observed, searches = observe(searched, build, budget, quiet)
         except UndecidedFinding as reason:
             screen.plain(f"undecided: {reason}")
             return EXIT_INCOMPLETE, rows
@@ -244,10 +258,10 @@ def _again(
             raise Refusal(str(reason)) from reason
         rows, written = [*rows, *observed], [*written, *searches]
         for row in observed:
-            faults = differences(evidence[row.finding, release], row)
+            faults = differences(evidence[row.finding, build.like], row)
             differing += bool(faults)
             steps = "holds" if row.steps is None else f"refuted in {row.steps} steps"
-            screen.plain(f"{release} {row.finding}: {steps}; classes: {row.managers or 'not asked'}")
+            screen.plain(f"{build} {row.finding}: {steps}; classes: {row.managers or 'not asked'}")
             for fault in faults:
                 screen.plain(f"    UNEXPECTED {fault}")
     if out is not None:
@@ -301,7 +315,8 @@ def write_evidence(names: Sequence[str]) -> None:
         newest |= {one.finding.id: one for one in of_release if one.trace is not None}
     rows = recorded() if names else {}
     for release, of_release in searches.items():
-        observed = evidence_of(of_release, [one if one.trace else newest[one.finding.id] for one in of_release])
+        asked = [one if one.trace else newest[one.finding.id] for one in of_release]
+        observed = evidence_of(Build(release), of_release, asked)
         rows |= {(row.finding, release): row for row in observed}
         print(f"{release}: {sum(one.trace is not None for one in of_release)} of {len(of_release)} findings")
     record(rows[one.id, release] for release in known_versions() for one in SEARCHED)

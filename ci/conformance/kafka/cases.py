@@ -11,15 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from kraftcheck.ci.conformance.kafka.jars import (
-    BROKER,
-    FETCHER,
-    SERVER,
-    SHORT_RUN,
-    DriverError,
-    compile_driver,
-    program,
-)
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.drivers import BROKER, FETCHER, DriverError, compile_driver
+from kraftcheck.ci.conformance.kafka.jars import SERVER, SHORT_RUN, program
 from kraftcheck.ci.terminal.refusal import Refusal
 
 TIMEOUT = 120
@@ -130,7 +124,7 @@ def late_replies(version: str) -> dict[str, bool]:
 
 def _answers(version: str, driver: str, package: str, cases: Mapping[str, object]) -> dict[str, str]:
     """The word that a driver answers to each case."""
-    class_path = compile_driver(version, driver, SERVER)
+    class_path = compile_driver(Build(version), driver, SERVER)
     command = [program("java"), *SHORT_RUN, "-cp", class_path, f"{package}.server.{driver}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT)
     answers = dict(line.split(" ") for line in done.stdout.splitlines() if line.partition(" ")[0] in cases)

@@ -9,7 +9,8 @@ from typing import Any
 
 from attrs import fields, frozen
 
-from kraftcheck.ci.conformance.kafka.jars import FOLDER, PACKAGE
+from kraftcheck.ci.conformance.kafka.drivers import PACKAGE
+from kraftcheck.ci.conformance.kafka.jars import FOLDER
 from kraftcheck.ci.conformance.kafka.tour.requests import ARGUMENTS
 from kraftcheck.ci.terminal.files import results, write
 from kraftcheck.ci.terminal.refusal import Refusal

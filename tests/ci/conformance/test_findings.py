@@ -14,6 +14,7 @@ from kraftcheck.ci.conformance.findings.live import SHOWN, observations
 from kraftcheck.ci.conformance.findings.report import EVENTS, in_words
 from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.search import Evidence, record, recorded, rules_of, search, wanted
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.cases import CASES
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.run.questions import run_to_end, search_budget
@@ -98,8 +99,8 @@ def test_each_case_of_a_broker_counts(monkeypatch: pytest.MonkeyPatch, answer: b
     monkeypatch.setattr("kraftcheck.ci.conformance.findings.command.broker_answers", lambda release: answers)
     one = search(finding, NEWEST, BUDGET, True)
     assert (one.steps, one.for_ever) == (15, 9)
-    assert ask(NEWEST, [one]) == {finding.id: word}
-    assert ask("4.1.2", [one]) == {}
+    assert ask(Build(NEWEST), [one]) == {finding.id: word}
+    assert ask(Build("4.1.2"), [one]) == {}
 
 
 @pytest.mark.parametrize(
@@ -225,7 +226,7 @@ def test_the_newest_release_is_as_recorded(tmp_path: Path) -> None:
 def test_classes_that_answer_otherwise_are_seen() -> None:
     """The trace of a defect that a release has mended does not go as it says on the classes of that release."""
     one = search(BY_ID["assignment-clears-elr"], "4.1.2", BUDGET, True)
-    assert ask(NEWEST, [one]) == {"assignment-clears-elr": "otherwise"}
+    assert ask(Build(NEWEST), [one]) == {"assignment-clears-elr": "otherwise"}
 
 
 @pytest.mark.slow
@@ -233,7 +234,7 @@ def test_classes_that_answer_otherwise_are_seen() -> None:
 @pytest.mark.parametrize("release", known_versions())
 def test_releases_are_as_recorded(release: str) -> None:
     """On every release all observations are those of the record."""
-    observed, _ = observe(SEARCHED, release, BUDGET, True)
+    observed, _ = observe(SEARCHED, Build(release), BUDGET, True)
     assert [
         (row.finding, fault) for row in observed for fault in differences(EVIDENCE[row.finding, release], row)
     ] == []

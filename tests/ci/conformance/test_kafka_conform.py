@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.cases import every_merge, every_registration, exhaustive_changes
 from kraftcheck.ci.conformance.kafka.change.checks import compare
 from kraftcheck.ci.conformance.kafka.change.models import ChangeModel, MergeModel, RegistrationModel
 from kraftcheck.ci.conformance.kafka.columns import KEEP_LEADER, KEEP_RECOVERY, RECORD, THROWN
-from kraftcheck.ci.conformance.kafka.jars import Driver, DriverError
+from kraftcheck.ci.conformance.kafka.drivers import Driver, DriverError
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from tests.shared.commands import kraftcheck
 
@@ -21,8 +22,9 @@ pytestmark = pytest.mark.xdist_group("kafka")
 
 
 def test_bad_input_is_one_line() -> None:
-    """An unknown version, too many replicas, two sources at once."""
-    assert kraftcheck("conform", "--kafka", "1.0.0").err.startswith("kraftcheck: no digests of Kafka 1.0.0; known: 3.9")
+    """What is no build, too many replicas, two sources at once."""
+    nothing = kraftcheck("conform", "--kafka", "trunk").refusal()
+    assert nothing == "'trunk' is neither a version, such as 4.4.0, nor a path of jars or classes"
     many = kraftcheck("conform", "--kafka", "4.1.0", "--exhaustive", "9")
     assert "'--exhaustive': 9 is not in the range 0<=x<=3" in many.err
     assert "not both" in kraftcheck("conform", "--kafka", "4.1.0", "--vectors", "x.json").err
@@ -53,7 +55,7 @@ def test_a_release_conforms() -> None:
 def test_a_broken_registration_does_not_conform() -> None:
     """Rules that take an empty list of directories for none left differ in them; nothing else does."""
     model = RegistrationModel(parse("kafka-4.1.2-empty-directory-list-means-no-change"))
-    with Driver("4.1.2", "registration", 0, model.outputs) as kafka:
+    with Driver(Build("4.1.2"), "registration", 0, model.outputs) as kafka:
         (*_, found) = compare(kafka, model, [every_registration()])
     assert found.cases == len(every_registration()) == 82_944
     assert 0 < found.differences < found.cases
@@ -78,7 +80,7 @@ def test_a_broken_merge_does_not_conform() -> None:
     model, table = MergeModel(4, parse("kafka-4.1.2+leader-epoch-rises-twice")), every_merge()[::16]
     leads = model.inputs.get(table, "record.leader") != KEEP_LEADER
     fits = model.outputs.get(model.answer(table).astype(np.int32), "status") == RECORD
-    with Driver("4.1.2", "merge", 4, model.outputs) as kafka:
+    with Driver(Build("4.1.2"), "merge", 4, model.outputs) as kafka:
         (*_, found) = compare(kafka, model, [table])
     assert {cause.columns for cause in found.causes} == {("after.leader_epoch",)}
     assert found.differences == (leads & fits).sum() > 0
@@ -107,7 +109,7 @@ def test_a_driver_that_dies_says_why() -> None:
     """A question that Kafka's process cannot read is an error, not an answer."""
     model = ChangeModel(4, parse("fixed"))
     table = next(exhaustive_changes(1, 4, 1 << 10))
-    driver = Driver("4.1.2", "change", 4, model.outputs, "NO_SUCH_VERSION")
+    driver = Driver(Build("4.1.2"), "change", 4, model.outputs, "NO_SUCH_VERSION")
     with pytest.raises(DriverError, match=r"ended with code 1: .*NO_SUCH_VERSION"), driver:
         driver.ask(table)
 
@@ -116,7 +118,7 @@ def test_a_driver_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None
     """A process that gives no answer in time has died of its question, and the next one may be asked of a new one."""
     model = ChangeModel(4, parse("fixed"))
     table = next(exhaustive_changes(1, 4, 1 << 10))
-    with Driver("4.1.2", "change", 4, model.outputs) as driver:
+    with Driver(Build("4.1.2"), "change", 4, model.outputs) as driver:
         assert driver.ask(table[:1]).shape == (1, model.outputs.width)
         driver._process.send_signal(signal.SIGSTOP)
         monkeypatch.setattr(Driver, "SILENCE", 0.5)

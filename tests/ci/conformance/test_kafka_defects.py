@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.cases import pad
 from kraftcheck.ci.conformance.kafka.change.models import ChangeModel
 from kraftcheck.ci.conformance.kafka.columns import (
@@ -19,7 +20,7 @@ from kraftcheck.ci.conformance.kafka.columns import (
     Columns,
     Rows,
 )
-from kraftcheck.ci.conformance.kafka.jars import Driver
+from kraftcheck.ci.conformance.kafka.drivers import Driver
 from kraftcheck.model.rules.ruleset import parse
 from tests.shared.samples import one_in
 
@@ -103,7 +104,7 @@ def test_presets_have_the_defects_of_their_release(version: str) -> None:
 def test_releases_have_the_defects_listed(version: str) -> None:
     """Kafka's own change builder shows them: this is no matter of the model."""
     columns = Columns.of(CHANGE_OUTPUTS, SLOTS)
-    with Driver(version, "change", SLOTS, columns) as kafka:
+    with Driver(Build(version), "change", SLOTS, columns) as kafka:
         assert _shown(kafka.ask(_table())) == HAS[version]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, Decided, ModelController, Request, in_order
 from kraftcheck.ci.conformance.kafka.fuzz.requests import Brokers, Draws, beat, create, drawn_plan, register
 from kraftcheck.ci.conformance.kafka.fuzz.run import (
@@ -52,9 +53,9 @@ def test_missing_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_progress_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where standard error is no terminal, plain lines say what takes how long; --quiet has none."""
 
-    def fuzz(version: str, rules: RuleSet, steps: int, seed: int, report: FuzzProgress) -> FuzzRow:
-        report(f"{version} fuzz", 1200, 0)
-        return FuzzRow(version, seed, 1200, 12, {}, 0, 1.0)
+    def fuzz(build: Build, rules: RuleSet, steps: int, seed: int, report: FuzzProgress) -> FuzzRow:
+        report(f"{build} fuzz", 1200, 0)
+        return FuzzRow(str(build), seed, 1200, 12, {}, 0, 1.0)
 
     monkeypatch.setattr("kraftcheck.ci.conformance.command.fuzz_with_kafka", fuzz)
     monkeypatch.setattr("kraftcheck.ci.terminal.progress.PLAIN_SECONDS", 0.0)
@@ -105,7 +106,7 @@ def test_every_kind_of_request_writes_records_somewhere() -> None:
 
 def test_a_sample_agrees() -> None:
     """Some thousands of steps on the newest release: no difference, each kind of request, refusals and resignations."""
-    row = fuzz_with_kafka(NEWEST, parse(f"kafka-{NEWEST}"), 4000, 4, lambda *progress: None)
+    row = fuzz_with_kafka(Build(NEWEST), parse(f"kafka-{NEWEST}"), 4000, 4, lambda *progress: None)
     assert (row.differing, row.causes) == (0, ())
     assert row.steps >= 4000
     assert row.answers.keys() == {*REQUESTS, "image"}
@@ -117,7 +118,7 @@ def test_a_sample_agrees() -> None:
 @pytest.mark.parametrize("rules", RELEASES)
 def test_every_release_agrees(rules: str) -> None:
     """Some ten thousand steps on each release, under its preset, differ nowhere."""
-    row = fuzz_with_kafka(rules.removeprefix("kafka-"), parse(rules), 30_000, 11, lambda *progress: None)
+    row = fuzz_with_kafka(Build(rules.removeprefix("kafka-")), parse(rules), 30_000, 11, lambda *progress: None)
     assert (row.differing, row.causes) == (0, ())
     assert row.steps >= 30_000
 
@@ -146,7 +147,7 @@ def test_two_rows_of_one_partition_halt() -> None:
     twice = same_partition_twice((Reassignment("foo", 0, (2,)), Reassignment("foo", 0, (1, 0))))
     exchanges.append(Exchange(0, twice, world.answer(twice)))
     played = Played(drawn_plan(0, 0, 0), "begin", exchanges)
-    with FuzzProcess(NEWEST) as kafka:
+    with FuzzProcess(Build(NEWEST)) as kafka:
         kafka.send(played.lines)
         answers = kafka.answers(len(exchanges))
     assert exchanges[-1].model == HALTED
@@ -158,7 +159,7 @@ def differences(rules: RuleSet) -> list[FuzzDifference]:
     """The differences of a few sequences."""
     counts = FuzzCounts()
     plans = (drawn_plan(2, number, 60) for number in itertools.count())
-    return list(fuzzed(NEWEST, rules, plans, counts, lambda: counts.sequences >= 20))
+    return list(fuzzed(Build(NEWEST), rules, plans, counts, lambda: counts.sequences >= 20))
 
 
 def test_a_broken_rule_is_found() -> None:
@@ -173,7 +174,7 @@ def test_a_broken_rule_is_found() -> None:
 def test_a_difference_is_shortened() -> None:
     """The shortest sequence with a difference of the same cause has but the requests that it takes."""
     broken = min(differences(WRONG), key=lambda one: len(one.exchanges))
-    with FuzzProcess(NEWEST) as kafka:
+    with FuzzProcess(Build(NEWEST)) as kafka:
         found = shortened(kafka, NEWEST, WRONG, broken)
     assert found.cause == broken.cause
     assert 4 < len(found.exchanges) < 12

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.conformance.kafka.jars import JUNIT, PACKAGE, PASSES, compile_java, jars, run_tests
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.drivers import PACKAGE, PASSES, compile_java, run_tests
+from kraftcheck.ci.conformance.kafka.jars import JUNIT, jars
 from kraftcheck.ci.conformance.kafka.junit import junit
 from kraftcheck.ci.run.questions import SearchQuestion, search, search_budget
 from kraftcheck.ci.systems.subject import program, subject
@@ -55,7 +57,7 @@ def ran_on(version: str, traces: Iterable[str], folder: Path) -> dict[str, str]:
     """By trace, what its test says on the classes of a release: nothing where it passes, else the first failure."""
     tests = {trace: exported(trace, folder / trace) for trace in traces}
     assert len({test.stem for test in tests.values()}) == len(tests), "two tests of one name hide each other"
-    outcomes = run_tests(version, {test.stem: test.read_text(encoding="utf-8") for test in tests.values()})
+    outcomes = run_tests(Build(version), {test.stem: test.read_text(encoding="utf-8") for test in tests.values()})
     return {trace: outcomes[test.stem] for trace, test in tests.items()}
 
 

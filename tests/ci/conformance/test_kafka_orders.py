@@ -11,7 +11,7 @@ from kraftcheck.ci.conformance.kafka.change.cases import random_ordered
 from kraftcheck.ci.conformance.kafka.change.checks import compare
 from kraftcheck.ci.conformance.kafka.change.models import OrderedModel
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
-from kraftcheck.ci.conformance.kafka.jars import Driver
+from kraftcheck.ci.conformance.kafka.drivers import Driver
 from kraftcheck.model.language import idlists
 from kraftcheck.model.language.idlists import hash_order
 from kraftcheck.model.records.replay import FEWEST_SLOTS, first_key, slots_after_put

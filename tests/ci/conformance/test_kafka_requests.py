@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.conformance.kafka.jars import PACKAGE, SHORT_RUN, compiled, program
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.drivers import PACKAGE, compiled
+from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, program
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.errors import RequestError, Resignation
 from kraftcheck.model.controller.heartbeat import Contacts, contact
@@ -36,7 +38,7 @@ RELEASES = ("4.4.0", *(pytest.param(name, marks=pytest.mark.slow) for name in ("
 
 def asked(version: str, lines: list[str]) -> list[str]:
     """The answers of the released classes; the driver is compiled once for each version."""
-    command = [program("java"), *SHORT_RUN, "-cp", compiled(version, (DRIVER,))]
+    command = [program("java"), *SHORT_RUN, "-cp", compiled(Build(version), (DRIVER,))]
     command.append(f"{PACKAGE}.ReleasedRequests")
     text = "\n".join(lines) + "\n"
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout.splitlines()

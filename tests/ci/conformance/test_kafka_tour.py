@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.tour.model import TourGraph, answer_columns, shortest_paths, tour
 from kraftcheck.ci.conformance.kafka.tour.run import TourSpace, compare_answers, managers, plan
 from kraftcheck.model.language.layout import Layout
@@ -108,7 +109,7 @@ def test_a_cleared_elr_stays_indexed() -> None:
     asked = graph.questions(np.array(steps, dtype=np.int32))
     written = []
     for snapshots in (True, False):
-        with managers("4.1.2", graph.model, snapshots) as kafka:
+        with managers(Build("4.1.2"), graph.model, snapshots) as kafka:
             written.append(graph.model.outputs.get(kafka.ask(asked), "records")[-1])
     assert written == [0, 1]
 

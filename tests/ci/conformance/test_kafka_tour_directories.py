@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.tour.model import Tour, shortest_paths, tour
 from kraftcheck.ci.conformance.kafka.tour.report import TourRow
 from kraftcheck.ci.conformance.kafka.tour.requests import (
@@ -148,7 +149,7 @@ WIDER = {
 def test_what_no_scope_has(rules: str, action: str) -> None:
     """Assignments of an earlier incarnation, and reassignments to another broker, are answered as the preset says."""
     setting = DIRECTORIES.setting("tiny", WIDER[action], rules=parse(rules))
-    row = tour_with_kafka(rules.removeprefix("kafka-"), DIRECTORIES, setting, 0, 0, lambda *_: None)
+    row = tour_with_kafka(Build(rules.removeprefix("kafka-")), DIRECTORIES, setting, 0, 0, lambda *_: None)
     assert (row.differing, row.missed) == (0, ()), row.shown
     assert row.executed == row.unbroken
     assert row.covered == row.reachable - row.silent - row.refused
@@ -164,7 +165,7 @@ RETURNS = {"failures": 0, "fences": 0, "unclean-stops": 1}
 def toured_kraft(version: str, rules: str, bounds: dict[str, int], scope: str = "tiny", sample: int = 0) -> TourRow:
     """The row of a tour."""
     setting = KRAFT.setting(scope, bounds, rules=parse(rules))
-    return tour_with_kafka(version, KRAFT, setting, sample, 0, lambda *progress: None)
+    return tour_with_kafka(Build(version), KRAFT, setting, sample, 0, lambda *progress: None)
 
 
 def test_each_action_with_logs_is_said_to_ask_or_not() -> None:

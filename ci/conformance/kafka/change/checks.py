@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, evolve, frozen
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.cases import (
     DIRECTORIES,
     OUTSIDERS,
@@ -34,7 +35,7 @@ from kraftcheck.ci.conformance.kafka.change.models import (
     RegistrationModel,
 )
 from kraftcheck.ci.conformance.kafka.columns import NO_LEADER, VACANT, Columns, Rows, answer_lines, named
-from kraftcheck.ci.conformance.kafka.jars import Driver, DriverError, JavaProcess
+from kraftcheck.ci.conformance.kafka.drivers import Driver, DriverError, JavaProcess
 from kraftcheck.model.rules.ruleset import RuleSet
 
 AFTER = "after."
@@ -401,17 +402,17 @@ class _Check:
 
 
 def conform_with_kafka(
-    version: str, rules: RuleSet, size: CheckSize, report: CheckProgress
+    build: Build, rules: RuleSet, size: CheckSize, report: CheckProgress
 ) -> Iterator[CheckRow | CheckFault]:
-    """Ask a release and the model the same questions; one row for each check, as it ends.
+    """Ask a build and the model the same questions; one row for each check, as it ends.
 
     A check that ends without a verdict does not end the others.
     """
     for check in _checks(size):
         try:
-            row: CheckRow | CheckFault = _row(version, check, rules, report)
+            row: CheckRow | CheckFault = _row(build, check, rules, report)
         except Exception as error:  # whatever it is, it is reported with the check's name
-            row = CheckFault(version, check.name, check.factor, error)
+            row = CheckFault(str(build), check.name, check.factor, error)
         yield row
 
 
@@ -438,17 +439,17 @@ def _random_tables(draw: Callable[..., Rows], size: CheckSize, slots: int, facto
         yield draw(size.seed + batch, slots, min(BATCH, size.samples - start), factor)
 
 
-def _row(version: str, check: _Check, rules: RuleSet, report: CheckProgress) -> CheckRow:
+def _row(build: Build, check: _Check, rules: RuleSet, report: CheckProgress) -> CheckRow:
     model, comparison, death = _model(check.name, check.slots, rules), KafkaComparison(0, ()), None
     start = time.monotonic()
 
     def driver() -> Driver:
-        return Driver(version, check.name, check.slots, model.outputs)
+        return Driver(build, check.name, check.slots, model.outputs)
 
     try:
         with driver() as kafka:
             for comparison in compare(kafka, model, check.tables):
-                report(f"{version} {check.name} of {check.factor}", comparison.cases, comparison.differences)
+                report(f"{build} {check.name} of {check.factor}", comparison.cases, comparison.differences)
     except DriverDeath as reason:
         death = _shown_death(driver, model, reason)
     seconds = time.monotonic() - start
@@ -458,8 +459,9 @@ def _row(version: str, check: _Check, rules: RuleSet, report: CheckProgress) -> 
         raise RuntimeError(f"no case of {check.name} with {check.factor} replicas was asked")
     killed = death is not None
     return CheckRow(
-        version, check.name, check.factor, check.is_random, comparison.cases + killed, comparison.differences + killed,
-        seconds, len(comparison.causes) + killed, (*((death,) if death is not None else ()), *shown), killed,
+        str(build), check.name, check.factor, check.is_random,
+        comparison.cases + killed, comparison.differences + killed, seconds, len(comparison.causes) + killed,
+        (*((death,) if death is not None else ()), *shown), killed,
     )  # fmt: skip
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from attrs import asdict, define, evolve, field, frozen
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.columns import answer_lines
+from kraftcheck.ci.conformance.kafka.drivers import FUZZ, DriverError, DriverProcess, compile_driver
 from kraftcheck.ci.conformance.kafka.fuzz.model import ModelController, Request, answer_text
 from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     Draws,
@@ -36,7 +38,6 @@ from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     unregistered,
     waited,
 )
-from kraftcheck.ci.conformance.kafka.jars import FUZZ, DriverError, DriverProcess, compile_driver
 from kraftcheck.model.rules.ruleset import RuleSet
 
 REQUESTS = {
@@ -57,10 +58,10 @@ OPTIONS = ("-XX:+UseSerialGC", "-Xms128m", "-Xmx512m")
 
 
 class FuzzProcess(DriverProcess):
-    """Kafka's managers in a process: `with FuzzProcess(version) as kafka: kafka.send(...); kafka.answers(...)`."""
+    """Kafka's managers in a process: `with FuzzProcess(build) as kafka: kafka.send(...); kafka.answers(...)`."""
 
-    def __init__(self, version: str) -> None:
-        super().__init__(version, FUZZ, (), OPTIONS)
+    def __init__(self, build: Build) -> None:
+        super().__init__(build, FUZZ, (), OPTIONS)
 
     def send(self, lines: Sequence[str]) -> None:
         """Put a sequence to the managers; its answers wait to be read.
@@ -217,12 +218,12 @@ class Played:
 
 
 def fuzzed(
-    version: str, rules: RuleSet, plans: Iterator[Plan], counts: FuzzCounts, enough: Callable[[], bool]
+    build: Build, rules: RuleSet, plans: Iterator[Plan], counts: FuzzCounts, enough: Callable[[], bool]
 ) -> Iterator[FuzzDifference]:
     """The differences of plans, as they are found; one sequence is ahead of the answers.
 
     Args:
-        version: the release.
+        build: whose classes are driven.
         rules: the rule set.
         plans: the sequences.
         counts: what is executed, kept up to date.
@@ -232,13 +233,13 @@ def fuzzed(
         DriverError: when a new process with Kafka's classes ends before it is asked.
         Refusal: where jars, Java, Maven or the network are missing.
     """
-    with FuzzProcess(version) as kafka:
+    with FuzzProcess(build) as kafka:
         waiting: Played | None = None
         while waiting is not None or not enough():
             plan = None if enough() else next(plans, None)
             if plan is None and waiting is None:
                 return
-            ahead = None if plan is None else Played.of(version, rules, plan)
+            ahead = None if plan is None else Played.of(build.like, rules, plan)
             if ahead is not None:
                 ahead.send(kafka)
             if waiting is not None:
@@ -266,7 +267,7 @@ def _kind_of_answer(answer: str) -> str:
     return errors[0] if errors else "records" if records else "no record"
 
 
-def shortened(kafka: FuzzProcess, version: str, rules: RuleSet, difference: FuzzDifference) -> FuzzDifference:
+def shortened(kafka: FuzzProcess, like: str, rules: RuleSet, difference: FuzzDifference) -> FuzzDifference:
     """A sequence with a difference of the same cause, which has no step that can be left out.
 
     Runs of steps are left out first, each half as long as the ones before; then single steps, until none is left out.
@@ -277,7 +278,7 @@ def shortened(kafka: FuzzProcess, version: str, rules: RuleSet, difference: Fuzz
         at, before = 0, len(steps)
         while at < len(steps):
             plan = Plan(difference.plan.brokers, (*steps[:at], *steps[at + size :]))
-            played = Played.of(version, rules, plan)
+            played = Played.of(like, rules, plan)
             played.send(kafka)
             again = played.answered(kafka)
             if again is not None and again.cause == difference.cause:
@@ -345,11 +346,11 @@ class FuzzRow:
         return asdict(self)
 
 
-def fuzz_with_kafka(version: str, rules: RuleSet, steps: int, seed: int, report: FuzzProgress) -> FuzzRow:
-    """Put drawn sequences of requests to the managers of a release, and to the model.
+def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report: FuzzProgress) -> FuzzRow:
+    """Put drawn sequences of requests to the managers of a build, and to the model.
 
     Args:
-        version: the release.
+        build: whose classes are driven.
         rules: the rule set.
         steps: as many at least are executed, unless the sequences drawn have twice as many, and most differ early.
         seed: of the draw.
@@ -359,31 +360,31 @@ def fuzz_with_kafka(version: str, rules: RuleSet, steps: int, seed: int, report:
         Refusal: where jars, Java, Maven or the network are missing.
         DriverError: when the process with Kafka's classes ends though it is asked nothing.
     """
-    compile_driver(version, FUZZ)
+    compile_driver(build, FUZZ)
     start, counts = time.monotonic(), FuzzCounts()
     plans = (drawn_plan(seed, number, LENGTH) for number in itertools.count())
     shortest: dict[tuple[str, ...], FuzzDifference] = {}
     frequency: dict[tuple[str, ...], int] = {}
 
     def enough() -> bool:
-        report(f"{version} fuzz", counts.steps, sum(frequency.values()))
+        report(f"{build} fuzz", counts.steps, sum(frequency.values()))
         return counts.steps >= steps or counts.sequences * LENGTH >= 2 * steps
 
-    for difference in fuzzed(version, rules, plans, counts, enough):
+    for difference in fuzzed(build, rules, plans, counts, enough):
         frequency[difference.cause] = frequency.get(difference.cause, 0) + 1
         known = shortest.get(difference.cause, difference)
         shortest[difference.cause] = min(known, difference, key=lambda one: len(one.exchanges))
     seconds = time.monotonic() - start
     causes = []
     if any(DIED in cause for cause in shortest):
-        with FuzzProcess(version) as kafka:
+        with FuzzProcess(build) as kafka:
             kafka.check_end()
     if shortest:
-        with FuzzProcess(version) as kafka:
+        with FuzzProcess(build) as kafka:
             for cause in sorted(shortest, key=lambda cause: -frequency[cause])[:MOST_CAUSES]:
-                causes.append(_cause(shortened(kafka, version, rules, shortest[cause]), frequency[cause]))
+                causes.append(_cause(shortened(kafka, build.like, rules, shortest[cause]), frequency[cause]))
     return FuzzRow(
-        version, seed, counts.steps, counts.sequences, counts.by_request(), sum(frequency.values()), seconds,
+        str(build), seed, counts.steps, counts.sequences, counts.by_request(), sum(frequency.values()), seconds,
         tuple(causes),
     )  # fmt: skip
 

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import dies_of, killer
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
-from kraftcheck.ci.conformance.kafka.jars import TOUR, DriverError, JavaProcess, compile_driver
+from kraftcheck.ci.conformance.kafka.drivers import TOUR, DriverError, JavaProcess, compile_driver
 from kraftcheck.ci.conformance.kafka.tour.model import (
     CHUNK,
     Numbers,
@@ -297,12 +298,12 @@ TourProgress = Callable[[str, int, int], None]
 
 
 def tour_with_kafka(
-    version: str, system: System, setting: Setting, sample: int, seed: int, report: TourProgress
+    build: Build, system: System, setting: Setting, sample: int, seed: int, report: TourProgress
 ) -> TourRow:
-    """Take every transition of the explored system, or some drawn ones, on a release's managers.
+    """Take every transition of the explored system, or some drawn ones, on a build's managers.
 
     Args:
-        version: the release.
+        build: whose classes are driven.
         system: one of `SYSTEMS`.
         setting: its scope and rules.
         sample: how many transitions are drawn; 0: all.
@@ -315,18 +316,19 @@ def tour_with_kafka(
         TourError: where the managers cannot be asked what the system asks.
     """
     check_one_partition(system.name, setting)
-    compile_driver(version, TOUR)
+    compile_driver(build, TOUR)
     start = time.monotonic()
     space = TourSpace(system, setting)
     chosen = plan(space, sample, seed)
     graph = chosen.graph
     paths = shortest_paths(graph)
     sequences = tour(graph, paths, chosen.targets)
-    result = _run_tour(version, graph, sequences, report)
-    causes = tuple(itertools.islice(_shortest_differences(version, graph, paths, result.differing), MOST_CAUSES))
+    result = _run_tour(build, graph, sequences, report)
+    causes = tuple(itertools.islice(_shortest_differences(build, graph, paths, result.differing), MOST_CAUSES))
     executed, actions = result.executed, _actions(graph, result.executed)
     return TourRow(
-        version, system.name, setting.scope, chosen.sampled, len(space), space.reachable, space.silent, space.refused,
+        str(build), system.name, setting.scope, chosen.sampled,
+        len(space), space.reachable, space.silent, space.refused,
         chosen.asked, chosen.impossible, int(executed.sum()), int(result.in_unbroken_sequence.sum()),
         _covered(chosen, executed),
         len(sequences.steps), len(sequences.begins), actions, tuple(sorted(_asking_actions(space) - set(actions))),
@@ -373,7 +375,7 @@ class Differing:
     sequence: tuple[int, ...]
 
 
-def managers(version: str, model: TourModel, snapshots: bool = True) -> JavaProcess:
+def managers(build: Build, model: TourModel, snapshots: bool = True) -> JavaProcess:
     """Kafka's managers in a process; with `snapshots`, others load a snapshot after each ClearElrRecord.
 
     Its replay leaves the partition in the index of ELR members, which the model does not have.
@@ -381,21 +383,21 @@ def managers(version: str, model: TourModel, snapshots: bool = True) -> JavaProc
     setting = model.program.setting
     names = setting["directories"] if model.managed_width == model.width else names_of(setting.bounds)
     arguments = [str(setting["brokers"]), str(names), str(int(snapshots)), *model.actions]
-    return JavaProcess(version, TOUR, arguments, model.outputs, OPTIONS)
+    return JavaProcess(build, TOUR, arguments, model.outputs, OPTIONS)
 
 
-def _run_tour(version: str, graph: TourGraph, sequences: Tour, report: TourProgress) -> TourResult:
+def _run_tour(build: Build, graph: TourGraph, sequences: Tour, report: TourProgress) -> TourResult:
     marks = TourResult(np.zeros(len(graph), dtype=np.bool_), np.zeros(len(graph), dtype=np.bool_), {})
     asks, steps_done = graph.asks_managers(), [0] * DRIVERS
 
     def drive(number: int) -> None:
-        with managers(version, graph.model) as kafka:
+        with managers(build, graph.model) as kafka:
             for steps, begins in _portions(sequences, number, drivers):
                 requests = np.flatnonzero(asks[steps])
                 try:
                     answers = kafka.ask(graph.questions(steps[requests]))
                 except DriverError as reason:
-                    marks.deaths.append(_death(version, graph, steps, begins, requests, reason))
+                    marks.deaths.append(_death(build, graph, steps, begins, requests, reason))
                     return
                 expected = graph.answers(steps[requests])
                 broken, differs = compare_answers(
@@ -405,7 +407,7 @@ def _run_tour(version: str, graph: TourGraph, sequences: Tour, report: TourProgr
                 marks.in_unbroken_sequence[steps[requests[~broken]]] = True
                 _keep_shortest(marks.differing, steps, begins, requests, np.flatnonzero(differs), answers, expected)
                 steps_done[number] += len(steps)
-                report(f"{version} tour", sum(steps_done), len(marks.differing))
+                report(f"{build} tour", sum(steps_done), len(marks.differing))
 
     drivers = min(DRIVERS, len(sequences.steps) // BATCH + 1)
     with ThreadPoolExecutor(drivers) as pool:
@@ -415,13 +417,13 @@ def _run_tour(version: str, graph: TourGraph, sequences: Tour, report: TourProgr
 
 
 def _death(
-    version: str, graph: TourGraph, steps: Numbers, begins: npt.NDArray[np.bool_], requests: npt.NDArray[np.intp],
+    build: Build, graph: TourGraph, steps: Numbers, begins: npt.NDArray[np.bool_], requests: npt.NDArray[np.intp],
     reason: DriverError,
 ) -> TourDeath:  # fmt: skip
     """The sequence that killed the process, up to the step that did; raises DriverError as `killer` does."""
 
     def driver() -> JavaProcess:
-        return managers(version, graph.model)
+        return managers(build, graph.model)
 
     def questions(asked: npt.NDArray[np.intp]) -> Rows:
         return graph.questions(steps[asked])
@@ -475,7 +477,7 @@ def _keep_shortest(
 
 
 def _shortest_differences(
-    version: str, graph: TourGraph, paths: ShortestPaths, differences: dict[int, Differing]
+    build: Build, graph: TourGraph, paths: ShortestPaths, differences: dict[int, Differing]
 ) -> Iterator[ShortestDifference]:
     """The causes, the most frequent first, each with the shortest sequence that shows it."""
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
@@ -487,7 +489,7 @@ def _shortest_differences(
         groups.setdefault((kind.name, columns), []).append(step)
     for (action, columns), members in sorted(groups.items(), key=lambda item: -len(item[1])):
         nearest = min(members, key=lambda step: paths.depth[graph.before[step]])
-        difference = _on_shortest_path(version, graph, paths, differences[nearest])
+        difference = _on_shortest_path(build, graph, paths, differences[nearest])
         expected, actual = graph.model.outputs.read(difference.expected), graph.model.outputs.read(difference.actual)
         yield ShortestDifference(
             action, columns, len(members), tuple(graph.call(step) for step in difference.sequence),
@@ -504,7 +506,7 @@ def _differing_columns(graph: TourGraph, difference: Differing) -> tuple[str, ..
     )
 
 
-def _on_shortest_path(version: str, graph: TourGraph, paths: ShortestPaths, difference: Differing) -> Differing:
+def _on_shortest_path(build: Build, graph: TourGraph, paths: ShortestPaths, difference: Differing) -> Differing:
     """The difference after the shortest path to its state, where that shows it; else after the sequence that did.
 
     It need not: the managers keep more than the state that the model explores.
@@ -512,7 +514,7 @@ def _on_shortest_path(version: str, graph: TourGraph, paths: ShortestPaths, diff
     step = difference.sequence[-1]
     steps = np.array([*paths.to(graph, int(graph.before[step])), step], dtype=np.int32)
     try:
-        with managers(version, graph.model) as kafka:
+        with managers(build, graph.model) as kafka:
             answer = kafka.ask(graph.questions(steps[graph.asks_managers()[steps]]))[-1]
     except DriverError:
         return difference

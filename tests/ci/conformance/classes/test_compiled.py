@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kraftcheck.ci.conformance.kafka import jars
+from kraftcheck.ci.conformance.kafka import build, drivers, jars
+from kraftcheck.ci.conformance.kafka.build import Build
 
-VERSION = "4.1.0"
+BUILD = Build("4.1.0")
 
 
 class Compiler:
@@ -33,9 +34,9 @@ class Compiler:
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compiler:
     """The compiler that is asked, in a cache of its own, with jars that are taken as they are listed."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(jars, "jars", lambda version, kind: f"/{version}/{kind}/a.jar")
+    monkeypatch.setattr(build, "jars", lambda version, kind: f"/{version}/{kind}/a.jar")
     made = Compiler()
-    monkeypatch.setattr(jars, "compile_java", made)
+    monkeypatch.setattr(drivers, "compile_java", made)
     return made
 
 
@@ -59,9 +60,9 @@ WHOLE = {"org/Answers.class": "class Answers", "org/Driver.class": "class Driver
 
 def test_classes_are_kept(compiler: Compiler, sources: tuple[Path, ...]) -> None:
     """The second question of a driver finds its classes, before the jars, and compiles nothing."""
-    first, second = jars.compiled(VERSION, sources), jars.compiled(VERSION, sources)
+    first, second = drivers.compiled(BUILD, sources), drivers.compiled(BUILD, sources)
     assert first == second
-    assert first.endswith(f"{os.pathsep}/{VERSION}/{jars.CONTROLLER}/a.jar")
+    assert first.endswith(f"{os.pathsep}/{BUILD}/{jars.CONTROLLER}/a.jar")
     assert classes_of(second) == WHOLE
     assert compiler.runs == 1
 
@@ -70,13 +71,13 @@ def test_other_sources_and_other_jars_are_compiled_anew(
     compiler: Compiler, sources: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A changed source, a set of other jars, and the same names with other digests each have classes of their own."""
-    jars.compiled(VERSION, sources)
+    drivers.compiled(BUILD, sources)
     sources[1].write_text("class Other")
-    assert classes_of(jars.compiled(VERSION, sources))["org/Answers.class"] == "class Other"
-    jars.compiled(VERSION, sources, jars.SERVER)
-    changed = dict.fromkeys(jars.listed(VERSION, jars.CONTROLLER), "0" * 64)
-    monkeypatch.setattr(jars, "listed", lambda version, kind: changed)
-    jars.compiled(VERSION, sources)
+    assert classes_of(drivers.compiled(BUILD, sources))["org/Answers.class"] == "class Other"
+    drivers.compiled(BUILD, sources, jars.SERVER)
+    changed = dict.fromkeys(jars.listed(BUILD.like, jars.CONTROLLER), "0" * 64)
+    monkeypatch.setattr(build, "listed", lambda version, kind: changed)
+    drivers.compiled(BUILD, sources)
     assert compiler.runs == 4
 
 
@@ -145,14 +146,14 @@ def test_classes_that_were_changed_are_compiled_anew(
     compiler: Compiler, sources: tuple[Path, ...], change: Callable[[Path, Path], None]
 ) -> None:
     """Classes that are others, more or fewer than were written down are compiled anew, and the new ones are kept."""
-    place = Path(jars.compiled(VERSION, sources).split(os.pathsep)[0])
+    place = Path(drivers.compiled(BUILD, sources).split(os.pathsep)[0])
     record = place.with_name(f"{place.name}.json")
     assert json.loads(record.read_text()).keys() == WHOLE.keys()
     change(place, record)
-    assert classes_of(jars.compiled(VERSION, sources)) == WHOLE
+    assert classes_of(drivers.compiled(BUILD, sources)) == WHOLE
     assert not place.is_symlink()
     assert compiler.runs == 2
-    assert classes_of(jars.compiled(VERSION, sources)) == WHOLE
+    assert classes_of(drivers.compiled(BUILD, sources)) == WHOLE
     assert compiler.runs == 2
 
 
@@ -161,9 +162,9 @@ def test_a_record_of_another_user_is_none(
 ) -> None:
     """Digests that another user wrote down beside classes say nothing: they are compiled anew."""
     cache = jars.cache_folder()
-    jars.compiled(VERSION, sources)
-    monkeypatch.setattr(jars, "cache_folder", lambda: cache)
-    monkeypatch.setattr(jars, "cache_folder", lambda: cache)
+    drivers.compiled(BUILD, sources)
+    for module in (build, drivers, jars):
+        monkeypatch.setattr(module, "cache_folder", lambda: cache, raising=False)
     monkeypatch.setattr(os, "geteuid", lambda: cache.stat().st_uid + 1)
-    jars.compiled(VERSION, sources)
+    drivers.compiled(BUILD, sources)
     assert compiler.runs == 2

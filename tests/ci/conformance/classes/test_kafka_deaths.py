@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.columns import Rows
+from kraftcheck.ci.conformance.kafka.drivers import DriverError, JavaProcess
 from kraftcheck.ci.conformance.kafka.fuzz import run
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, Played
-from kraftcheck.ci.conformance.kafka.jars import DriverError, JavaProcess
 from kraftcheck.ci.conformance.kafka.tour import run as tours
 from kraftcheck.ci.conformance.kafka.tour.model import TourModel
 from kraftcheck.model.rules.ruleset import parse
@@ -33,8 +34,8 @@ class Dying(FuzzProcess):
 
     restarts = 0
 
-    def __init__(self, version: str) -> None:
-        super().__init__(version)
+    def __init__(self, build: Build) -> None:
+        super().__init__(build)
         self._sent: list[Sequence[str]] = []
 
     def restart(self) -> None:
@@ -91,7 +92,7 @@ def test_java_that_ends_at_once_is_no_fault(monkeypatch: pytest.MonkeyPatch, tmp
 def test_the_end_of_a_process_is_an_answer() -> None:
     """Of a process that ends within a sequence the answers before its end are read, and the end is the next one."""
     played = Played.of(NEWEST, parse(f"kafka-{NEWEST}"), drawn_plan(1, 1, 30))
-    with FuzzProcess(NEWEST) as kafka:
+    with FuzzProcess(Build(NEWEST)) as kafka:
         kafka.send(played.lines)
         first = kafka.answers(2)
         kafka._process.kill()
@@ -121,8 +122,8 @@ def test_a_tour_that_kills_shows_its_steps(monkeypatch: pytest.MonkeyPatch) -> N
     """A tour whose managers die shows the steps up to the one that killed them; exit code 23."""
     begin = tours.managers
 
-    def managers(version: str, model: TourModel, snapshots: bool = True) -> Any:
-        kafka = begin(version, model, snapshots)
+    def managers(build: Build, model: TourModel, snapshots: bool = True) -> Any:
+        kafka = begin(build, model, snapshots)
         kafka.__class__ = Choking
         return kafka
 

@@ -10,10 +10,11 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change import checks
 from kraftcheck.ci.conformance.kafka.change.checks import first_killer
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
-from kraftcheck.ci.conformance.kafka.jars import DriverError
+from kraftcheck.ci.conformance.kafka.drivers import DriverError
 from kraftcheck.model.rules.ruleset import parse
 from tests.shared.commands import Ran, kraftcheck
 from tests.shared.samples import one_in
@@ -66,7 +67,7 @@ class FakeDriver:
     answer: Answer = staticmethod(right)
     models: dict[tuple[str, int], Any] = {}  # noqa: RUF012
 
-    def __init__(self, version: str, check: str, slots: int, columns: Columns) -> None:
+    def __init__(self, build: Build, check: str, slots: int, columns: Columns) -> None:
         self._check = check
         if (check, slots) not in self.models:
             self.models[check, slots] = checks._model(check, slots, parse(RULES))

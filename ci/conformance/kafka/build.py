@@ -1,0 +1,255 @@
+"""A build of Kafka whose classes are driven: a released one, or jars and classes of one's own before a release's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from kraftcheck.ci.conformance.kafka.jars import (
+    CONTROLLER,
+    digest_of,
+    digests,
+    digests_below,
+    fetched,
+    jars,
+    known_versions,
+    listed,
+)
+from kraftcheck.ci.terminal.refusal import Refusal
+
+_VERSION = re.compile(r"\d+\.\d+\.\d+(-rc\d+)?")
+_JAR = re.compile(r"(?P<artifact>.+?)-\d[\w.+-]*\.jar")
+_NOT_DRIVEN = re.compile(r".*-(sources|javadoc|scaladoc|tests?|test-fixtures)\.jar|(log4j|logback|slf4j-).*")
+"""Jars of a folder that hold no classes to run, or bind the log: a driver writes none."""
+
+_CLASSES, _OWN = "build/classes/java/main", "org/apache/kafka/"
+_MANAGERS = f"{_OWN}controller/ReplicationControlManager.class"
+_MODULES = ("metadata", "server-common", "clients", "raft")
+"""The modules of a checkout whose classes the controller consists of; the first has to be built."""
+
+_JAVA_17 = 61
+"""The version of class files of Java 17, which every driver needs at least."""
+
+
+@frozen
+class Part:
+    """A jar, or a folder of classes, that comes before the jars of a release.
+
+    Attributes:
+        path: where it is.
+        artifact: the jar of a release in whose place it comes, without its version; empty for single classes.
+        digest: its SHA-256; of a folder that of all paths and digests below it.
+    """
+
+    path: Path
+    artifact: str
+    digest: str
+
+    @classmethod
+    def of(cls, path: Path) -> Part:
+        """The part at a path.
+
+        Raises:
+            Refusal: for what is neither a jar nor a folder of classes.
+        """
+        if path.is_dir():
+            below = json.dumps(sorted(digests_below(path).items()))
+            module = path.parents[3].name if str(path).endswith(_CLASSES) else ""
+            return cls(path, f"kafka-{module}" if module else "", hashlib.sha256(below.encode()).hexdigest())
+        digest, named = digest_of(path.resolve()), _JAR.fullmatch(path.name)
+        if digest is None or not zipfile.is_zipfile(path):
+            raise Refusal(f"{path} is no jar")
+        return cls(path, named["artifact"] if named else path.stem, digest)
+
+    def classes(self) -> Iterator[str]:
+        """The members that are classes, by path within it."""
+        if self.path.is_dir():
+            yield from (str(file.relative_to(self.path)) for file in self.path.rglob("*.class"))
+            return
+        with zipfile.ZipFile(self.path) as jar:
+            yield from (name for name in jar.namelist() if name.endswith(".class") and not name.startswith("META-INF"))
+
+    def bytes_of(self, member: str) -> bytes:
+        """What a member holds."""
+        if self.path.is_dir():
+            return (self.path / member).read_bytes()
+        with zipfile.ZipFile(self.path) as jar:
+            return jar.read(member)
+
+
+@frozen
+class Build:
+    """A build of Kafka.
+
+    Attributes:
+        like: the release whose jars complete it, whose rules it is held against, and whose requests it is asked.
+        first: what comes first on the class path; nothing for the release itself.
+        name: what it is called; empty for the release itself.
+    """
+
+    like: str
+    first: tuple[Part, ...] = ()
+    name: str = ""
+
+    @classmethod
+    def of(cls, text: str, like: str | None = None) -> Build:
+        """The build that a user names.
+
+        Args:
+            text: a version; a folder of jars, or of a distribution; a checkout, built by Gradle; a folder of classes;
+                one jar, or several with commas between them.
+            like: the release that completes it; None for the version itself, or the nearest of that in its names.
+
+        Raises:
+            Refusal: for what is none of these, or has no class of Kafka; where jars of an unknown version cannot be
+                fetched.
+        """
+        if like is not None and like not in known_versions():
+            raise Refusal(f"--like: no digests of Kafka {like}; known: {', '.join(known_versions())}")
+        if text in known_versions() and like in (None, text):
+            return cls(text)
+        if _VERSION.fullmatch(text):
+            chosen = [Part.of(path) for path in fetched(text, CONTROLLER)]
+        else:
+            chosen = [Part.of(path) for path in _paths(text)]
+        _check_once(chosen)
+        if not any(member.startswith(_OWN) for part in chosen for member in part.classes()):
+            raise Refusal(f"{text} has no class of Kafka")
+        return cls(like or _nearest(_version(text, chosen)), tuple(chosen), text)
+
+    def __str__(self) -> str:
+        """Its name, that of the release where it is one."""
+        return self.name or self.like
+
+    def class_path(self, kind: str = CONTROLLER) -> str:
+        """Its class path: what comes first, then what it does not have of the release that completes it.
+
+        Raises:
+            Refusal: as of `jars`.
+        """
+        given = {part.artifact for part in self.first}
+        rest = [path for path in jars(self.like, kind).split(os.pathsep) if _artifact(Path(path).name) not in given]
+        return os.pathsep.join([*(str(part.path) for part in self.first), *rest])
+
+    def digests(self, kind: str = CONTROLLER) -> list[tuple[str, str]]:
+        """Name and SHA-256 of everything on its class path, in order."""
+        given = {part.artifact for part in self.first}
+        rest = [(name, digest) for name, digest in listed(self.like, kind).items() if _artifact(name) not in given]
+        return [*((part.path.name, part.digest) for part in self.first), *sorted(rest)]
+
+    def lines(self) -> list[str]:
+        """What is driven, for a reader; nothing for a release, whose digests are known."""
+        if not self.first:
+            return []
+        known = {digest: place.partition("/")[0] for place, digest in digests().items()}
+        changed = [part for part in self.first if part.digest not in known]
+        text = [f"Kafka {self}, completed by {self.like}"]
+        text += [f"  sha256 {part.digest} {part.path.name or part.path}" for part in changed]
+        if len(changed) < len(self.first):
+            releases = {known[part.digest] for part in self.first if part.digest in known}
+            of = self.like if self.like in releases else max(releases)
+            text.append(f"  {len(self.first) - len(changed)} jars are as in {of}")
+        if _VERSION.fullmatch(self.name):
+            text.append(f"  warning: no digest of Kafka {self} is listed; what Maven fetched is trusted")
+        if not any(_MANAGERS in part.classes() for part in self.first):
+            text.append(f"  what it does not have, the managers too, is of {self.like}")
+        return text
+
+
+def _artifact(name: str) -> str:
+    named = _JAR.fullmatch(name)
+    return named["artifact"] if named else name
+
+
+def _check_once(parts: Sequence[Part]) -> None:
+    """Refuse two jars of one module: which of them would be driven is a matter of their order."""
+    by_artifact: dict[str, Part] = {}
+    for part in parts:
+        if os.pathsep in str(part.path):
+            raise Refusal(f"{part.path}: a class path cannot name it, for {os.pathsep!r} separates its entries")
+        other = by_artifact.setdefault(part.artifact or str(part.path), part)
+        if other is not part:
+            raise Refusal(f"{other.path} and {part.path} are both {part.artifact}; remove one")
+
+
+def _paths(text: str) -> list[Path]:
+    """The jars and folders of classes that a user's path stands for."""
+    place = Path(text).absolute()
+    if not place.exists():
+        several = [Path(word).absolute() for word in text.split(",")]
+        if len(several) > 1:
+            missing = [str(path) for path in several if not path.exists()]
+            if missing:
+                raise Refusal(f"there is no {missing[0]}")
+            return several
+        raise Refusal(f"{text!r} is neither a version, such as {known_versions()[-1]}, nor a path of jars or classes")
+    if place.is_file():
+        return [place]
+    if (place / "settings.gradle").exists():
+        return _of_checkout(place)
+    if (place / "org/apache/kafka").is_dir():
+        return [place]
+    folder = place / "libs" if (place / "libs").is_dir() else place
+    found = [path for path in sorted(folder.glob("*.jar")) if not _NOT_DRIVEN.fullmatch(path.name)]
+    if not found:
+        raise Refusal(f"{text} has neither jars nor classes of Kafka (org/apache/kafka)")
+    return found
+
+
+def _of_checkout(place: Path) -> list[Path]:
+    """The jars of a checkout's modules, or their classes where these are newer.
+
+    Raises:
+        Refusal: where it is not built.
+    """
+    found = list[Path]()
+    for build in sorted({*place.glob("*/build"), *place.glob("*/*/build")}):
+        name = f"kafka-{build.parent.name}"
+        jar_files = [path for path in build.glob("libs/*.jar")
+                     if _artifact(path.name) == name and not _NOT_DRIVEN.fullmatch(path.name)]  # fmt: skip
+        classes = build.parent / _CLASSES
+        is_newer = classes.is_dir() and _newest(classes) > max((path.stat().st_mtime for path in jar_files), default=0)
+        if is_newer and (build.parent.name in _MODULES or jar_files):
+            found.append(classes)
+        else:
+            found += jar_files
+    if not any(place / _MODULES[0] in path.parents for path in found):
+        gradle = "./gradlew" if (place / "gradlew").exists() else "gradle"
+        raise Refusal(f"{place} is not built: run {gradle} {' '.join(f':{module}:jar' for module in _MODULES)} there")
+    return found
+
+
+def _newest(folder: Path) -> float:
+    return max((path.stat().st_mtime for path in folder.rglob("*.class")), default=0.0)
+
+
+def _version(text: str, parts: Sequence[Part]) -> str:
+    """The version that a user, a checkout or the names of jars say; that of the newest release where nothing does."""
+    settings = Path(text) / "gradle.properties"
+    if _VERSION.fullmatch(text):
+        return text
+    if settings.is_file():
+        said = re.search(r"^version=(.*)$", settings.read_text("utf-8", "replace"), re.MULTILINE)
+        if said is not None:
+            return said[1]
+    for part in parts:
+        if _JAR.fullmatch(part.path.name) and part.artifact.startswith("kafka-"):
+            return part.path.name.removeprefix(f"{part.artifact}-")
+    return known_versions()[-1]
+
+
+def _nearest(version: str) -> str:
+    """The newest known release that is not newer than a version; the oldest where all are."""
+
+    def numbers(text: str) -> list[int]:
+        return [int(part) for part in re.findall(r"\d+", text)[:3]]
+
+    older = [release for release in known_versions() if numbers(release) <= numbers(version)]
+    return older[-1] if older else known_versions()[0]

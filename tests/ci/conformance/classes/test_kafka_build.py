@@ -1,0 +1,180 @@
+"""Builds of Kafka: what a user's words stand for, what comes first on the class path, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.ci.conformance.kafka import build, jars
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.terminal.refusal import Refusal
+from tests.shared.commands import kraftcheck
+
+MANAGERS = "org/apache/kafka/controller/ReplicationControlManager.class"
+
+
+def jar(path: Path, *members: str) -> Path:
+    """A jar with members that say their own names."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as file:
+        for member in members or (MANAGERS,):
+            file.writestr(member, member)
+    return path
+
+
+def classes(path: Path) -> Path:
+    """A folder with the managers' class."""
+    (path / MANAGERS).parent.mkdir(parents=True)
+    (path / MANAGERS).write_text("class")
+    return path
+
+
+@pytest.fixture
+def completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Releases whose jars are as listed."""
+
+    def of(version: str, kind: str = jars.CONTROLLER) -> str:
+        return os.pathsep.join(f"/{version}/{name}" for name in sorted(jars.listed(version, kind)))
+
+    monkeypatch.setattr(build, "jars", of)
+
+
+def entries(found: Build) -> list[str]:
+    """The class path of a build."""
+    return found.class_path().split(os.pathsep)
+
+
+@pytest.mark.usefixtures("completed")
+def test_a_release_is_itself() -> None:
+    """A known version is its own jars, whose digests are those listed; nothing more is said of it."""
+    found = Build.of("4.1.0")
+    assert entries(found) == [f"/4.1.0/{name}" for name in sorted(jars.listed("4.1.0", jars.CONTROLLER))]
+    assert dict(found.digests()) == jars.listed("4.1.0", jars.CONTROLLER)
+    assert (str(found), found.lines()) == ("4.1.0", [])
+
+
+@pytest.mark.usefixtures("completed")
+@pytest.mark.parametrize(("version", "like"), [("4.4.0", "4.4.0"), ("4.5.0-SNAPSHOT", "4.4.0"), ("4.2.7", "4.2.1"),
+                                               ("3.9.0", "3.9.2"), ("4.4.0-SNAPSHOT", "4.4.0")])  # fmt: skip
+def test_a_folder_of_jars_comes_first(tmp_path: Path, version: str, like: str) -> None:
+    """Jars of a distribution take the place of those of the nearest release, which gives what they lack."""
+    jar(tmp_path / "libs" / f"kafka-metadata-{version}.jar")
+    jar(tmp_path / "libs" / "log4j-core-2.1.jar", "org/apache/logging/Log.class")
+    jar(tmp_path / "libs" / f"kafka-metadata-{version}-sources.jar")
+    found = Build.of(str(tmp_path))
+    first, *rest = entries(found)
+    assert (found.like, first) == (like, str(tmp_path / "libs" / f"kafka-metadata-{version}.jar"))
+    names = set(jars.listed(like, jars.CONTROLLER)) - {f"kafka-metadata-{like}.jar"}
+    assert rest == [f"/{like}/{name}" for name in sorted(names)]
+    assert Build.of(str(tmp_path), "4.1.0").like == "4.1.0"
+
+
+@pytest.mark.usefixtures("completed")
+def test_the_digests_of_what_is_driven_are_said(tmp_path: Path) -> None:
+    """Each jar of one's own is named with its SHA-256; which has no managers is driven with those of the release."""
+    path = jar(tmp_path / "kafka-server-common-4.4.0.jar", "org/apache/kafka/timeline/Snapshot.class")
+    lines = Build.of(str(path)).lines()
+    assert lines[0] == f"Kafka {path}, completed by 4.4.0"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert lines[1:] == [f"  sha256 {digest} {path.name}", "  what it does not have, the managers too, is of 4.4.0"]
+
+
+@pytest.mark.usefixtures("completed")
+def test_single_classes_come_before_all_jars(tmp_path: Path) -> None:
+    """A folder of classes hides those of a release, of which no jar is left out; another byte is another digest."""
+    found = Build.of(str(classes(tmp_path)))
+    assert entries(found)[0] == str(tmp_path)
+    assert len(entries(found)) == 1 + len(jars.listed(found.like, jars.CONTROLLER))
+    (tmp_path / MANAGERS).write_text("other")
+    assert Build.of(str(tmp_path)).digests()[0] != found.digests()[0]
+
+
+@pytest.mark.usefixtures("completed")
+def test_a_checkout_is_what_gradle_has_built(tmp_path: Path) -> None:
+    """Of each module its jar comes first, or its classes where they are newer; the version is that of Gradle."""
+    (tmp_path / "settings.gradle").write_text("")
+    (tmp_path / "gradle.properties").write_text("group=org.apache.kafka\nversion=4.3.0-SNAPSHOT\n")
+    old = jar(tmp_path / "metadata/build/libs/kafka-metadata-4.3.0-SNAPSHOT.jar")
+    jar(tmp_path / "metadata/build/libs/kafka-metadata-4.3.0-SNAPSHOT-test.jar")
+    clients = jar(tmp_path / "clients/build/libs/kafka-clients-4.3.0-SNAPSHOT.jar")
+    found = Build.of(str(tmp_path))
+    assert found.like == "4.3.0"
+    assert entries(found)[:2] == [str(clients), str(old)]
+    os.utime(old, (1, 1))
+    newer = classes(tmp_path / "metadata/build/classes/java/main")
+    found = Build.of(str(tmp_path))
+    assert entries(found)[:2] == [str(clients), str(newer)]
+    assert not [path for path in entries(found)[2:] if "kafka-metadata" in path or "kafka-clients" in path]
+
+
+def test_a_checkout_that_is_not_built_says_how(tmp_path: Path) -> None:
+    """Without the controller's module a checkout is refused, with what builds it."""
+    (tmp_path / "settings.gradle").write_text("")
+    (tmp_path / "gradlew").write_text("")
+    jar(tmp_path / "clients/build/libs/kafka-clients-4.3.0.jar")
+    with pytest.raises(Refusal, match=r"is not built: run \./gradlew :metadata:jar :server-common:jar .* there$"):
+        Build.of(str(tmp_path))
+
+
+@pytest.mark.usefixtures("completed")
+def test_several_jars_have_commas_between_them(tmp_path: Path) -> None:
+    """Two jars come first, in their order; a name that is not there is said."""
+    one, two = jar(tmp_path / "kafka-raft-4.4.0.jar"), jar(tmp_path / "kafka-metadata-4.4.0.jar")
+    assert entries(Build.of(f"{one},{two}"))[:2] == [str(one), str(two)]
+    with pytest.raises(Refusal, match=f"^there is no {tmp_path}/kafka-no-1.jar$"):
+        Build.of(f"{one},{tmp_path}/kafka-no-1.jar")
+
+
+def test_what_is_no_build_is_refused(tmp_path: Path) -> None:
+    """An empty folder, a file that is no jar, jars without Kafka, and two jars of one module are refused in a line."""
+    text = tmp_path / "readme.txt"
+    text.write_text("text")
+    refusals = {
+        str(tmp_path): f"{tmp_path} has neither jars nor classes of Kafka (org/apache/kafka)",
+        str(text): f"{text} is no jar",
+        str(jar(tmp_path / "other" / "a-1.jar", "org/other/A.class")): "has no class of Kafka",
+        "trunk": "'trunk' is neither a version, such as 4.4.0, nor a path of jars or classes",
+    }
+    jar(tmp_path / "two" / "kafka-metadata-4.4.0.jar")
+    jar(tmp_path / "two" / "kafka-metadata-4.5.0.jar")
+    refusals[str(tmp_path / "two")] = "kafka-metadata-4.5.0.jar are both kafka-metadata; remove one"
+    for named, said in refusals.items():
+        with pytest.raises(Refusal) as refused:
+            Build.of(named)
+        assert str(refused.value).endswith(said)
+    with pytest.raises(Refusal, match=r"^--like: no digests of Kafka 1\.0\.0; known: 3\.9"):
+        Build.of("4.4.0", "1.0.0")
+
+
+def test_a_version_that_is_not_listed_is_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Maven first fetched of an unknown version is trusted, with a warning; another file later is refused."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def fetch(version: str, kind: str, place: Path) -> None:
+        jar(place / f"kafka-metadata-{version}.jar")
+
+    monkeypatch.setattr(jars, "_fetch", fetch)
+    found = Build.of("4.2.9")
+    assert (found.like, str(found)) == ("4.2.1", "4.2.9")
+    assert found.lines()[-1] == "  warning: no digest of Kafka 4.2.9 is listed; what Maven fetched is trusted"
+    assert Build.of("4.2.9") == found
+    jar(found.first[0].path, "other")
+    with pytest.raises(Refusal, match="differs from its digest"):
+        Build.of("4.2.9")
+
+
+@pytest.mark.xdist_group("kafka")
+def test_released_jars_as_a_folder_conform(tmp_path: Path) -> None:
+    """The jars of a release in a folder of one's own are that release, found by the version in their names."""
+    for path in jars.jars("4.0.2").split(os.pathsep):
+        (tmp_path / Path(path).name).symlink_to(path)
+    ran = kraftcheck("conform", "--kafka", str(tmp_path), "--fuzz", "500", "--quiet")
+    assert ran.code == 0
+    assert ran.out.startswith(f"Kafka {tmp_path}, completed by 4.0.2\n  10 jars are as in 4.0.2\n")
+    wrong = kraftcheck("conform", "--kafka", str(tmp_path), "--like", "4.0.2", "--rules", "kafka-4.4.0", "--exhaustive",
+                       "1", "--samples", "0", "--quiet")  # fmt: skip
+    assert wrong.code == 23

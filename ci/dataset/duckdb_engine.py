@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from attrs import define, field
 from kraftcheck.ci.dataset.engine import (
     DUCKDB,
     LEVELS,
+    ROWS_AT_ONCE,
     SUCCESSORS,
     Answer,
     level_rows,
@@ -194,6 +196,42 @@ class DuckDBEngine:
 
     def ask(self, sql: str, limit: int) -> Answer:
         """See `Engine`."""
+        with self._asked(sql) as relation:
+            return Answer.of(relation.columns, relation.limit(limit + 1).fetchall(), limit)
+
+    def write(self, sql: str, target: Path) -> int:
+        """Write all rows of a question into a file, of Parquet or of CSV by its suffix, whole or not at all.
+
+        Returns:
+            How many rows there are.
+
+        Raises:
+            Refusal: as `ask` does, where a column is a list and the file CSV, and where it cannot be written.
+        """
+        import pyarrow as pa
+        from pyarrow.csv import CSVWriter
+        from pyarrow.parquet import ParquetWriter
+
+        part, rows = target.with_name(f".{target.name}.{os.getpid()}"), 0
+        try:
+            with self._asked(sql) as relation:
+                reader = relation.to_arrow_reader(ROWS_AT_ONCE)
+                with (CSVWriter if target.suffix == ".csv" else ParquetWriter)(part, reader.schema) as writer:
+                    for batch in reader:
+                        writer.write_batch(batch)
+                        rows += batch.num_rows
+            part.replace(target)
+        except OSError as error:
+            raise Refusal(f"cannot write {target}: {error.strerror or error}") from error
+        except pa.ArrowInvalid as error:
+            raise Refusal(f"cannot write {target}: {error}; a .parquet file holds every column") from error
+        finally:
+            part.unlink(missing_ok=True)
+        return rows
+
+    @contextlib.contextmanager
+    def _asked(self, sql: str) -> Iterator[Any]:
+        """What DuckDB makes of a question: its levels are verified, and what it says while they are read is refused."""
         import duckdb
 
         try:
@@ -201,8 +239,7 @@ class DuckDBEngine:
             self._compute(question)
             if self.verifies or self.copies is not None:
                 self._prepare(self._depths_read(question))
-            relation = self.connection.sql(question).limit(limit + 1)
-            return Answer.of(relation.columns, relation.fetchall(), limit)
+            yield self.connection.sql(question)
         except duckdb.Error as error:
             raise Refusal(f"the query: {_said(error)}") from error
 

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -26,6 +26,7 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement, run
 from kraftcheck.solvers.traces.render import lines
 
 if TYPE_CHECKING:
+    from kraftcheck.ci.dataset.duckdb_engine import DuckDBEngine
     from kraftcheck.ci.dataset.engine import Answer, Engine
     from kraftcheck.ci.dataset.store.dataset import Dataset
 
@@ -129,6 +130,7 @@ def print_answer(screen: Screen, answer: Answer) -> None:
 @click.option("--system", help="The system explored, module:attribute, where it is one of your own: its module is run.")
 @click.option("--witness", "traced", is_flag=True, help="Show the shortest trace to the first row (columns depth, id).")
 @click.option("--plot", "picture", type=click.Path(path_type=Path), help="Draw levels and actions: a PNG or SVG file.")
+@click.option("--to", "file", type=click.Path(path_type=Path), help="Write every row: a .parquet or .csv file.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Most rows.")
 @click.option("--engine", type=click.Choice(ENGINES), help="Default duckdb; spark with --master or --conf.")
 @click.option(
@@ -139,7 +141,9 @@ def print_answer(screen: Screen, answer: Answer) -> None:
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="spark: a setting of Spark's; repeatable.")
 @options.workers
 @options.document
-def query_command(out: AnyPath, sql: str | None, picture: Path | None, target: str | None, **flags: Any) -> None:
+def query_command(
+    out: AnyPath, sql: str | None, picture: Path | None, file: Path | None, target: str | None, **flags: Any
+) -> None:
     """Ask the space that --engine disk or spark left in OUT. Without SQL: one question after the other.
 
     Views: states (a row a state, a column a field), transitions (before and
@@ -153,19 +157,18 @@ def query_command(out: AnyPath, sql: str | None, picture: Path | None, target: s
     Examples:
       kraftcheck query OUT "SELECT depth, count(*) FROM states GROUP BY depth ORDER BY depth"
       kraftcheck query OUT "SELECT * FROM states WHERE leader < 0 AND elr > 0 ORDER BY depth" --witness
+      kraftcheck query OUT "SELECT * FROM states" --to states.parquet
       kraftcheck query OUT                       # questions from the terminal, or from a pipe
       kraftcheck query OUT --plot levels.svg
     """
     if sql is None:
-        check_idle("is of the rows of SQL, and none is given", "traced", "target")
+        check_idle("is of the rows of SQL, and none is given", "traced", "file", "target")
         if picture is not None:
             check_idle("is of the rows of SQL, and none is given", "limit", "engine", "verify", "master", "conf")
     limit, verify, where = flags["limit"], flags["verify"], (flags["master"], flags["conf"])
     kind = choose_engine(flags["engine"], *where)
     check_pyarrow()
-    check_writable(target)
-    if picture is not None:
-        check_plot(picture)
+    check_targets(target, file, picture, kind)
     screen = console(to_stderr=target == "-")
     data = open_dataset(out, flags["system"], verify, screen)
     code = 0 if data.complete else EXIT_INCOMPLETE
@@ -177,16 +180,43 @@ def query_command(out: AnyPath, sql: str | None, picture: Path | None, target: s
         if sql is None:
             converse(running, screen, limit)
             sys.exit(code)
+        if file is not None:
+            screen.plain(f"wrote {file}: {cast('DuckDBEngine', running).write(sql, file):,} rows")
+            sys.exit(code)
         answer = running.ask(sql, limit)
     print_answer(screen, answer)
     if target is not None:
-        about = {"version": DOCUMENT_VERSION, "command": "query", "exit_code": code, "complete": data.complete}
-        rows = [list(row) for row in answer.rows]
-        write_json(target, {**about, "verified": verify, "columns": list(answer.columns), "rows": rows,
-                            "more": answer.more})  # fmt: skip
+        write_json(target, document(answer, code, verify))
     if flags["traced"]:
         screen.plain("\n".join(lines(witness(data, answer.columns, answer.rows))))
     sys.exit(code)
+
+
+def document(answer: Answer, code: int, verify: str) -> dict[str, Any]:
+    """An answer as a document."""
+    return {
+        "version": DOCUMENT_VERSION, "command": "query", "exit_code": code, "complete": code == 0, "verified": verify,
+        "columns": list(answer.columns), "rows": [list(row) for row in answer.rows], "more": answer.more,
+    }  # fmt: skip
+
+
+def check_targets(document: str | None, file: Path | None, picture: Path | None, engine: str) -> None:
+    """Refuse files that cannot be written, and options that are of shown rows where every row goes to a file.
+
+    Raises:
+        Refusal: in one line.
+    """
+    check_writable(document)
+    if picture is not None:
+        check_plot(picture)
+    if file is None:
+        return
+    check_idle("is of the rows that are shown, and --to writes every row", "traced", "limit", "target")
+    if engine != "duckdb":
+        raise Refusal("--to is of DuckDB; of Spark, kraftcheck.open(OUT).spark(session) gives data frames")
+    if file.suffix not in (".parquet", ".csv"):
+        raise Refusal(f"{file} is no .parquet and no .csv file; name one for --to")
+    check_writable(str(file))
 
 
 def open_dataset(out: AnyPath, system: str | None, verify: str, screen: Screen) -> Dataset:

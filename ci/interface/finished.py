@@ -53,9 +53,29 @@ class FinishedRun:
 
     def query(self, sql: str, limit: int = MOST_ROWS) -> Answer:
         """The answer to a question in SQL; raises Refusal for a run without a dataset, and as `kraftcheck.query`."""
+        self._data()
+        return query(self._out, sql, limit=limit, system=None if self.subject.shipped else self.subject.name)
+
+    def spark(self, session: Any) -> dict[str, Any]:
+        """The views as data frames of your Spark session, which stays open: `states`, `transitions` and `levels`.
+
+        They are temporary views of the session too, with the SQL functions `has` and `members`. Files are compared with
+        their digests first.
+
+        Raises:
+            Refusal: for a run without a dataset, and for a damaged file.
+        """
+        from kraftcheck.ci.spark.query_engine import register
+
+        data = self._data()
+        data.check()
+        register(session, data, computes=True)
+        return {view: session.table(view) for view in ("states", "transitions", "levels")}
+
+    def _data(self) -> Dataset:
         if self.complete is None:
             raise Refusal(f"{self._out} has no dataset; explore with engine='disk' or 'spark'")
-        return query(self._out, sql, limit=limit, system=None if self.subject.shipped else self.subject.name)
+        return _dataset(self._out, None if self.subject.shipped else self.subject.name)
 
 
 def open_run(out: Place, *, system: str | None = None) -> FinishedRun:

@@ -172,10 +172,7 @@ def start_session(
         check_java()
     from pyspark.sql import SparkSession
 
-    if "spark.pyspark.python" in conf:  # Spark itself reads it where spark-submit starts the driver, and only there
-        os.environ["PYSPARK_PYTHON"] = conf["spark.pyspark.python"]
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    _choose_python(conf.get("spark.pyspark.python"))
     log.parent.mkdir(parents=True, exist_ok=True)
     settings = log.with_suffix(".log4j2.properties")
     settings.write_text(LOG4J.format(file=log.resolve(), pattern=LOG_PATTERN), encoding="utf-8")
@@ -202,6 +199,14 @@ def start_session(
         return session
     except Exception as error:
         raise Refusal(f"Spark does not start: {str(error).splitlines()[0]} (see {log})") from error
+
+
+def _choose_python(chosen: str | None) -> None:
+    """Let workers run a chosen Python, else this one; of itself Spark reads the setting only under spark-submit."""
+    if chosen is not None:
+        os.environ["PYSPARK_PYTHON"] = chosen
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
 
 
 @contextmanager

@@ -10,10 +10,12 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from attrs import evolve
 
+import kraftcheck as kc
 from kraftcheck.ci.dataset.documents import FieldColumn, column_name
 from kraftcheck.ci.dataset.engine import DUCKDB, field_sql, successors
 from kraftcheck.ci.dataset.store.dataset import Dataset
@@ -279,3 +281,45 @@ def test_fields_decode_as_layouts_unpack(field: dict[str, Any], value: Any) -> N
     sql = field_sql(FieldColumn(**{"name": "f", "truth": False, "names": [], **field}), DUCKDB)
     assert duckdb.sql(f"SELECT {sql} FROM {words}").fetchall() == [(value,)]
     assert column_name("brokers[1].isr") == "brokers_1_isr"
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_every_row_is_written_where_other_tools_read_it(suffix: str, elections: Path, tmp_path: Path) -> None:
+    """`query --to` writes all rows of a question, as pandas reads them."""
+    target = tmp_path / f"states.{suffix}"
+    ran = kraftcheck("query", elections, "SELECT depth, leader FROM states ORDER BY depth, id", "--to", target)
+    count = sum(level.rows for level in Dataset.open(elections).levels)
+    assert (ran.code, ran.out) == (0, f"wrote {target}: {count:,} rows\n"), ran.err
+    frame = pd.read_parquet(target) if suffix == "parquet" else pd.read_csv(target)
+    rows = answers(elections, "SELECT depth, leader FROM states ORDER BY depth, id", tmp_path / "rows.json")
+    assert len(frame) == count
+    assert frame.head(1000).to_numpy().tolist() == rows
+    assert [file.name for file in tmp_path.iterdir() if "states" in file.name] == [target.name]
+
+
+@pytest.mark.parametrize(
+    ("sql", "file", "more", "said"),
+    [
+        ("SELECT members(isr) FROM states", "a.csv", (), "a .parquet file holds every column"),
+        ("SELECT 1", "a.txt", (), "is no .parquet and no .csv file"),
+        ("SELECT 1", "none/a.csv", (), "there is no folder"),
+        ("SELECT 1", "a.csv", ("--limit", 3), "--to writes every row"),
+        ("SELECT 1", "a.csv", ("--engine", "spark"), "--to is of DuckDB"),
+        ("SELECT nothing FROM states", "a.csv", (), "the query: "),
+    ],
+)
+def test_what_is_not_written_is_one_line(
+    sql: str, file: str, more: tuple[object, ...], said: str, elections: Path, tmp_path: Path
+) -> None:
+    """What `query --to` cannot write is refused, and no part of a file stays."""
+    assert said in kraftcheck("query", elections, sql, "--to", tmp_path / file, *more).refusal()
+    assert list(tmp_path.iterdir()) == []
+
+
+@on_spark
+def test_a_session_of_the_user_asks_a_dataset(session: Any, elections: Path) -> None:
+    """`kraftcheck.open(OUT).spark(session)` gives the views as data frames, and leaves the session open."""
+    views = kc.open(str(elections)).spark(session)
+    assert views["states"].where("leader < 0 AND elr <> 0").groupBy("depth").count().orderBy("depth").first() == (2, 4)
+    assert views["transitions"].where("depth = 0").count() > 0
+    assert session.sql("SELECT count(*) FROM levels").first()[0] == views["levels"].count()

@@ -39,9 +39,15 @@ def condition_of(path: Path, options: ReplayOptions) -> dict[str, Any]:
     Raises:
         Refusal: for what cannot be read.
     """
+    return condition_at(path, options)[0]
+
+
+def condition_at(path: Path, options: ReplayOptions) -> tuple[dict[str, Any], Condition]:
+    """The same, with what it was worked out from."""
     end = cluster_end(path, options, _asked)
     try:
-        return _Condition(end, Recovery(end.state.controller, end.holders, parse(end.rules))).document()
+        condition = Condition(end, Recovery(end.state.controller, end.holders, parse(end.rules)))
+        return condition.document(), condition
     except Resignation as reason:
         raise Refusal(
             f"{path}: {reason}, so that the controller resigns at any change of its partitions; correct it first"
@@ -56,7 +62,7 @@ def _asked(state: State, holders: Holders, history: History) -> frozenset[int]:
 
 
 @frozen
-class _Condition:
+class Condition:
     """The end of a log, and what becomes of its partitions."""
 
     end: ClusterEnd
@@ -141,6 +147,11 @@ class _Condition:
             **(self._loss(key, one.leader) if one.harmed else {"without": None, "since": None}),
             "if_killed": {} if surely else {"leader": one.killed},
         }  # fmt: skip
+
+    def lacks(self, key: PartitionKey, leader: int) -> dict[str, Any] | None:
+        """What a partition without leader may lack with this one, as `_loss`; None for one that has all of it."""
+        holds = leader in self.recovery.states[self.recovery.now[key]].holders
+        return None if holds else self._loss(key, leader)
 
     def _loss(self, key: PartitionKey, leader: int) -> dict[str, Any]:
         """What a leader that need not have every record may lack; nothing is acknowledged while nobody leads."""

@@ -249,14 +249,15 @@ def _lossy(row: Row, starting: set[int]) -> Iterator[str]:
     """What may be lost, and by what."""
     for one in row["leads_again"]:
         if one["may_lose"]:
-            yield f"{_start(one, starting)}: {one['leader']} is elected, without {_lost(one)}"
+            yield f"{_start(one, starting)}: {one['leader']} is elected, without {lost_text(one)}"
         elif "leader" in one["if_killed"]:
             leader = one["if_killed"]["leader"]
             end = "nobody leads" if leader is None else f"{leader} is elected, without what was not flushed"
             yield f"if {one['start']} was killed: {end}"
 
 
-def _lost(one: Row) -> str:
+def lost_text(one: Row) -> str:
+    """What a leader lacks, of a way to one that may lose records."""
     if one["without"] == "acknowledged since":
         left = "it left the ISR, before the snapshot" if one["since"] is None else _when(one["since"])
         return f"what was acknowledged since {left}"

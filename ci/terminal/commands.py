@@ -121,11 +121,11 @@ COMMANDS = {
     "query": ("ci.explore.query:query_command", "SQL over an explored space."),
     "sweep": ("ci.explore.sweep:sweep_command", "Compiled rules against rules on ints, state by state."),
     "unclean-recovery": (
-        "ci.conformance.unclean_recovery.tool:unclean_recovery_command",
+        "ci.logs.recovery.tool:unclean_recovery_command",
         "Leaders for offline partitions of a snapshot, by length of logs.",
     ),
     "elect-leaders": (
-        "ci.conformance.unclean_recovery.tool:elect_leaders_command",
+        "ci.logs.recovery.tool:elect_leaders_command",
         "Preferred, unclean and designated elections in a snapshot.",
     ),
 }

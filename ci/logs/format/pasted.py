@@ -44,6 +44,11 @@ def encoding_of(data: bytes) -> str:
     return "utf-8-sig"
 
 
+def decoded(data: bytes) -> str:
+    """A text in its encoding; raises UnicodeDecodeError."""
+    return data.decode(encoding_of(data))
+
+
 def clean(text: str) -> tuple[list[str], int]:
     """The lines without what stands before them, and how many were none of a log; these are empty.
 

@@ -82,7 +82,7 @@ def test_a_stop_while_compiling_ends_at_once(
 
 SIGNALLED = """
 import os, signal, sys
-import kraftcheck.ci.conformance.unclean_recovery.tool as tool
+import kraftcheck.ci.logs.recovery.tool as tool
 from kraftcheck.ci.main import main
 
 decide, asked = tool.designate_all, []
@@ -123,7 +123,7 @@ def test_a_stopped_recovery_writes_what_was_elected(tmp_path: Path) -> None:
 
 STOPPED_READING = """
 import os, signal
-import kraftcheck.ci.conformance.unclean_recovery.tool as tool
+import kraftcheck.ci.logs.recovery.tool as tool
 from kraftcheck.ci.main import main
 
 read = tool.read_snapshot

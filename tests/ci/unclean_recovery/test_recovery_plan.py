@@ -14,7 +14,7 @@ import pytest
 from kraftcheck.ci.conformance.cluster.processes import KafkaCluster, PartitionDescription, running_cluster
 from kraftcheck.ci.conformance.findings.scenarios import layout, state
 from kraftcheck.ci.conformance.kafka.jars import known_versions
-from kraftcheck.ci.conformance.unclean_recovery.snapshot import read_snapshot
+from kraftcheck.ci.logs.recovery.snapshot import read_snapshot
 from kraftcheck.model.controller.brokers import expire_session
 from kraftcheck.model.controller.commits import commit
 from kraftcheck.model.rules.ruleset import parse

@@ -13,8 +13,11 @@ from typing import Any
 
 import click
 from attrs import frozen
+from click.core import ParameterSource
 
-from kraftcheck.ci.conformance.unclean_recovery.snapshot import Snapshot, read_snapshot
+from kraftcheck.ci.logs.recovery.cluster import NO_RELEASE, NOTHING_SENT, RealCluster, is_log
+from kraftcheck.ci.logs.recovery.log_ends import LogEnds, document_of, read_log_ends
+from kraftcheck.ci.logs.recovery.snapshot import Snapshot, read_snapshot
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, read_json, write_json
@@ -245,8 +248,18 @@ def _check(
         check_writable(None if path is None else str(path))
 
 
+_CLUSTER = "The cluster: a JSON file, or a metadata log, snapshot, dump or pasted text."
+
+
 @click.command("unclean-recovery")
-@click.option("--snapshot", "path", type=click.Path(path_type=Path), required=True, help="The cluster, a JSON file.")
+@click.option("--snapshot", "path", type=click.Path(path_type=Path), required=True, help=_CLUSTER)
+@click.option("--logs", multiple=True, metavar="[BROKER=]FILE", help="How long logs are; repeatable.")
+@click.option(
+    "--leader-election-file",
+    "ballot",
+    type=click.Path(path_type=Path),
+    help="Write the partitions to a new file, for kafka-leader-election --election-type UNCLEAN.",
+)
 @click.option(
     "--recovery-duration-ms",
     "duration",
@@ -279,6 +292,10 @@ def _check(
 def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
     """Choose the replica with the highest epoch, then the longest log, as the leader of each offline partition.
 
+    Of a metadata log it shows what electing that replica loses, and how Kafka's own tool
+    comes to elect it. --logs takes what kafka-log-dirs --describe or kafka-get-offsets
+    prints, and what kafka-dump-log prints of a replica's last segment, as BROKER=FILE.
+
     Exit code 0: every partition of the input has, or with a manual file can be
     designated, a leader; 1: some cannot, named on standard error; 2: bad input.
 
@@ -286,21 +303,29 @@ def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
     Examples:
       kraftcheck unclean-recovery --snapshot cluster.json --all-offline-partitions --show-replica-info
       kraftcheck unclean-recovery --snapshot cluster.json --all-offline-partitions --automated-recovery
+      kraftcheck unclean-recovery --snapshot __cluster_metadata-0 --all-offline-partitions
+        --show-replica-info --logs log-dirs.txt --leader-election-file elect.json
     """
     manual, automated, partitions, output = (flags[key] for key in ("manual", "automated", "partitions", "output"))
-    _check(flags["show"], manual, automated, partitions, flags["every"], output)
+    ballot = flags["ballot"]
+    _check(flags["show"] or ballot is not None, manual, automated, partitions, flags["every"], output)
+    check_apart(leader_election_file=ballot, manual_recovery_output_file=manual)
+    check_writable(None if ballot is None else str(ballot))
     if not automated:
         check_idle("is of --automated-recovery", "attempts")
     if flags["dry"] and not automated:
         raise Refusal("--dry-run is for --automated-recovery; without it no snapshot is written anyway")
-    chosen = unclean_recovery_rules(rules)
-    snapshot = read_snapshot(path, chosen)
+    cluster = _real(path, rules, flags["logs"])
+    chosen = unclean_recovery_rules(rules) if cluster is None else cluster.rules
+    snapshot = read_snapshot(path, chosen) if cluster is None else cluster.snapshot()
     offline = tuple(place for place in snapshot.places() if snapshot.leader(place) == NO_LEADER)
     targets = offline if partitions is None else read_targets(partitions)
     plan_ = plan(snapshot, targets, flags["duration"], chosen)
     screen = console()
-    if flags["show"]:
-        screen.table(table(plan_.findings))
+    if flags["show"] and plan_.findings:
+        screen.table(table(plan_.findings) if cluster is None else cluster.table(plan_.findings))
+    if cluster is not None:
+        _advise(screen, cluster, plan_, ballot)
     results = [*plan_.results]
     if automated:
         with refuse_unanswered(path):
@@ -314,6 +339,33 @@ def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
         write_json(str(manual), ballots(plan_.leaders()))
         screen.plain(f"wrote {manual}: {len(plan_.leaders())} designated leader(s)")
     _report(screen, plan_, results, automated, chosen)
+
+
+def _real(path: Path, rules: str, logs: Sequence[str]) -> RealCluster | None:
+    """The cluster of a log; None where the file is of another form, which has no need of some options."""
+    if not is_log(path):
+        check_idle("is of the cluster of a log; a JSON file has its own", "logs", "ballot")
+        return None
+    check_idle("changes a JSON file of a cluster, and this is a log", "automated")
+    check_idle("is how long brokers are asked, and nobody is asked about a log", "duration")
+    return RealCluster.read(path, _given_rules(rules), read_log_ends(logs))
+
+
+def _given_rules(rules: str) -> str | None:
+    """The rule set that a user gave; None for the default, which a log has its own of."""
+    context = click.get_current_context()
+    return rules if context.get_parameter_source("rules") is ParameterSource.COMMANDLINE else None
+
+
+def _advise(screen: Screen, cluster: RealCluster, plan_: UncleanRecoveryPlan, ballot: Path | None) -> None:
+    """What each election costs, before anything is done, and the file for Kafka's own tool."""
+    for line in (*cluster.end.doubts(), *(line for one in plan_.findings for line in cluster.advice(one))):
+        screen.one_line(line)
+    screen.one_line(NO_RELEASE)
+    if ballot is not None:
+        ready = cluster.ready(plan_.leaders())
+        write_json(str(ballot), document_of(ready))
+        screen.plain(f"wrote {ballot}: {len(ready)} partition(s), in which it elects whom is chosen here")
 
 
 def _elect(
@@ -381,7 +433,7 @@ def _request(
 
 
 @click.command("elect-leaders")
-@click.option("--snapshot", "path", type=click.Path(path_type=Path), required=True, help="The cluster, a JSON file.")
+@click.option("--snapshot", "path", type=click.Path(path_type=Path), required=True, help=_CLUSTER)
 @click.option(
     "--election-type",
     "kind",
@@ -399,6 +451,8 @@ def _request(
 def elect_leaders_command(path: Path, rules: str, **flags: Any) -> None:
     """Have the controller elect leaders, as kafka-leader-election does, in a snapshot file.
 
+    Of a metadata log it shows who would be elected, and what would be lost; nothing is written.
+
     Exit code 0: every partition asked for has its leader; 1: some have not, named
     on standard error; 2: bad input.
 
@@ -408,18 +462,28 @@ def elect_leaders_command(path: Path, rules: str, **flags: Any) -> None:
     """
     number, output = TYPES[flags["kind"].upper()], flags["output"]
     places, leaders = _request(number, flags["partitions"], flags["topic"], flags["partition"], flags["every"])
-    chosen = unclean_recovery_rules(rules)
-    if not flags["dry"]:
-        check_writable(str(output or path))
-    snapshot = read_snapshot(path, chosen)
+    cluster, dry = None, flags["dry"]
+    if is_log(path):
+        check_idle("is of a JSON file of a cluster; nothing is written of a log", "output")
+        cluster, dry = RealCluster.read(path, _given_rules(rules), LogEnds()), True
+        chosen, snapshot = cluster.rules, cluster.snapshot()
+    else:
+        chosen = unclean_recovery_rules(rules)
+        if not dry:
+            check_writable(str(output or path))
+        snapshot = read_snapshot(path, chosen)
     with refuse_unanswered(path):
         after, results = elect(snapshot, number, places, leaders, chosen)
-    if not flags["dry"]:
+    if not dry:
         save(snapshot, after, path, output)
     screen, failed = console(), 0
+    if cluster is not None:
+        for line in (*cluster.end.doubts(), NO_RELEASE if number == DESIGNATED else NOTHING_SENT):
+            screen.one_line(line)
     for result in results:
         leader = _leader(after, result.place)
-        failed += report_result(screen, result, f"elected {leader}", result.recovered(chosen.unclean_recovery))
+        loss = "" if cluster is None or leader is None else cluster.loss(result.place, leader)
+        failed += report_result(screen, result, f"elected {leader}{loss}", result.recovered(chosen.unclean_recovery))
     code = 0 if succeeded(results, chosen.unclean_recovery) else ELECTION_FAILED
     screen.plain(f"{len(results)} partition(s), {failed} failed (exit {code})")
     sys.exit(code)

@@ -1,0 +1,176 @@
+"""The recovery tools on a real cluster: its metadata log, and the ends of its replicas' logs; nothing is sent to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from kraftcheck.ci.logs.condition import Condition, condition_at
+from kraftcheck.ci.logs.end import ClusterEnd
+from kraftcheck.ci.logs.format.read import BINARY, STDIN, TEXT
+from kraftcheck.ci.logs.recovery.log_ends import LogEnds
+from kraftcheck.ci.logs.recovery.snapshot import Snapshot
+from kraftcheck.ci.logs.report import ReplayOptions
+from kraftcheck.ci.logs.status import lost_text
+from kraftcheck.ci.terminal.console import Column, Table
+from kraftcheck.model.controller.commits import commit
+from kraftcheck.model.controller.elections import UNCLEAN, elect_leaders
+from kraftcheck.model.controller.errors import RequestError, Resignation
+from kraftcheck.model.controller.partitions import Reassignment, reassign
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.language.words import NO_LEADER
+from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.model.unclean_recovery.choice import NOBODY
+from kraftcheck.model.unclean_recovery.tool import Finding, RemoteBroker, Rights, TopicPartition
+
+NO_RELEASE = (
+    "no release of Kafka up to 4.4.0 has the requests of the unclean-recovery KIP (GetReplicaLogInfo, designated "
+    "elections): no broker is asked, and kafka-leader-election elects whom the controller chooses"
+)
+
+NOTHING_SENT = "nothing is sent to the cluster: this is what its controller would answer"
+
+DESIGNATED = "+designated-elections"
+
+
+def is_log(path: Path) -> bool:
+    """Whether a place is a metadata log, snapshot or dump, and not a JSON file of a cluster."""
+    return path == STDIN or path.is_dir() or path.suffix in (*BINARY, *TEXT, ".gz")
+
+
+@frozen
+class RealCluster:
+    """The end of a log, and what is known of the replicas' logs.
+
+    Attributes:
+        condition: of the cluster.
+        ends: of the replicas' logs.
+        rules: of the release, with designated elections.
+        rows: by partition what `status` says of it.
+    """
+
+    condition: Condition
+    ends: LogEnds
+    rules: RuleSet
+    rows: Mapping[TopicPartition, Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, path: Path, rules: str | None, ends: LogEnds) -> RealCluster:
+        """The cluster at the end of a log; raises Refusal for what cannot be read."""
+        found, condition = condition_at(path, ReplayOptions(None if rules is None else rules.replace(DESIGNATED, "")))
+        rows = {(row["topic"], row["partition"]): row for row in found["partitions"]}
+        return cls(condition, ends, parse(condition.end.rules + DESIGNATED), rows)
+
+    @property
+    def end(self) -> ClusterEnd:
+        """The end of the metadata log."""
+        return self.condition.end
+
+    @property
+    def controller(self) -> Controller:
+        """The state at the end of the log."""
+        return self.end.state.controller
+
+    def snapshot(self) -> Snapshot:
+        """The cluster as the tools take it: brokers answer what is known of their logs."""
+        logs: dict[int, dict[TopicPartition, Any]] = {}
+        for place, row in self.rows.items():
+            for broker, log in self.ends.of(place, row["replicas"])[0].items():
+                logs.setdefault(broker, {})[place] = log
+        remote = {
+            broker: RemoteBroker(broker, known.epoch, logs[broker])
+            for broker, known in self.controller.image.registrations.items() if broker in logs
+        }  # fmt: skip
+        return Snapshot({}, self.controller, remote, Rights(), 0)
+
+    def ready(self, leaders: Sequence[tuple[TopicPartition, int]]) -> list[TopicPartition]:
+        """The partitions in which an unclean election seats, as things are, whom it should."""
+        return [place for place, leader in leaders if self.seated(self.controller, place) == leader]
+
+    def table(self, findings: Sequence[Finding]) -> Table:
+        """What is known of each replica of each partition."""
+        numbers = (Column("last epoch", to_right=True), Column("log end", to_right=True))
+        table = Table((Column("partition"), Column("replica"), Column("broker"), *numbers, Column()))
+        for finding in findings:
+            row, (logs, in_bytes) = self.rows[finding.place], self.ends.of(finding.place, self._replicas(finding.place))
+            for broker in row["replicas"]:
+                log, unit = logs.get(broker), " bytes" if in_bytes else ""
+                epoch = "" if log is None or in_bytes else str(log.written)
+                cells = (epoch, "not known" if log is None else f"{log.length}{unit}")
+                mark = "chosen" if broker == finding.chosen else ""
+                table.add(_name(finding.place), str(broker), self._state(broker), *cells, mark)
+        return table
+
+    def _replicas(self, place: TopicPartition) -> Sequence[int]:
+        replicas: Sequence[int] = self.rows[place]["replicas"]
+        return replicas
+
+    def _state(self, broker: int) -> str:
+        known = self.controller.registration(broker)
+        return "not registered" if known is None else "live" if known.is_active() else "fenced"
+
+    def advice(self, finding: Finding) -> Iterator[str]:
+        """What electing the chosen replica costs, and how Kafka's own tool comes to elect it."""
+        place, chosen = finding.place, finding.chosen
+        ways = self.rows[place]["leads_again"]
+        for one in ways:
+            if not one["may_lose"]:
+                start = "by itself" if one["start"] is None else f"once {one['start']} is started"
+                yield f"{_name(place)}: {one['leader']} leads {start}, and nothing is lost: do that if it can be done"
+        if chosen == NOBODY:
+            return
+        logs, in_bytes = self.ends.of(place, self._replicas(place))
+        if in_bytes:
+            yield f"{_name(place)}: chosen by bytes, without epochs, which need not be the log that has most"
+        if loss := self.loss(place, chosen):
+            yield f"{_name(place)}: with {chosen} as leader{loss}"
+        known = self.ends.acknowledged.get(place)
+        if known is not None and not in_bytes and logs[chosen].length < known:
+            yield f"{_name(place)}: {known - logs[chosen].length} records that were acknowledged are not in its log"
+        yield from self._seating(place, chosen)
+
+    def loss(self, place: TopicPartition, leader: int) -> str:
+        """What a partition lacks with a leader, in words; empty where nothing need be lost."""
+        topic_id = self.controller.topic_id(place[0])
+        lacks = None if topic_id is None else self.condition.lacks((topic_id, place[1]), leader)
+        return "" if lacks is None else f", without {lost_text(lacks)}"
+
+    def _seating(self, place: TopicPartition, chosen: int) -> Iterator[str]:
+        """How an unclean election comes to seat the chosen replica."""
+        if self._state(chosen) != "live":
+            yield f"{_name(place)}: {chosen} is {self._state(chosen)}: start it first, or none can elect it"
+            return
+        now = self.seated(self.controller, place)
+        if now == chosen:
+            return
+        order = [chosen, *(b for b in self._replicas(place) if b != chosen)]
+        name = ",".join(map(str, order))
+        if self.seated(self._reordered(place, order), place) == chosen:
+            first = f"reassign to [{name}] first, which copies nothing"
+        else:
+            first = "stop that broker first"
+        yield f"{_name(place)}: kafka-leader-election would elect {now}; {first}"
+
+    def _reordered(self, place: TopicPartition, order: Sequence[int]) -> Controller:
+        """The state once the replicas of a partition are the same in another order; as it is where that is refused."""
+        wish = Reassignment(place[0], place[1], tuple(order))
+        try:
+            return commit(self.controller, reassign(self.controller, (wish,), self.rules), self.rules)
+        except (RequestError, Resignation):
+            return self.controller
+
+    def seated(self, controller: Controller, place: TopicPartition) -> int:
+        """Whom an unclean election would seat, NO_LEADER for nobody."""
+        try:
+            after = commit(controller, elect_leaders(controller, UNCLEAN, (place,), self.rules), self.rules)
+        except (RequestError, Resignation):
+            return NO_LEADER
+        p = after.image.partition(controller.topic_id(place[0]) or "", place[1])
+        return NO_LEADER if p is None else int(p.leader)
+
+
+def _name(place: TopicPartition) -> str:
+    return f"{place[0]}-{place[1]}"

@@ -1,0 +1,135 @@
+"""The recovery tools on a metadata log or a pasted text, with what is known of the replicas' logs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.ci.logs.recovery.log_ends import read_log_ends
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.unclean_recovery.tool import ReplicaLog
+from tests.shared.commands import Ran, kraftcheck
+from tests.shared.places import TESTS
+
+OUTAGE = TESTS / "snapshots" / "outage.txt"
+REAL = TESTS / "snapshots" / "described"
+
+TOPICS = (
+    "Topic: t\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
+    "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,3\tElr: \tLastKnownElr: \n"
+    "\tTopic: t\tPartition: 1\tLeader: none\tReplicas: 3,1,2\tIsr: \tElr: 2\tLastKnownElr: \n"
+)
+"""The only eligible replica, 2, is gone; 1 and 3 are live, and 3 comes first."""
+
+
+def dump(place: Path, end: int, epoch: int) -> Path:
+    """What kafka-dump-log prints of the last segment of t-1."""
+    place.write_text(
+        "Dumping /data/t-1/00000000000000000000.log\nLog starting offset: 0\n"
+        f"baseOffset: 0 lastOffset: {end - 1} count: {end} x partitionLeaderEpoch: {epoch} isvalid: true\n",
+        encoding="utf-8",
+    )
+    return place
+
+
+def recover(place: Path, *words: str) -> Ran:
+    """Run the tool on what is offline."""
+    asked = ("--all-offline-partitions", "--show-replica-info")
+    return kraftcheck("unclean-recovery", "--snapshot", place, *asked, *words)
+
+
+@pytest.fixture
+def topics(tmp_path: Path) -> Path:
+    """The text in a file."""
+    place = tmp_path / "topics.txt"
+    place.write_text(TOPICS, encoding="utf-8")
+    return place
+
+
+def test_the_longest_log_is_chosen_and_how_to_elect_it_is_said(topics: Path, tmp_path: Path) -> None:
+    """Kafka's tool would elect the first live replica: it gets the file only where that is the one with the most."""
+    long, short = dump(tmp_path / "long", 100, 5), dump(tmp_path / "short", 50, 5)
+    for logs, chosen, listed in (((long, short), 1, []), ((short, long), 3, [{"topic": "t", "partition": 1}])):
+        ballot = tmp_path / f"elect-{chosen}.json"
+        words = ("--logs", f"1={logs[0]}", "--logs", f"3={logs[1]}", "--leader-election-file", str(ballot))
+        ran = recover(topics, *words)
+        assert ran.code == 0
+        assert f"t-1: designate {chosen}" in ran.out
+        assert f"with {chosen} as leader, without what was acknowledged since" in ran.out
+        assert "2 leads once 2 is started, and nothing is lost" in ran.out
+        assert ("would elect 3; reassign to [1,3,2] first" in ran.out) == (chosen == 1)
+        assert json.loads(ballot.read_text(encoding="utf-8")) == {"partitions": listed}
+
+
+def test_an_epoch_counts_before_a_length(topics: Path, tmp_path: Path) -> None:
+    """The log whose last record is of a later epoch is chosen, though it is shorter."""
+    later, long = dump(tmp_path / "later", 50, 6), dump(tmp_path / "long", 100, 5)
+    assert "t-1: designate 3" in recover(topics, "--logs", f"1={long}", "--logs", f"3={later}").out
+
+
+def test_sizes_are_bytes_and_said_to_be(topics: Path, tmp_path: Path) -> None:
+    """What kafka-log-dirs prints is compared where nothing better is known, with a warning; an end outweighs it."""
+    text = (REAL / "log-dirs.txt").read_text(encoding="utf-8").replace('"strict-1"', '"t-1"').replace(":0,", ":3,")
+    sizes = tmp_path / "log-dirs.txt"
+    sizes.write_text(text, encoding="utf-8")
+    ran = recover(topics, "--logs", str(sizes))
+    assert "44048 bytes" in ran.out
+    assert "chosen by bytes, without epochs" in ran.out
+    ran = recover(topics, "--logs", str(sizes), "--logs", f"1={dump(tmp_path / 'one', 7, 1)}")
+    assert "t-1: designate 1" in ran.out
+    assert "bytes" not in ran.out
+
+
+def test_what_was_acknowledged_is_compared(topics: Path, tmp_path: Path) -> None:
+    """Offsets that the leader told before the outage say how many records an election loses."""
+    offsets = tmp_path / "offsets.txt"
+    offsets.write_text("t:0:9\nt:1:70\n", encoding="utf-8")
+    ran = recover(topics, "--logs", str(offsets), "--logs", f"3={dump(tmp_path / 'three', 50, 5)}")
+    assert "t-1: 20 records that were acknowledged are not in its log" in ran.out
+
+
+def test_a_broker_that_is_down_is_started_first(tmp_path: Path) -> None:
+    """In a log too: the chosen replica is named with what it lacks, and Kafka's tool gets no file of it."""
+    ballot, log = tmp_path / "elect.json", tmp_path / "one"
+    log.write_text(dump(log, 300, 1).read_text(encoding="utf-8").replace("t-1/", "strict-1/"), encoding="utf-8")
+    ran = recover(OUTAGE, "--logs", f"1={log}", "--leader-election-file", str(ballot))
+    assert ran.code == 1
+    assert "without what was acknowledged since offset 78, 2026-11-21 22:51:22" in ran.out
+    assert "strict-1: 1 is fenced: start it first" in ran.out
+    assert "no release of Kafka up to 4.4.0 has the requests" in ran.out
+    assert json.loads(ballot.read_text(encoding="utf-8")) == {"partitions": []}
+
+
+def test_elections_in_a_log_are_only_told(topics: Path) -> None:
+    """`elect-leaders` says of a log or text whom the controller would elect and what is lost, and changes no file."""
+    before = topics.read_bytes()
+    ran = kraftcheck("elect-leaders", "--snapshot", topics, "--election-type", "unclean", "--all-topic-partitions")
+    assert "t-1: elected 3, without what was acknowledged since it left the ISR" in ran.out
+    assert topics.read_bytes() == before
+    ran = kraftcheck("elect-leaders", "--snapshot", topics, "--election-type", "unclean", "--all-topic-partitions",
+                     "--output", "x.json")  # fmt: skip
+    assert ran.code == 2
+
+
+def test_forms_of_log_ends(tmp_path: Path) -> None:
+    """A broker's answers, and real output of kafka-log-dirs and kafka-get-offsets; a dump needs its broker's name."""
+    answers = tmp_path / "answers.json"
+    row = {"topic": "t", "partition": 1, "last_written_epoch": 4, "log_end_offset": 9}
+    answers.write_text(json.dumps({"brokers": [{"id": 2, "logs": [row]}]}, indent=1), encoding="utf-8")
+    found = read_log_ends([str(answers), str(REAL / "log-dirs.txt"), str(REAL / "offsets.txt")])
+    assert found.logs == {(("t", 1), 2): ReplicaLog(4, 4, 9)}
+    assert found.sizes[("strict", 1), 1] == 44048
+    assert found.acknowledged[("wide", 0)] == 300
+    with pytest.raises(Refusal, match="does not say whose log it is"):
+        read_log_ends([str(dump(tmp_path / "x", 3, 1))])
+    answers.write_text("nothing", encoding="utf-8")
+    with pytest.raises(Refusal, match=r"answers\.json"):
+        read_log_ends([str(answers)])
+
+
+def test_a_log_is_not_elected_in(topics: Path) -> None:
+    """Leaders are elected in a JSON file of a cluster, and never in a log."""
+    ran = kraftcheck("unclean-recovery", "--snapshot", topics, "--all-offline-partitions", "--automated-recovery")
+    assert (ran.code, "this is a log" in ran.err) == (2, True)

@@ -29,14 +29,14 @@ from kraftcheck.ci.run.questions import (
 )
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.run.walks import walks_of
-from kraftcheck.ci.systems.subject import program, refuse_liveness, subject
+from kraftcheck.ci.systems.subject import bounds_of, program, refuse_liveness, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.interrupts import limited, within
 from kraftcheck.ci.terminal.machine import cache_of, default_memory
 from kraftcheck.ci.terminal.progress import interruptible
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.system import ANY, System, spelled
+from kraftcheck.model.language.system import System
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, SearchProgress
@@ -51,15 +51,6 @@ R = TypeVar("R")
 
 Invariants = Mapping[str, str] | Iterable[str]
 """Expressions by the names that they get as properties, or expressions that are named by their texts."""
-
-
-def bounds_of(bounds: Mapping[str, int | str]) -> dict[str, int]:
-    """Bounds as the command line takes them: with `-` for `_`, and `any` for one that bounds nothing."""
-    numbers = {name: ANY if value == spelled(ANY) else value for name, value in bounds.items()}
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise Refusal(f"{name} takes an int, not {value!r}")
-    return {name.replace("_", "-"): int(value) for name, value in numbers.items()}
 
 
 def check_bounds(of: System, engine: Callable[..., Any]) -> None:

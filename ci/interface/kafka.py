@@ -14,7 +14,7 @@ from attrs import field, frozen
 from kraftcheck.ci.conformance.vectors import run as conformance
 from kraftcheck.ci.conformance.vectors.core import VectorError
 from kraftcheck.ci.explore.diff import compare, sides
-from kraftcheck.ci.interface.engines import bounds_of, check_numbers, threads_of
+from kraftcheck.ci.interface.engines import check_numbers, threads_of
 from kraftcheck.ci.logs import ask as ask_module
 from kraftcheck.ci.logs.ask import asked_of
 from kraftcheck.ci.logs.condition import condition_of
@@ -23,6 +23,7 @@ from kraftcheck.ci.logs.report import ReplayOptions, document, exit_code, report
 from kraftcheck.ci.logs.status import show
 from kraftcheck.ci.logs.whatif import distances_of
 from kraftcheck.ci.run.questions import search, search_budget
+from kraftcheck.ci.systems.subject import bounds_of
 from kraftcheck.ci.terminal.console import plain_screen
 from kraftcheck.ci.terminal.interrupts import limited
 from kraftcheck.ci.terminal.machine import default_memory

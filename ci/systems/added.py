@@ -7,121 +7,143 @@ keeps them as they are.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any, TypeVar
 
 import attrs
 from attrs import evolve, frozen
 
-from kraftcheck.ci.systems.overrides import Override, Replacement, deciding, in_force, place_of_code, replacements
+from kraftcheck.ci.systems.overrides import (
+    Change,
+    ChangeError,
+    Override,
+    Replacement,
+    caller,
+    deciding,
+    in_force,
+    replacements,
+    taken,
+)
 from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.collections import equal
-from kraftcheck.model.language.layout import Described
-from kraftcheck.model.language.symbolic import record_fields
+from kraftcheck.model.language.layout import DOMAINS, Described, DomainError, Layout, LayoutError, leaves
+from kraftcheck.model.language.symbolic import described, record_fields
 from kraftcheck.model.language.system import (
+    ANY,
     Action,
+    Fairness,
     Outcome,
     Property,
-    ScopeError,
     Setting,
     Step,
     System,
     conjuncts,
 )
-from kraftcheck.model.language.words import RuleError, first_sentence
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.nearest import nearest
+from kraftcheck.solvers.program.parts import mend_of
+from kraftcheck.solvers.program.verdict import DEADLOCK
 
 Part = TypeVar("Part")
 
-TAKEN = "taken-"
-"""How the id of the goal begins that an action of one's own happens; its name follows."""
+TAKEN, REFUSED = SHOWN = "taken-", "refused-"
+"""How the ids of the goals begin that an action happens, and that a guard refuses one; its name follows."""
 
 
 @frozen
-class Choice:
-    """A switch of one's own: as the command line spells it, what is so when it is on, and where it is written."""
-
-    name: str
-    says: str
-    place: str
+class Choice(Change):
+    """A switch of one's own: its name as the command line spells it, and what is so when it is on."""
 
 
 @frozen
-class AddedAction:
+class AddedAction(Change):
     """One more event.
 
     Attributes:
         given: the action, or a function of the setting that gives it.
-        when: the choice with which it is there; empty: with any.
         heals: whether ways out may take it.
     """
 
     given: Any
-    when: str
     heals: bool
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return f"action {self.given.name if isinstance(self.given, Action) else self.given.__name__}"
-
-    @property
-    def place(self) -> str:
-        """File and line where it is written."""
-        return place_of_code(self.given.effect if isinstance(self.given, Action) else self.given)
-
-    @property
-    def says(self) -> str:
-        """What it does, of the first sentence of its docstring."""
-        return first_sentence((self.given.effect if isinstance(self.given, Action) else self.given).__doc__)
+    def at(self, setting: Setting) -> tuple[Action, ...]:
+        """What it is at a setting."""
+        return each(self.place, self.given, setting, Action)
 
 
 @frozen
-class AddedGuard:
-    """One more condition of an action of the system, with the choice with which it is there; empty: any."""
+class AddedGuard(Change):
+    """One more condition of an action of the system."""
 
     action: str
     given: Callable[..., Any]
-    when: str
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return f"guard of {self.action}"
+    def asked(self, state: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The conditions, by name.
 
-    @property
-    def place(self) -> str:
-        """File and line where it is written."""
-        return place_of_code(self.given)
-
-    @property
-    def says(self) -> str:
-        """What it asks, of the first sentence of its docstring."""
-        return first_sentence(self.given.__doc__)
+        Raises:
+            ChangeError: for an answer that is none.
+        """
+        found = conjuncts(self.given(state, **arguments), self.given.__name__.replace("_", " "))
+        for value in found.values():
+            if not isinstance(value, bool):  # of a term it says so where the term is a truth
+                raise ChangeError(f"{self.place}: the {self.name} gives {described(value)}, not a truth; return a "
+                                "comparison, or kraftcheck.all_of() of some")  # fmt: skip
+        return found
 
 
 @frozen
-class AddedField:
+class AddedField(Change):
     """More of the state.
 
     Attributes:
         variable: its name.
         domain, initial: what values it has, and which at the start; or a function of the setting.
         then: of a step, its value after it; None: what the action says, and what is shipped says nothing of it.
-        place: file and line.
     """
 
     variable: str
     domain: Any
     initial: Any
     then: Callable[[Step], Any] | None
-    place: str
-    says: str = ""
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return f"field {self.variable}"
+    def shape(self, setting: Setting) -> Any:
+        """Its domain at a setting.
+
+        Raises:
+            ChangeError: for what is none.
+        """
+        shape = _at(self.place, self.domain, setting)
+        if not all(isinstance(one, DOMAINS) for _, one in leaves(shape)):
+            raise ChangeError(f"{self.place}: the domain of {self.variable!r} is {described(shape)}; give one such as "
+                            "kraftcheck.ints(0, 9)")  # fmt: skip
+        return shape
+
+    def start(self, setting: Setting) -> Any:
+        """Its value at the start.
+
+        Raises:
+            ChangeError: for a value that is none of its domain.
+        """
+        value = _at(self.place, self.initial, setting)
+        record = attrs.make_class("State", [self.variable], frozen=True)
+        try:
+            Layout(record(self.shape(setting)), packed=False).values(record(value))
+        except (LayoutError, DomainError) as error:
+            raise ChangeError(f"{self.place}: at the start {error}") from error
+        return value
+
+    def after(self, step: Step, then: Callable[[Step], Any]) -> Any:
+        """Its value after a step; raises as `start` does for what is of another shape."""
+        was, value = getattr(step.before, self.variable), then(step)
+        if _sorts(value) != _sorts(was):
+            raise ChangeError(f"{self.place}: `then` of {self.variable} gives {described(value)}, before it was "
+                              f"{described(was)}; give a value of its domain")  # fmt: skip
+        return value
 
 
 @frozen
@@ -134,14 +156,21 @@ class Scope:
 
 @frozen
 class Added:
-    """Properties, or what is fair, or a function of the setting that gives some."""
+    """Properties, or what is fair, or a function of the setting that gives some; and where it is written."""
 
     kind: type
     given: tuple[Any, ...]
+    place: str
+
+    @classmethod
+    def of(cls, kind: type, given: tuple[Any, ...]) -> Added:
+        """What a user gives; raises ChangeError for what is neither of the kind nor a function."""
+        check_kind(caller(), (one for one in given if not callable(one)), kind)
+        return cls(kind, given, caller())
 
     def at(self, setting: Setting) -> tuple[Any, ...]:
         """What they are at a setting."""
-        return tuple(one for given in self.given for one in _several(_at(given, setting)))
+        return tuple(one for given in self.given for one in each(self.place, given, setting, self.kind))
 
 
 def is_on(part: Any, setting: Setting) -> bool:
@@ -161,10 +190,6 @@ class Made:
         """The changes of a kind that are there at a setting."""
         return tuple(one for one in self.parts if isinstance(one, kind) and is_on(one, setting))
 
-    def added(self, kind: type, setting: Setting) -> tuple[Any, ...]:
-        """Properties, or what is fair, that are added."""
-        return tuple(got for one in self.at(Added, setting) if one.kind is kind for got in one.at(setting))
-
     def rules(self, setting: Setting) -> Mapping[str, Replacement]:
         """The replacements."""
         return replacements(self.at(Override, setting))
@@ -172,12 +197,12 @@ class Made:
     def layout(self, setting: Setting) -> Any:
         """The domain of each field."""
         shape = in_force(self.rules(setting), self.plain.layout)(setting)
-        return extended(shape, {one.variable: _at(one.domain, setting) for one in self.at(AddedField, setting)})
+        return extended(shape, {one.variable: one.shape(setting) for one in self.at(AddedField, setting)})
 
     def initial(self, setting: Setting) -> list[Any]:
         """The initial states of the shipped system, with the fields that are added."""
         rules = self.rules(setting)
-        values = {one.variable: _at(one.initial, setting) for one in self.at(AddedField, setting)}
+        values = {one.variable: one.start(setting) for one in self.at(AddedField, setting)}
 
         def begun(given: Described, state: Any) -> dict[str, Any]:
             alike = {f"{name} is as at the start": equal(getattr(state, name), value) for name, value in values.items()}
@@ -189,35 +214,85 @@ class Made:
             for one in states
         ]
 
-    def own_actions(self, setting: Setting) -> list[tuple[AddedAction, Any]]:
-        """The actions that are added, each with how it was given."""
-        return [(part, one) for part in self.at(AddedAction, setting) for one in _several(_at(part.given, setting))]
-
-    def actions(self, setting: Setting) -> tuple[Any, ...]:
+    def actions(self, setting: Setting) -> tuple[Action, ...]:
         """The actions of the shipped system, and those that are added."""
-        rules, fields = self.rules(setting), self.at(AddedField, setting)
-        guards, actions = self.at(AddedGuard, setting), in_force(rules, self.plain.actions)(setting)
+        rules, fields, shipped = self.rules(setting), self.at(AddedField, setting), self._guarded(setting)
+        made = [_Acting(one, rules, fields, guards).action() for one, guards in shipped]
+        of = {one.name: one for one in made}
+        for part in self.at(AddedAction, setting):
+            for action in part.at(setting):
+                if action.name in of:
+                    raise ChangeError(f"{part.place}: there is an action {action.name!r} already; give it another name")
+                for what, function in (("effect", action.effect), ("guard", action.guard or (lambda state, **_: True))):
+                    check_called(part.place, f"the {what} of {action.name}", function, ("state", *action.parameters))
+                of[action.name] = action
+                made.append(_Acting(action, rules, fields, (), self).action())
+        return tuple(made)
+
+    def _guarded(self, setting: Setting) -> list[tuple[Action, tuple[AddedGuard, ...]]]:
+        """The shipped actions, each with the guards that are added to it."""
+        of = {one.name: one for one in in_force(self.rules(setting), self.plain.actions)(setting)}
+        guards = self.at(AddedGuard, setting)
         for one in guards:
-            if one.action not in (names := [action.name for action in actions]):
-                raise ScopeError(f"{one.place}: there is no action {one.action!r} here; {nearest(one.action, names)}")
-        shipped = [
-            _Acting(one, rules, fields, tuple(more.given for more in guards if more.action == one.name)).action()
-            for one in actions
-        ]
-        own = (one for _, one in self.own_actions(setting))
-        added = [_Acting(one, rules, fields, (), self).action() if isinstance(one, Action) else one for one in own]
-        return (*shipped, *added)
+            if one.action not in of:
+                raise ChangeError(f"{one.place}: there is no action {one.action!r} here; {nearest(one.action, of)}")
+            check_called(one.place, f"the {one.name}", one.given, ("state", *of[one.action].parameters))
+        return [(one, tuple(more for more in guards if more.action == name)) for name, one in of.items()]
 
-    def properties(self, setting: Setting) -> tuple[Any, ...]:
-        """The properties: those that are added, and that each action happens that is added."""
-        own = [(part, one.name) for part, one in self.own_actions(setting) if isinstance(one, Action)]
+    def properties(self, setting: Setting) -> tuple[Property, ...]:
+        """The properties: besides those that are added, that what is added shows in some run."""
+        own = [(part, one.name) for part in self.at(AddedAction, setting) for one in part.at(setting)]
         more: Mapping[str, Any] = {name: {} for part, name in own if part.heals}
-        shipped = [evolve(one, by={**one.by, **more}) if one.by else one for one in self.plain.properties(setting)]
-        return (*shipped, *self.added(Property, setting), *(_taken(name) for _, name in own))
+        found = [evolve(one, by={**one.by, **more}) if one.by else one for one in self.plain.properties(setting)]
+        ids = {DEADLOCK, *(one.id for one in found)}
+        for part in self.at(Added, setting):
+            for claim in part.at(setting) if part.kind is Property else ():
+                if claim.id in ids:
+                    raise ChangeError(f"{part.place}: there is a property {claim.id!r} already; give it another id")
+                ids.add(claim.id)
+                found.append(claim)
+        found += [self._taken(name) for _, name in own]
+        for action, guards in self._guarded(setting):
+            if guards and ANY not in setting.bounds.values():  # no proof judges goals
+                found += [self._taken(action.name), self._refused(action, guards, setting)]
+        return tuple(found)
 
+    def fairness(self, setting: Setting) -> tuple[Fairness, ...]:
+        """What is fair in the shipped system, and what is added."""
+        if not isinstance(setting, Setting):
+            raise ChangeError(f"{caller()}: `fairness` says what is fair at a setting; `fair` adds what is")
+        found = list(self.plain.fairness(setting))
+        for part in self.at(Added, setting):
+            for one in part.at(setting) if part.kind is Fairness else ():
+                if fault := one.fault({action.name: action.parameters for action in self.actions(setting)}):
+                    raise ChangeError(f"{part.place}: {fault}")
+                found.append(one)
+        return tuple(found)
 
-def _taken(name: str) -> Property:
-    return Property(TAKEN + name.replace("_", "-"), "happens", f"{name} happens", lambda step: step.action == name)
+    def _taken(self, name: str) -> Property:
+        """The goal that an action happens, and changes the state or reports something."""
+        quiet = self.plain.quiet
+
+        def happens(step: Step) -> Truth:
+            if step.action != name:
+                return False
+            told = step.event is not None if quiet is None else negate(equal(step.event, quiet(step.before)))
+            return any_of(negate(equal(step.before, step.after)), told)
+
+        return Property(TAKEN + name.replace("_", "-"), "happens", f"{name} happens, and changes something", happens)
+
+    def _refused(self, action: Action, guards: tuple[AddedGuard, ...], setting: Setting) -> Property:
+        """The goal that guards refuse an action where it is possible without."""
+        shipped = _Acting(action, self.rules(setting), self.at(AddedField, setting)).action()
+        rows = [dict(zip(action.parameters, row, strict=True)) for row in product(*action.parameters.values())]
+
+        def refused(state: Any, row: Mapping[str, Any]) -> Truth:
+            asked = [truth for one in guards for truth in one.asked(state, row).values()]
+            return all_of(shipped.enabled(state, row), negate(all_of(*asked)))
+
+        says = f"the guard of {action.name} refuses what is possible without it"
+        return Property(REFUSED + action.name.replace("_", "-"), "sometimes", says,
+                        lambda state: any_of(*(refused(state, row) for row in rows)))  # fmt: skip
 
 
 @frozen
@@ -234,7 +309,7 @@ class _Acting:
     of: Action
     rules: Mapping[str, Replacement]
     fields: tuple[AddedField, ...]
-    guards: tuple[Callable[..., Any], ...] = ()
+    guards: tuple[AddedGuard, ...] = ()
     own: Made | None = None
 
     def action(self) -> Action:
@@ -244,7 +319,8 @@ class _Acting:
             if isinstance(one, Family) else one
             for name, one in self.of.parameters.items()
         }  # fmt: skip
-        guard = _as(self.of.guard or self.guards[0], self._guard) if self.of.guard or self.guards else None
+        asks = self.of.guard or next((one.given for one in self.guards), None)
+        guard = None if asks is None else _as(asks, self._guard)
         return evolve(self.of, effect=_as(self.of.effect, self._effect), guard=guard, parameters=parameters)
 
     def _seen(self, state: Any) -> Any:
@@ -254,12 +330,11 @@ class _Acting:
     def _guard(self, state: Any, **arguments: Any) -> Any:
         seen = self._seen(state)
         shipped: Any = deciding(state, lambda: self.of.guards(seen, arguments), self.rules)
-        if not self.guards:
-            return shipped
         for one in self.guards:
-            more = conjuncts(one(state, **arguments), one.__name__.replace("_", " "))
+            more = one.asked(state, arguments)
             if twice := sorted(shipped.keys() & more.keys()):
-                raise RuleError(f"{self.of.name} has a condition {twice[0]!r} already; give it another name")
+                raise ChangeError(f"{one.place}: {self.of.name} has a condition {twice[0]!r} already; give it another "
+                                  "name")  # fmt: skip
             shipped = {**shipped, **more}
         return shipped
 
@@ -274,7 +349,7 @@ class _Acting:
         if type(made.state) is not type(state):
             return made  # tracing says what is wrong with it
         step = Step(state, made.state, self.of.name, arguments, made.event)
-        values = {one.variable: one.then(step) for one in self.fields if one.then is not None}
+        values = {one.variable: one.after(step, one.then) for one in self.fields if one.then is not None}
         return evolve(made, state=evolve(made.state, **values)) if values else made
 
 
@@ -311,11 +386,44 @@ def _wider(kind: Any, names: tuple[str, ...]) -> type:
     return made
 
 
-def _at(given: Any, setting: Setting) -> Any:
-    """What is given, at a setting."""
-    return given(setting) if callable(given) else given
+def check_called(place: str, what: str, function: Callable[..., Any], named: Sequence[str]) -> None:
+    """Refuse a function that does not take the first of these in its place, and the others by their names.
+
+    Raises:
+        ChangeError: naming what it takes.
+    """
+    try:
+        inspect.signature(function).bind(None, **dict.fromkeys(named[1:]))
+    except TypeError as error:
+        raise ChangeError(f"{place}: {what} takes {taken(function)}; make it take ({', '.join(named)})") from error
 
 
-def _several(given: Any) -> tuple[Any, ...]:
-    """What is given as one, or as some."""
-    return tuple(given) if isinstance(given, Iterable) else (given,)
+def _at(place: str, given: Any, setting: Setting) -> Any:
+    """What is given, at a setting; raises ChangeError where it raises."""
+    try:
+        return given(setting) if callable(given) else given
+    except Exception as error:
+        what = f"as a function of the setting it raised {type(error).__name__}: {error}{mend_of(error)}"
+        raise ChangeError(f"{place}: {what}") from error
+
+
+def each(place: str, given: Any, setting: Setting, kind: type) -> tuple[Any, ...]:
+    """What is given at a setting as one, or as some; raises ChangeError for what is of another kind."""
+    found = _at(place, given, setting)
+    several = tuple(found) if isinstance(found, Iterable) and not isinstance(found, str) else (found,)
+    check_kind(place, several, kind)
+    return several
+
+
+def check_kind(place: str, given: Iterable[Any], kind: type) -> None:
+    """Refuse what is of another kind; raises ChangeError."""
+    for one in given:
+        if not isinstance(one, kind):
+            what = f"a {type(one).__name__}" if attrs.has(type(one)) else described(one)
+            raise ChangeError(f"{place}: {what} is no kraftcheck.{kind.__name__}; give one")
+
+
+def _sorts(value: Any) -> list[tuple[str, type]]:
+    """Which leaves a value has, and whether each is a truth or a word, symbolic or not."""
+    return [(path, one.__class__ if isinstance(one, bool) or not isinstance(one, int) else int)
+            for path, one in leaves(value)]  # fmt: skip

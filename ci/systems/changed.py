@@ -7,18 +7,33 @@ from __future__ import annotations
 
 import builtins
 import re
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import attrs
 from attrs import evolve, frozen
 
-from kraftcheck.ci.systems.added import Added, AddedAction, AddedField, AddedGuard, Choice, Made, Scope
-from kraftcheck.ci.systems.overrides import Override, Replacement, deciding
+from kraftcheck.ci.systems.added import (
+    Added,
+    AddedAction,
+    AddedField,
+    AddedGuard,
+    Choice,
+    Made,
+    Scope,
+    check_called,
+)
+from kraftcheck.ci.systems.overrides import (
+    Change,
+    ChangeError,
+    Override,
+    Replacement,
+    caller,
+    deciding,
+    place_of_code,
+)
+from kraftcheck.ci.systems.subject import bounds_of, changed
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.layout import DOMAINS, leaves
 from kraftcheck.model.language.symbolic import record_fields
 from kraftcheck.model.language.system import (
     Action,
@@ -30,7 +45,7 @@ from kraftcheck.model.language.system import (
     Step,
     System,
 )
-from kraftcheck.model.language.words import RuleError
+from kraftcheck.model.language.words import first_sentence
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.partition.change import Target, build_change
 from kraftcheck.model.partition.registration import FIRST_LOCAL
@@ -67,11 +82,9 @@ class ChangedSystem(System):
             when: the choice with which it is replaced, such as one of `choice`; empty: always.
 
         Raises:
-            RuleError: for an id that no rule has, a rule that is replaced already, other parameters, or no such choice.
+            ChangeError: for an id that no rule has, a rule that is replaced already, other parameters, no such choice.
         """
-        override = Override(rule, by, self._choice(when))
-        override.check(self.of(Override))
-        return self._and(override)
+        return self._and(Override.of(rule, by, self._choice(when), self.of(Override)))
 
     def choice(self, name: str, says: str) -> ChangedSystem:
         """The system with a switch of one's own, off unless `--rules PRESET+NAME` names it.
@@ -83,14 +96,16 @@ class ChangedSystem(System):
             says: what is so when it is on.
 
         Raises:
-            RuleError: for another name, and for one that there is.
+            ChangeError: for another name, and for one that there is.
         """
-        words, place = _words(self), _caller()
-        if not _CHOICE.fullmatch(name):
-            raise RuleError(f"{place}: {name!r} is no name of a choice: words of a-z and digits, joined by hyphens")
+        words, place = _words(self), caller()
+        if not isinstance(name, str) or not _CHOICE.fullmatch(name):
+            raise ChangeError(f"{place}: {name!r} is no name of a choice: words of a-z and digits, joined by hyphens")
         if name in words.choices or name in words.presets:
-            raise RuleError(f"{place}: there is a {name} already; give the choice another name")
-        return self._and(Choice(name, says, place))
+            raise ChangeError(f"{place}: there is a {name} already; give the choice another name")
+        if not isinstance(says, str) or not says.strip():
+            raise ChangeError(f"{place}: what is so when {name} is on is {says!r}; say it in words")
+        return self._and(Choice(name, place, says, ""))
 
     def action(
         self, given: Action | Callable[[Setting], Any], *, when: str = "", heals: bool = False
@@ -107,11 +122,13 @@ class ChangedSystem(System):
                 properties that ask for recovery may take it.
 
         Raises:
-            RuleError: for what is neither, and for no such choice.
+            ChangeError: for what is neither, and for no such choice.
         """
-        if not isinstance(given, Action) and not callable(given):
-            raise RuleError(f"{_caller()}: {given!r} is no action; give a kraftcheck.Action, or what makes one")
-        return self._and(AddedAction(given, self._choice(when), heals))
+        function = given.effect if isinstance(given, Action) else given
+        if not callable(function):
+            raise ChangeError(f"{caller()}: {given!r} is no action; give a kraftcheck.Action, or what makes one")
+        name = given.name if isinstance(given, Action) else getattr(given, '__name__', 'of the setting')
+        return self._and(AddedAction(f"action {name}", *_written(function), self._choice(when), given, heals))
 
     def guard(self, action: str, given: Callable[..., Any], *, when: str = "") -> ChangedSystem:
         """The system with one more condition of one of its actions, beside those that it has.
@@ -122,11 +139,11 @@ class ChangedSystem(System):
             when: the choice with which it is asked; empty: always.
 
         Raises:
-            RuleError: for what is no function, and for no such choice.
+            ChangeError: for what is no function, and for no such choice.
         """
         if not callable(given):
-            raise RuleError(f"{_caller()}: {given!r} is no guard; give a function of the state and the arguments")
-        return self._and(AddedGuard(action, given, self._choice(when)))
+            raise ChangeError(f"{caller()}: {given!r} is no guard; give a function of the state and the arguments")
+        return self._and(AddedGuard(f"guard of {action}", *_written(given), self._choice(when), action, given))
 
     def field(
         self, name: str, domain: Any, initial: Any, then: Callable[[Step], Any] | None = None
@@ -140,42 +157,60 @@ class ChangedSystem(System):
             then: its value after a step, of each step of any action; `step.after` has what the action says. None: that.
 
         Raises:
-            RuleError: for a name that the state has already, or that is none, or what is no domain.
+            ChangeError: for a name that the state has already, or that is none, or what is no domain.
         """
-        place, kind = _caller(), type(self.layout(self.setting(rules=_words(self).parse(self.base))))
+        place, setting = caller(), self.setting(rules=_words(self).parse(self.base))
+        kind = type(self.layout(setting))
         if not name.isidentifier() or name.startswith("_"):
-            raise RuleError(f"{place}: {name!r} is no name of a field")
+            raise ChangeError(f"{place}: {name!r} is no name of a field")
         if hasattr(kind, name) or name in (record_fields(kind) or ()):
-            raise RuleError(f"{place}: a state of {self.name} has {name!r} already; give the field another name")
-        if not callable(domain) and not all(isinstance(one, DOMAINS) for _, one in leaves(domain, name)):
-            raise RuleError(f"{place}: the domain of {name!r} is {domain!r}; give one such as kraftcheck.ints(0, 9)")
-        return self._and(AddedField(name, domain, initial, then, place))
+            raise ChangeError(f"{place}: a state of {self.name} has {name!r} already; give the field another name")
+        added = AddedField(f"field {name}", place, "", "", name, domain, initial, then)
+        if then is not None and not callable(then):
+            raise ChangeError(f"{place}: `then` of {name} is {then!r}; give a function of a step")
+        if then is not None:
+            check_called(place, f"`then` of {name}", then, ("step",))
+        if not callable(domain):
+            added.shape(setting)
+        return self._and(added)
 
     def property(self, *given: Property | Callable[[Setting], Any]) -> ChangedSystem:
         """The system with properties of one's own beside those that it has: `kraftcheck.always` and its like make them.
 
         Two properties with one id are refused where the system is used.
+
+        Raises:
+            ChangeError: for what is none.
         """
-        return self._and(Added(Property, given))
+        return self._and(Added.of(Property, given))
 
     def fair(self, *given: Fairness | Callable[[Setting], Any]) -> ChangedSystem:
-        """The system with more that is fair: `kraftcheck.weak_fairness` and `kraftcheck.strong_fairness` make it."""
-        return self._and(Added(Fairness, given))
+        """The system with more that is fair: `kraftcheck.weak_fairness` and `kraftcheck.strong_fairness` make it.
+
+        `fairness` of a system says what is fair at a setting, as of any system.
+
+        Raises:
+            ChangeError: for what is none.
+        """
+        return self._and(Added.of(Fairness, given))
 
     def scope(self, name: str, **bounds: int) -> ChangedSystem:
         """The system with preset bounds of one's own, with `_` for `-`; those that are not named are as in the first.
 
         Raises:
-            RuleError: for a name that there is, a bound that there is not, and a value out of its range.
+            ChangeError: for a name that there is, a bound that there is not, and a value out of its range.
         """
         if name in self.scopes:
-            raise RuleError(f"{_caller()}: {self.name} has a scope {name!r} already; give it another name")
-        given = {key.replace("_", "-"): value for key, value in bounds.items()}
+            raise ChangeError(f"{caller()}: {self.name} has a scope {name!r} already; give it another name")
         try:
-            whole = self.setting(None, given, _words(self).parse(self.base))
-        except ScopeError as error:
-            raise RuleError(f"{_caller()}: scope {name}: {error}") from error
+            whole = self.setting(None, bounds_of(bounds), _words(self).parse(self.base))
+        except (Refusal, ScopeError) as error:
+            raise ChangeError(f"{caller()}: scope {name}: {error}") from error
         return self._and(Scope(name, whole.bounds))
+
+    def __repr__(self) -> str:
+        """What it is made of, and what is changed."""
+        return f"kraftcheck.kafka({self.name!r}, base={self.base!r}){changed(self)}"
 
     def of(self, kind: type[Part]) -> tuple[Part, ...]:
         """The changes of a kind, in order."""
@@ -201,7 +236,7 @@ class ChangedSystem(System):
         """A choice that may be named; empty for none."""
         choices = _words(self).choices
         if name and name not in choices:
-            raise RuleError(f"{_caller()}: there is no choice {name!r}; {nearest(name, choices)}")
+            raise ChangeError(f"{caller()}: there is no choice {name!r}; {nearest(name, choices)}")
         return name
 
     def _and(self, part: Any) -> ChangedSystem:
@@ -238,6 +273,8 @@ class Kafka:
         Raises:
             Refusal: in one line, for a system or a rule set that there is not.
         """
+        if not isinstance(name, str) or not isinstance(base, str):
+            raise Refusal(f"kraftcheck.kafka takes the names of a system and of a rule set, not {name!r} and {base!r}")
         try:
             system = find(name)
             words = vocabulary(system)
@@ -247,7 +284,8 @@ class Kafka:
         except ScopeError as error:
             raise Refusal(str(error)) from error
         plain = evolve(system, base=base)
-        return ChangedSystem(**{one.name: getattr(plain, one.name) for one in attrs.fields(System)}, plain=plain)
+        made = ChangedSystem(**{one.name: getattr(plain, one.name) for one in attrs.fields(System)}, plain=plain)
+        return _with(made, ())
 
     @staticmethod
     def decide(state: Elections, rules: RuleSet, *passes: table.Pass) -> Outcome:
@@ -269,7 +307,7 @@ CHANGES = (Override, AddedAction, AddedGuard, AddedField)
 """The kinds of change that a title names."""
 
 
-def parts_of(system: System) -> tuple[Any, ...]:
+def parts_of(system: System) -> tuple[Change, ...]:
     """The changes that a title names, in order: all but choices, properties and scopes."""
     parts = system.parts if isinstance(system, ChangedSystem) else ()
     return tuple(one for one in parts if isinstance(one, CHANGES))
@@ -286,28 +324,25 @@ def _with(of: ChangedSystem, parts: tuple[Any, ...]) -> ChangedSystem:
         rules = (*plain.rules, attrs.make_class("OwnChoices", fields, frozen=True))  # type: ignore[misc]
     made = Made(plain, parts)
     scopes = {**plain.scopes, **{one.name: one.bounds for one in parts if isinstance(one, Scope)}}
-    changed = evolve(
+    made_of = evolve(
         of, parts=parts, rules=rules, initial=made.initial, actions=made.actions, layout=made.layout, scopes=scopes,
-        properties=made.properties, fairness=lambda setting: (*plain.fairness(setting), *made.added(Fairness, setting)),
+        properties=made.properties, fairness=made.fairness,
     )  # fmt: skip
-    return evolve(changed, changes=tuple(map(_text, parts_of(changed))))
+    return evolve(made_of, changes=tuple(map(change_text, parts_of(made_of))))
 
 
-def _text(part: Any) -> str:
+def _written(function: Callable[..., Any]) -> tuple[str, str]:
+    """Where a function is written, and the first sentence of its docstring."""
+    return place_of_code(function), first_sentence(function.__doc__)
+
+
+def change_text(part: Change) -> str:
     """What a title says of a change."""
     article = "" if isinstance(part, Override) else "the "
-    return f"{article}{part.name} of {part.place}" + (f" if {part.when}" if getattr(part, "when", "") else "")
+    return f"{article}{part.name} of {part.place}" + (f" if {part.when}" if part.when else "")
 
 
 def _words(system: System) -> Any:
     words = vocabulary(system)
     assert words is not None
     return words
-
-
-def _caller() -> str:
-    """File and line of the nearest caller outside this module."""
-    frame = sys._getframe(1)
-    while frame.f_code.co_filename == __file__ and frame.f_back is not None:
-        frame = frame.f_back
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"

@@ -70,6 +70,8 @@ def _import(name: str) -> Any:
     try:
         with contextlib.redirect_stdout(sys.stderr):
             return importlib.import_module(name)
+    except Refusal:
+        raise
     except ImportError as error:
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         hint = "; run from the folder that holds it" if missing else ""
@@ -107,6 +109,8 @@ def properties_of(name: str, system: System, setting: Setting) -> tuple[Property
     """
     try:
         claims = tuple(system.properties(setting))
+    except Refusal:
+        raise
     except Exception as error:
         raise Refusal(f"{name}: properties raised {type(error).__name__}: {error}") from error
     for claim in claims:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from types import FunctionType
-from typing import Any
+from types import FunctionType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from attrs import field, frozen
 
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import NOTED, RuleError, rules_of
 from kraftcheck.model.nearest import nearest
 
@@ -50,70 +54,98 @@ _ORIGINALS: dict[str, Callable[..., Any]] = {}
 """Rules whose code was exchanged, as they are written."""
 
 
+class ChangeError(Refusal, RuleError):
+    """A change that cannot be made: one line, which begins with the file and the line where it is written."""
+
+
 def place_of_code(function: Callable[..., Any]) -> str:
-    """The file of a function, without folders, and its line."""
-    code = inspect.unwrap(function).__code__
-    return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+    """The file of a function, without folders, and its line; of what has no code that of the caller."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return caller() if code is None else f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+
+
+def caller() -> str:
+    """File and line of the nearest caller that is no module of changes."""
+    frame = sys._getframe(1)
+    while Path(frame.f_code.co_filename).parent == Path(__file__).parent and frame.f_back is not None:
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
 @frozen
-class Override:
-    """A rule of a user in the place of a rule of the system.
+class Change:
+    """What a user changes in a system.
 
     Attributes:
-        rule: the id of the rule that is replaced.
-        by: what is called instead.
-        when: the choice with which it is; empty: with any.
+        name: what it is called; of a rule that is replaced its id.
+        place: file and line where it is written.
+        says: a sentence about it.
+        when: the choice with which it is there; empty: with any.
     """
 
-    rule: str
+    name: str
+    place: str
+    says: str
+    when: str
+
+
+@frozen
+class Override(Change):
+    """A rule of a user, which is called in the place of one of the system."""
+
     by: Replacement
-    when: str = ""
 
-    @property
-    def name(self) -> str:
-        """The id of the rule."""
-        return self.rule
-
-    @property
-    def place(self) -> str:
-        """File and line of what is called instead."""
-        return place_of_code(self.by)
-
-    @property
-    def says(self) -> str:
-        """The rule that is replaced, as a sentence."""
-        return next(one.says for one in rules_of(NOTED[self.rule]) if one.id == self.rule)
-
-    def check(self, others: tuple[Override, ...]) -> None:
-        """Refuse what cannot replace the rule.
+    @classmethod
+    def of(cls, rule: str, by: Any, when: str, others: tuple[Override, ...]) -> Override:
+        """The replacement of a rule, once it can be one.
 
         Raises:
-            RuleError: for an id that no rule has, a rule that another one replaces already, or other parameters.
+            ChangeError: for an id that no rule has, a rule that another one replaces already, or other parameters.
         """
-        function = _function(self.rule)
-        if not isinstance(self.by, FunctionType):
-            raise RuleError(f"{self.rule}: {self.by!r} is no function; write one with def or lambda")
+        if str(rule) not in NOTED:
+            near = nearest(str(rule), NOTED, "kraftcheck where")
+            raise ChangeError(f"{caller()}: no rule has the id {rule!r}; {near}")
+        if not isinstance(by, FunctionType):
+            raise ChangeError(f"{caller()}: {rule}: {by!r} is no function; write one with def or lambda")
+        place, function = place_of_code(by), _function(rule)
         for other in others:
-            if _function(other.rule) is function:
-                raise RuleError(f"{self.rule} of {self.place}: {other.rule} of {other.place} replaces that rule "
-                                "already; replace it once")  # fmt: skip
-        wanted = list(inspect.signature(function).parameters)
-        more = {ORIGINAL, NOW}.difference(wanted)
-        given = [name for name in inspect.signature(self.by).parameters if name not in more]
-        if given != wanted:
-            raise RuleError(
-                f"{self.place}: in the place of {self.rule}, which takes ({', '.join(wanted)}), it takes "
-                f"({', '.join(given)}); give it the same parameters; and {ORIGINAL} besides to call the rule as it is, "
-                f"{NOW} for the whole state"
+            if _function(other.name) is function:
+                raise ChangeError(f"{place}: {other.name} of {other.place} replaces the rule {rule} already; "
+                                  "replace it once")  # fmt: skip
+        if not _is_called_alike(by, function):
+            wanted = ", ".join(inspect.signature(function).parameters)
+            raise ChangeError(
+                f"{place}: in the place of {rule}, which takes ({wanted}), it takes {taken(by)}; give it the same "
+                f"parameters; and {ORIGINAL} besides to call the rule as it is, {NOW} for the whole state"
             )
+        return cls(rule, place, next(one.says for one in rules_of(function) if one.id == rule), when, by)
+
+
+def taken(function: Callable[..., Any]) -> str:
+    """What a function takes, as it is written, without types."""
+    signature = inspect.signature(function)
+    plain = [one.replace(annotation=inspect.Parameter.empty) for one in signature.parameters.values()]
+    return str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
+
+
+def _is_called_alike(by: Replacement, function: FunctionType) -> bool:
+    """Whether a replacement takes what a rule takes, in order and by name, and no more than what is given besides."""
+    signature, wanted = inspect.signature(by), inspect.signature(function).parameters
+    more = dict.fromkeys({ORIGINAL, NOW}.difference(wanted) & signature.parameters.keys())
+    in_order = [name for name, one in wanted.items() if one.kind is not one.KEYWORD_ONLY]
+    try:
+        signature.bind(*in_order, **more, **dict.fromkeys(wanted.keys() - set(in_order)))
+        signature.bind(**more, **dict.fromkeys(wanted))
+    except TypeError:
+        return False
+    return [name for name in signature.parameters if name not in more] == [*wanted]
 
 
 def replacements(overrides: tuple[Override, ...]) -> Mapping[str, Replacement]:
     """What is called instead, by the key of the rule."""
     rules = dict[str, Replacement]()
     for one in overrides:
-        key = _exchanged(_function(one.rule))
+        key = _exchanged(_function(one.name))
         rules[key] = _called(one, _ORIGINALS[key])
     return rules
 
@@ -139,8 +171,6 @@ def deciding(now: Any, question: Callable[[], Any], rules: Mapping[str, Replacem
 
 def _function(rule: str) -> FunctionType:
     """The function on which a rule is noted."""
-    if rule not in NOTED:
-        raise RuleError(f"no rule has the id {rule!r}; {nearest(rule, NOTED, 'kraftcheck where')}")
     function = NOTED[rule]
     assert isinstance(function, FunctionType)
     return function
@@ -148,19 +178,38 @@ def _function(rule: str) -> FunctionType:
 
 def _called(override: Override, original: Callable[..., Any]) -> Replacement:
     """What is called instead of a rule."""
-    taken = inspect.signature(override.by).parameters.keys() - inspect.signature(original).parameters.keys()
+    more = inspect.signature(override.by).parameters.keys() - inspect.signature(original).parameters.keys()
+    noted = _function(override.name)
+    kind, seen = get_type_hints(noted)["return"], set[type]()
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        if NOW in taken:
+        if NOW in more:
             kwargs[NOW] = _IN_FORCE.get().now
             if kwargs[NOW] is _NOWHERE:
-                raise RuleError(f"{override.rule} of {override.place}: it asks for {NOW}, and is called where there is "
-                                "no state, as while initial states are made")  # fmt: skip
-        if ORIGINAL in taken:
+                raise ChangeError(f"{override.place}: in the place of {override.name} it asks for {NOW}, and is called "
+                                "where there is no state, as while initial states are made")  # fmt: skip
+        if ORIGINAL in more:
             kwargs[ORIGINAL] = original
-        return override.by(*args, **kwargs)
+        given = override.by(*args, **kwargs)
+        if given.__class__ not in seen and not is_a(given, kind):
+            raise ChangeError(f"{override.place}: in the place of {override.name} it gives {described(given)}; "
+                              f"the rule gives a {noted.__annotations__['return']}: return one")  # fmt: skip
+        seen.add(given.__class__)
+        return given
 
     return called
+
+
+def is_a(value: Any, kind: Any) -> bool:
+    """Whether a value is what a type hint says, symbolic or not; what containers hold is not asked, but for tuples."""
+    of, parts = get_origin(kind) or kind, get_args(kind)
+    if of in (UnionType, Union):
+        return any(is_a(value, one) for one in parts if one is not Term)  # a truth is a bool, a word an int
+    if of is tuple and isinstance(value, tuple):
+        each = parts[:1] * len(value) if parts[-1] is Ellipsis else parts
+        return len(each) == len(value) and all(map(is_a, value, each))
+    number = of is not bool and isinstance(of, type) and issubclass(of, int)  # words of an Enum are words
+    return isinstance(value, int if number else of)
 
 
 def _exchanged(function: FunctionType) -> str:

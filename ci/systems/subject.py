@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 from attrs import evolve, frozen
 
+from kraftcheck.ci.systems.added import SHOWN
 from kraftcheck.ci.systems.lookup import find_system, properties_of, words_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, LayoutError, bits_by_field
@@ -116,6 +117,15 @@ def parse_words(words: Sequence[str], options: Sequence[str]) -> CommandWords:
     if len(systems) > 1:
         raise Refusal(f"one SYSTEM at a time; {', '.join(map(repr, systems[1:]))} is too much")
     return CommandWords(systems[0], flags)
+
+
+def bounds_of(bounds: Mapping[str, int | str]) -> dict[str, int]:
+    """Bounds as the command line takes them: with `-` for `_`, and `any` for one that bounds nothing."""
+    numbers = {name: ANY if value == spelled(ANY) else value for name, value in bounds.items()}
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise Refusal(f"{name} takes an int, not {value!r}")
+    return {name.replace("_", "-"): int(value) for name, value in numbers.items()}
 
 
 invariant_option = click.option(
@@ -311,7 +321,8 @@ def _only(name: str, system: System, setting: Setting, ids: Sequence[str], expre
         if id_ not in known and id_ != DEADLOCK:
             near = nearest(id_, [*known, DEADLOCK], f"kraftcheck list {name}")
             raise Refusal(f"{name} has no property {id_!r} at this setting; {near}")
-    chosen = judged(claims, added, ids)
+    goals = [claim.id for claim in claims if system.changes and claim.id.startswith(SHOWN)]
+    chosen = judged(claims, added, with_added(ids, goals))
     return evolve(system, properties=deadlock_alone if ids and not chosen else lambda _: chosen)
 
 
@@ -343,6 +354,8 @@ def traced(chosen: Subject, how: Callable[[System, Setting], Traced], compared: 
         raise Refusal(str(error)) from error
     except (SystemFault, UntraceableRule, LayoutError, LoweringError) as error:
         raise Refusal(f"{chosen.name}: {error}{cheaper(chosen.system, chosen.setting)}") from error
+    except Refusal:
+        raise
     except Exception as error:
         if chosen.shipped:
             raise

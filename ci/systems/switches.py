@@ -94,7 +94,7 @@ def check_changes(chosen: Subject, how: How[Any] = trace) -> None:
             found = _fingerprint(less, chosen.setting, how)
             idle = found is not None and found == program()
         if idle:
-            what = f"in the place of {part.rule}" if isinstance(part, Override) else f"as a {part.name}"
+            what = f"in the place of {part.name}" if isinstance(part, Override) else f"as a {part.name}"
             raise Refusal(f"{part.place}: {what} it changes nothing in {chosen.title()}; leave it out, or take a scope "
                           "and rules that read it")  # fmt: skip
     if not whole.of(AddedField):

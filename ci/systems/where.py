@@ -7,15 +7,14 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import attrs
 import click
 from attrs import frozen
 
-from kraftcheck.ci.systems.changed import parts_of
+from kraftcheck.ci.systems.changed import change_text, parts_of
 from kraftcheck.ci.systems.lookup import Check, Entry, choice_text, entries, every_property, find_system, names_in
-from kraftcheck.ci.systems.overrides import Override
+from kraftcheck.ci.systems.overrides import Change, Override
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import write_json
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -208,12 +207,14 @@ def _likeness(word: str, known: set[str]) -> int:
     return NEAR if difflib.get_close_matches(word, known, n=1, cutoff=_LIKE) else 0
 
 
-def document(words: str, found: Sequence[Entry], stated: Sequence[Statement]) -> dict[str, object]:
-    """The answer for programs."""
+def document(
+    words: str, found: Sequence[Entry], stated: Sequence[Statement], changes: Sequence[str] = ()
+) -> dict[str, object]:  # fmt: skip
+    """The answer for programs; of a changed system with its changes."""
     rows = [{**attrs.asdict(one), "class": one.kind, "shown": as_rows(one)} for one in stated]
     return {
         "version": 1, "command": "where", "words": words, "rules": [_row(entry) for entry in found],
-        "statements": rows,
+        "statements": rows, **({"changes": [*changes]} if changes else {}),
     }  # fmt: skip
 
 
@@ -261,7 +262,8 @@ def where_command(words: tuple[str, ...], target: str | None) -> None:
 
     A document with a line, or a number of the reference pages, finds rows of
     docs/reference/coverage.md and the rules that they name. FILE.py:SYSTEM shows what is
-    changed in a system of your own, and the rules that it replaces.
+    changed in a system of your own, and the rules that it replaces; with WORDS the rules
+    that these are about, and what the system has in their place.
 
     Each is shown with the file and line where it is written, where its sources
     are, the variants that change it, the properties that check it with the
@@ -275,27 +277,27 @@ def where_command(words: tuple[str, ...], target: str | None) -> None:
       kraftcheck where KIP-858 253
       kraftcheck where fenced-may-join-isr --json -
       kraftcheck where mykip.py:KIP
+      kraftcheck where mykip.py:KIP min isr
 
     Exit code 2 where no rule is found.
     """
-    asked = " ".join(words)
-    changes = changes_of(asked) if len(words) == 1 and ":" in asked else ()
-    found, stated = (_replaced(changes), ()) if changes else _answer(asked)
+    changes, asked = (changes_of(words[0]), words[1:]) if ":" in words[0] else ((), words)
+    found, stated = _answer(" ".join(asked)) if asked else (_replaced(changes), ())
     if target is not None:
-        write_json(target, document(asked, found, stated))
+        write_json(target, document(" ".join(words), found, stated, [change_text(part) for part in changes]))
         return
     screen = console()
-    for part in changes:
+    for part in () if asked else changes:
         screen.plain(f"{part.name}\n  {part.says}".rstrip() + f"\n  at        {part.place}\n")
     for one in stated:
         print_statement(screen, one)
     for entry in found[:IN_FULL]:
-        _print(screen, entry)
+        _print(screen, entry, changes)
     rest = [entry.rule.id for entry in found[IN_FULL:]]
     screen.plain(f"{len(found)} rule{'' if len(found) == 1 else 's'}" + (f"; also {', '.join(rest)}" if rest else ""))
 
 
-def changes_of(name: str) -> tuple[Any, ...]:
+def changes_of(name: str) -> tuple[Change, ...]:
     """What is changed in a system of one's own.
 
     Raises:
@@ -307,14 +309,17 @@ def changes_of(name: str) -> tuple[Any, ...]:
     return changes
 
 
-def _replaced(changes: Sequence[Any]) -> list[Entry]:
+def _replaced(changes: Sequence[Change]) -> list[Entry]:
     """The rules that are replaced."""
-    ids = {part.rule for part in changes if isinstance(part, Override)}
+    ids = {part.name for part in changes if isinstance(part, Override)}
     return [entry for entry in entries() if entry.rule.id in ids]
 
 
-def _print(screen: Screen, entry: Entry) -> None:
+def _print(screen: Screen, entry: Entry, changes: Sequence[Change] = ()) -> None:
     screen.plain(f"{entry.rule.id}\n  {entry.rule.says}")
+    for part in changes:
+        if part.name == entry.rule.id:
+            screen.plain(f"  instead   {part.place}" + (f" if {part.when}" if part.when else ""))
     screen.plain(f"  at        {entry.shown_file(Path.cwd())}:{entry.line} {entry.function}")
     for one in entry.references:
         screen.plain(f"  source    {one.text}: {one.target}")

@@ -8,10 +8,9 @@ from typing import Any
 from attrs import evolve
 from hypothesis import HealthCheck, seed, settings
 
-from kraftcheck.ci.interface.engines import bounds_of
 from kraftcheck.ci.run.judged import RunsEvidence
 from kraftcheck.ci.run.walks import WALKED
-from kraftcheck.ci.systems.subject import Subject, subject
+from kraftcheck.ci.systems.subject import Subject, bounds_of, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError, Setting, System

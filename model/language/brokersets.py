@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
@@ -25,6 +25,7 @@ from kraftcheck.model.language.terms import Term, Truth, Word
 from kraftcheck.model.language.words import NO_LEADER, all_of, apply, bit_of, choose, concrete, largest, none_of, word
 
 
+@runtime_checkable
 class Brokers(Protocol):
     """The interface of collections of distinct broker ids, as rules use it."""
 

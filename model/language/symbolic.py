@@ -284,24 +284,13 @@ def variable(graph: Any, name: str, lo: int, hi: int, kind: type | None) -> Any:
 _MACHINERY = (
     "/kraftcheck/__init__.py",
     "kraftcheck/model/language/symbolic.py",
-    "kraftcheck/model/language/symbolic.py",
     "kraftcheck/model/language/terms.py",
     "kraftcheck/model/language/words.py",
     "kraftcheck/model/language/brokersets.py",
     "kraftcheck/model/language/idlists.py",
     "kraftcheck/model/language/sequences.py",
-    "kraftcheck/model/language/terms.py",
-    "kraftcheck/model/language/collections.py",
-    "kraftcheck/model/language/collections.py",
-    "kraftcheck/model/language/collections.py",
-    "kraftcheck/model/language/collections.py",
-    "kraftcheck/model/language/symbolic.py",
     "kraftcheck/model/language/collections.py",
     "kraftcheck/model/language/places.py",
-    "kraftcheck/model/language/places.py",
-    "kraftcheck/model/language/places.py",
-    "kraftcheck/model/language/collections.py",
-    "kraftcheck/model/language/anynumber.py",
     "kraftcheck/model/language/anynumber.py",
     "attr/_make.py",
 )
@@ -311,7 +300,8 @@ _CALLERS = (
     "kraftcheck/solvers/program/parts.py",
     "kraftcheck/solvers/program/trace.py",
     "kraftcheck/model/language/system.py",
-    "kraftcheck/model/language/system.py",
+    "kraftcheck/ci/systems/added.py",
+    "kraftcheck/ci/systems/overrides.py",
 )
 """What calls rules, and is none."""
 

@@ -262,7 +262,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RuleError(ValueError):
-    """A rule whose id has no dot, or holds other characters than `a-z`, digits, hyphens and dots."""
+    """A rule that is none, or cannot be where it is: the message names the place."""
 
 
 @frozen

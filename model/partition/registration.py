@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Protocol, cast
+from typing import ClassVar, Protocol, cast, runtime_checkable
 
 from attrs import fields, frozen
 
@@ -78,6 +78,7 @@ def is_online(directory: Word, registered: Truth, none_known: Truth, listed: Tru
     return all_of(registered, any_of(unknown, all_of(directory != LOST, any_of(none_known, listed))))
 
 
+@runtime_checkable
 class Directories(Protocol):
     """The directory of each replica of a partition."""
 

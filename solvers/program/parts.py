@@ -30,7 +30,7 @@ from kraftcheck.model.language.symbolic import (
 )
 from kraftcheck.model.language.system import Action
 from kraftcheck.model.language.terms import Graph, Term, Truth
-from kraftcheck.model.language.words import all_of, any_of
+from kraftcheck.model.language.words import RuleError, all_of, any_of
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.symbols import symbol
 
@@ -217,7 +217,7 @@ def ask(what: str, question: Callable[[], T], rule: Callable[..., Any] | None = 
     """Call a part of the system; blame that part for what it raises, at its line or at that of the rule called."""
     try:
         return question()
-    except (UntraceableRule, LayoutError):
+    except (UntraceableRule, LayoutError, RuleError):
         raise
     except Exception as error:
         line = place_of(error)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from attrs import evolve
 
 import kraftcheck as kc
+from kraftcheck import testing
 from kraftcheck.ci.explore.diff import sides
+from kraftcheck.ci.systems.overrides import is_a
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.model.language.terms import Graph
@@ -198,12 +200,25 @@ def test_what_changes_nothing_is_refused(system: Callable[[], kc.System], rules:
         check_switches(subject(system(), "tiny", {}, rules))
 
 
-def test_an_action_that_never_happens_is_no_pass() -> None:
-    """The goal that an action of one's own happens is vacuous where its guard never holds."""
-    never = plain().action(kc.Action("never", lambda state: state, lambda state: state.leader < -1))
-    told = kc.explore(never, scope="tiny", properties=["taken-never"])
-    assert isinstance(told.verdict("taken-never"), kc.Vacuous)
-    assert told.exit_code != 0
+@pytest.mark.parametrize(("change", "goal"), [
+    (lambda of: of.action(kc.Action("never", lambda s: evolve(s, leader=0), lambda s: s.leader < -1)), "taken-never"),
+    (lambda of: of.action(kc.Action("idle", lambda s: evolve(s, isr=s.isr.plus(s.isr)))), "taken-idle"),
+    (lambda of: of.guard("fence", lambda state, broker: False), "taken-fence"),
+    (lambda of: of.guard("fence", lambda s, broker: kc.implies(s.isr.has(broker), s.replicas.has(broker))),
+     "refused-fence"),
+])  # fmt: skip
+def test_what_shows_nothing_is_no_pass(change: Callable[[Any], kc.System], goal: str) -> None:
+    """An action that never changes anything, and a guard that allows nothing, or all that is possible, are vacuous,
+    whichever properties are asked for, in a search, a comparison, walks and a test."""
+    system = change(plain())
+    found = kc.explore(system, scope="tiny", properties=["leader-active"])
+    walked = kc.simulate(system, scope="tiny", runs=20, steps=20, properties=["leader-active"])
+    compared = kc.diff("fixed", system, scope="tiny")
+    assert isinstance(found.verdict(goal), kc.Vacuous)
+    assert [one["id"] for one in compared.document["properties"] if one["b"] == "vacuous"] == [goal]
+    assert [one.exit_code for one in (found, walked, compared)] == [21, 21, 21]
+    with pytest.raises(AssertionError, match=f"{goal}: "):
+        testing.assert_holds(system, scope="tiny")
 
 
 @pytest.mark.parametrize(("change", "fault"), [
@@ -224,6 +239,19 @@ def test_an_action_that_never_happens_is_no_pass() -> None:
     (lambda of: of.action("enough"), "'enough' is no action"),
     (lambda of: of.guard("fence", True), "True is no guard"),
     (lambda of: of.guard("fence", lambda state, broker: True, when="x"), "there is no choice 'x'"),
+    (lambda of: of.field("a", kc.truth(), False, then=lambda a, b: a), r"`then` of a takes \(a, b\); .* take \(step\)"),
+    (lambda of: of.field("a", kc.truth(), False, then=3), "`then` of a is 3; give a function of a step"),
+    (lambda of: of.choice("mine", ""), "what is so when mine is on is ''; say it in words"),
+    (lambda of: of.property("mine"), "'mine' is no kraftcheck.Property; give one"),
+    (lambda of: of.fair(named_always("mine")), "a Property is no kraftcheck.Fairness; give one"),
+    (lambda of: of.fairness(kc.weak_fairness("fence")), "`fair` adds what is"),
+    (lambda of: of.scope("mine", brokers="2"), "scope mine: brokers takes an int, not '2'"),
+    (lambda of: of.override(3, only_after_waiting), "no rule has the id 3; there are"),
+    (lambda of: of.override(ELR, 3), "3 is no function; write one with def or lambda"),
+    (lambda of: of.override(ELR, lambda self, rules, *, more: self.isr), r"takes \(self, rules, \*, more\)"),
+    (lambda of: of.override(ELR, lambda self, rules, *, more=1: self.isr), r"takes \(self, rules, \*, more=1\)"),
+    (lambda of: of.override(ELR, lambda self, *, rules: self.isr), r"takes \(self, \*, rules\); give it the same"),
+    (lambda of: of.override(ELR, lambda self, rules, /: self.isr), r"takes \(self, rules, /\); give it the same"),
 ])  # fmt: skip
 def test_a_name_that_clashes_is_refused(change: Callable[[Any], Any], fault: str) -> None:
     """What has a name that there is, or names what there is not, is refused where it is written, in one line."""
@@ -234,19 +262,45 @@ def test_a_name_that_clashes_is_refused(change: Callable[[Any], Any], fault: str
 
 
 @pytest.mark.parametrize(("change", "fault"), [
-    (lambda of: of.action(kc.Action("fence", lambda state: state)), "two actions have the name 'fence'"),
-    (lambda of: of.property(named_always("leader-active")), "two properties have the id 'leader-active'"),
-    (lambda of: of.action(kc.Action("a", lambda state: None)), "action a gave .*; it gave None: return the next state"),
-    (lambda of: of.field("a", kc.truth(), 2), "a is 2, not a truth"),
+    (lambda of: of.action(kc.Action("fence", lambda state: state)), "there is an action 'fence' already"),
+    (lambda of: of.action(kc.Action("a", lambda state: state, None, {"broker": range(2)})),
+     r"the effect of a takes \(state\); make it take \(state, broker\)"),
+    (lambda of: of.action(lambda setting: 3), "3 is no kraftcheck.Action; give one"),
+    (lambda of: of.action(lambda: None), "as a function of the setting it raised TypeError"),
+    (lambda of: of.property(named_always("leader-active")), "there is a property 'leader-active' already"),
+    (lambda of: of.property(named_always("a"), named_always("a")), "there is a property 'a' already"),
+    (lambda of: of.property(lambda setting: [None]), "None is no kraftcheck.Property; give one"),
+    (lambda of: of.field("a", kc.truth(), 2), "at the start a is 2, not a truth"),
+    (lambda of: of.field("a", lambda setting: 3, 0), "the domain of 'a' is 3; give one such as"),
+    (lambda of: of.field("a", kc.ints(0, 3), 0, then=lambda t: None), "`then` of a gives None, before it was"),
+    (lambda of: of.guard("fence", lambda state: True), r"the guard of fence takes \(state\); .* \(state, broker\)"),
+    (lambda of: of.guard("fence", lambda state, broker: state.isr), "the guard of fence gives BrokerSet.*not a truth"),
+    (lambda of: of.override(ELR, lambda self, rules: None), f"in the place of {ELR} it gives None; the rule gives a"),
+    (lambda of: of.override(ELR, lambda self, rules: True), f"in the place of {ELR} it gives True; the rule gives a"),
+    (lambda of: of.override("election.last-known.alive", lambda c, rules: 2), "it gives 2; the rule gives a Truth"),
     (lambda of: of.guard("fnce", lambda state: True), "there is no action 'fnce' here; did you mean fence"),
     (lambda of: of.guard("cancel", _named_alike), "has a condition 'a reassignment is in progress' already"),
     (lambda of: of.fair(kc.weak_fairness("wake")), "fairness names the action 'wake'"),
     (lambda of: of.override("directory.default-for-new-replica", _asks_now), "it asks for now, and is called where"),
 ])  # fmt: skip
 def test_a_fault_of_what_is_added_is_refused(change: Callable[[Any], Any], fault: str) -> None:
-    """A clash with an action or a property, a state of another shape, a value outside its domain: each is one line."""
-    with pytest.raises(kc.Refusal, match=fault):
+    """A clash, other parameters, a value outside its domain, an answer of another kind: in one line, with its place."""
+    with pytest.raises(kc.Refusal, match=fault) as error:
         kc.explore(change(plain()), scope="tiny", properties=["leader-active"])
+    assert str(error.value).startswith("test_added.py:")
+    assert "\n" not in str(error.value)
+
+
+def test_an_effect_without_a_state_is_refused_at_its_line() -> None:
+    """What an action of one's own gives is judged as of any system, at the line where it is written."""
+    with pytest.raises(kc.Refusal, match=r"it gave None: return the next state \(.*test_added.py:\d+"):
+        kc.explore(plain().action(kc.Action("a", lambda state: None)), scope="tiny")
+
+
+def test_what_every_rule_gives_can_be_told_from_what_it_does_not() -> None:
+    """A class that has nothing to do with a rule is none of what any rule says that it gives."""
+    for rule, function in NOTED.items():
+        assert not is_a(object(), get_type_hints(function)["return"]), rule
 
 
 def _is_anything(state: Any) -> Any:

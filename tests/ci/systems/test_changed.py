@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -139,9 +140,15 @@ def test_what_cannot_replace_a_rule_is_refused(rule: str, by: Any, fault: str) -
         changed(by, rule)
 
 
+def test_a_changed_system_says_what_it_is() -> None:
+    """Its text names the system, the rule set and the change with its line, in one line."""
+    assert re.fullmatch(rf"kraftcheck\.kafka\('elections', base='fixed'\) with {RULE} of test_changed\.py:\d+",
+                        repr(changed()))  # fmt: skip
+
+
 def test_a_rule_is_replaced_once() -> None:
     """A second function for the same rule is refused, by the place of the first."""
-    with pytest.raises(RuleError, match=r"test_changed.py:\d+ replaces that rule already; replace it once"):
+    with pytest.raises(RuleError, match=r"test_changed.py:\d+ replaces the rule .* already; replace it once"):
         changed().override(RULE, as_it_is)
 
 

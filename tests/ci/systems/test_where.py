@@ -115,4 +115,7 @@ def test_a_changed_system_shows_its_changes(tmp_path: Path) -> None:
     shown = kraftcheck("where", f"{tmp_path}/where_kip.py:KIP").out
     assert "at        where_kip.py:4" in shown
     assert "model/partition/election.py:" in shown
+    about = kraftcheck("where", f"{tmp_path}/where_kip.py:KIP", "only", "when", "isr", "empty").out
+    assert "  instead   where_kip.py:4\n" in about
+    assert about.count("  instead ") == 1 < about.count("  at ")
     assert "nothing is changed in" in kraftcheck("where", f"{tmp_path}/where_kip.py:PLAIN").refusal()

@@ -107,6 +107,7 @@ COMMANDS = {
         "ci.conformance.command:conform_command",
         "The model against Kafka's own tests, or its released classes.",
     ),
+    "branch": ("ci.verdicts.branch:branch_command", "Your build of Kafka: what it does otherwise, and breaks."),
     "findings": (
         "ci.conformance.findings.command:findings_command",
         "What is wrong with released controllers, with evidence.",

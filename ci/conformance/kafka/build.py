@@ -151,7 +151,7 @@ class Build:
         known = {digest: place.partition("/")[0] for place, digest in digests().items()}
         changed = [part for part in self.first if part.digest not in known]
         text = [f"Kafka {self}, completed by {self.like}"]
-        text += [f"  sha256 {part.digest} {part.path.name or part.path}" for part in changed]
+        text += [f"  sha256 {part.digest} {part.path if part.path.is_dir() else part.path.name}" for part in changed]
         if len(changed) < len(self.first):
             releases = {known[part.digest] for part in self.first if part.digest in known}
             of = self.like if self.like in releases else max(releases)

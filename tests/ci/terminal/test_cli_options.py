@@ -34,6 +34,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "explain": (TOY, "--workers", "1"),
     "prove": (TOY, "--workers", "1"),
     "conform": ("--vectors", str(VECTORS)),
+    "branch": ("missing",),
     "findings": ("ghost-elr-member",),
     "replay": (str(ELR),),
     "status": (str(ELR),),

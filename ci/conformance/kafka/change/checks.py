@@ -440,7 +440,7 @@ def _random_tables(draw: Callable[..., Rows], size: CheckSize, slots: int, facto
 
 
 def _row(build: Build, check: _Check, rules: RuleSet, report: CheckProgress) -> CheckRow:
-    model, comparison, death = _model(check.name, check.slots, rules), KafkaComparison(0, ()), None
+    model, comparison, death = model_of(check.name, check.slots, rules), KafkaComparison(0, ()), None
     start = time.monotonic()
 
     def driver() -> Driver:
@@ -482,7 +482,8 @@ def _shown_death(driver: Callable[[], Driver], model: Model, death: DriverDeath)
     return ShownCause((DRIVER,), 1, model.inputs.read(case), {DRIVER: f"died: {death}"}, answer)
 
 
-def _model(check: str, slots: int, rules: RuleSet) -> Model:
+def model_of(check: str, slots: int, rules: RuleSet) -> Model:
+    """The model that answers a check."""
     if check == "registration":
         return RegistrationModel(rules)
     if check == "merge":

@@ -362,6 +362,28 @@ class OrderedModel:
         return [status, *record_columns(change, asked.leaves, {**_ABSENT, "last_known_elr": VACANT})]
 
 
+class ChangeOnInts:
+    """What `ChangeModel` answers, by the rules on ints: nothing is compiled, for a case or two of many rule sets."""
+
+    def __init__(self, slots: int, rules: RuleSet, features: MetadataFeatures = LATEST) -> None:
+        self.inputs = Columns.of(CHANGE_INPUTS, slots)
+        self.outputs = Columns.of(CHANGE_OUTPUTS, slots)
+        self._slots, self._rules, self._features = slots, rules.partition, features
+
+    def answer(self, rows: Rows) -> Answers:
+        """One row of answers for each row of questions."""
+        return np.array([self._row(self.inputs.read(row)) for row in rows], dtype=np.int64)
+
+    def _row(self, case: dict[str, Any]) -> list[Any]:
+        asked = _Ints(case, {place: place for place in range(NO_LEADER, self._slots)}, self._slots)
+        context = _context(asked, self._features, case["election"] == PREFERRED, True)
+        p = _partition(asked)
+        change = build_change(p, _target(asked), context, self._rules)
+        noop = change.is_noop()
+        after = p if noop else merge(p, change, self._rules)
+        return [word(negate(noop)), *record_columns(change, asked.leaves, _ABSENT), *_after(after, asked.leaves)]
+
+
 class MergeModel:
     """`merge` on rows, see `MERGE_INPUTS` and `MERGE_OUTPUTS`; on Kafka's ordered lists of ints."""
 

@@ -325,6 +325,7 @@ class FuzzRow:
         steps, sequences: how many were executed on both sides; steps up to the first difference of a sequence.
         answers: for each kind of request how often each kind of answer was given.
         differing: sequences that end with a difference.
+        kept: the shortened ones, which the document has in `causes`.
     """
 
     version: str
@@ -335,6 +336,7 @@ class FuzzRow:
     differing: int
     seconds: float
     causes: tuple[FuzzCause, ...] = field(factory=tuple)
+    kept: tuple[FuzzDifference, ...] = field(factory=tuple)
 
     @property
     def differs(self) -> bool:
@@ -343,7 +345,7 @@ class FuzzRow:
 
     def document(self) -> dict[str, Any]:
         """The row as plain values."""
-        return asdict(self)
+        return asdict(self, filter=lambda of, value: of.name != "kept")
 
 
 def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report: FuzzProgress) -> FuzzRow:
@@ -375,17 +377,17 @@ def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report:
         known = shortest.get(difference.cause, difference)
         shortest[difference.cause] = min(known, difference, key=lambda one: len(one.exchanges))
     seconds = time.monotonic() - start
-    causes = []
+    kept = list[FuzzDifference]()
     if any(DIED in cause for cause in shortest):
         with FuzzProcess(build) as kafka:
             kafka.check_end()
     if shortest:
         with FuzzProcess(build) as kafka:
             for cause in sorted(shortest, key=lambda cause: -frequency[cause])[:MOST_CAUSES]:
-                causes.append(_cause(shortened(kafka, build.like, rules, shortest[cause]), frequency[cause]))
+                kept.append(shortened(kafka, build.like, rules, shortest[cause]))
     return FuzzRow(
         str(build), seed, counts.steps, counts.sequences, counts.by_request(), sum(frequency.values()), seconds,
-        tuple(causes),
+        tuple(_cause(one, frequency[one.cause]) for one in kept), tuple(kept),
     )  # fmt: skip
 
 
@@ -406,7 +408,12 @@ def fuzz_lines(row: FuzzRow, rules: str) -> list[str]:
         text.append(f"  {request}: {counted}")
     missed = [kind for kind in REQUESTS if kind not in row.answers]
     text += [f"  not executed at all: {', '.join(missed)}"] if missed else []
-    text.append(f"{rules}: {row.differing:,} sequences differ")
+    return [*text, f"{rules}: {row.differing:,} sequences differ", *cause_lines(row)]
+
+
+def cause_lines(row: FuzzRow) -> list[str]:
+    """The causes of differences for a reader, each with the shortest sequence."""
+    text = list[str]()
     for cause in row.causes:
         text.append(f"  {cause.sequences:,} in the answer to {cause.request}; the shortest that is known:")
         text += [f"    {number}. {step}" for number, step in enumerate(cause.steps)]

@@ -1,0 +1,186 @@
+"""The rule set that a build is: looked for on the cases on which it differs from another, then asked in full."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from attrs import frozen
+
+from kraftcheck.ci.conformance.kafka.change.cases import OUTSIDERS
+from kraftcheck.ci.conformance.kafka.change.checks import DRIVER, MAX_RANDOM_FACTOR, CheckRow, ShownCause, model_of
+from kraftcheck.ci.conformance.kafka.change.models import ChangeOnInts
+from kraftcheck.ci.conformance.kafka.columns import VACANT
+from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzDifference, Played
+from kraftcheck.model.rules.ruleset import CHOICES, GROUP_OF, MENDED, RELEASES, RuleSet, parse, variant_name
+
+MOST_ASKED = 6
+"""How many rule sets are asked in full: each costs as much as the first comparison."""
+
+GROUPS = ("partition", "controller")
+"""The groups whose choices the controller's classes can show."""
+
+
+class Witness(Protocol):
+    """A case with Kafka's answer, which some rule set does not give."""
+
+    def agrees(self, rules: RuleSet) -> bool:
+        """Whether a rule set gives Kafka's answer."""
+
+
+@frozen
+class CaseWitness:
+    """A case of a check, with the whole of Kafka's answer by column."""
+
+    check: str
+    case: dict[str, Any]
+    kafka: dict[str, Any]
+
+    @classmethod
+    def of(cls, check: str, cause: ShownCause, rules: RuleSet) -> CaseWitness:
+        """That of a shown cause: where Kafka's answer does not differ, it is that of the rules it was compared with."""
+        return cls(check, cause.case, {**_answer(check, cause.case, rules), **cause.expected})
+
+    def agrees(self, rules: RuleSet) -> bool:
+        """See `Witness`."""
+        return _answer(self.check, self.case, rules) == self.kafka
+
+
+@frozen
+class SequenceWitness:
+    """A sequence of requests, of the release `like`, at whose last one Kafka's answer differs."""
+
+    like: str
+    difference: FuzzDifference
+
+    def agrees(self, rules: RuleSet) -> bool:
+        """See `Witness`; a rule set under which other requests are drawn has decided otherwise before."""
+        played, known = Played.of(self.like, rules, self.difference.plan), self.difference.exchanges
+        if len(played.exchanges) < len(known):
+            return False
+        return all(
+            (mine.request.line, mine.model) == (theirs.request.line, theirs.kafka.partition("#")[0])
+            for mine, theirs in zip(played.exchanges, known, strict=False)
+        )
+
+
+def _answer(check: str, case: dict[str, Any], rules: RuleSet) -> dict[str, Any]:
+    """The answer of a rule set to a case, by column."""
+    slots = MAX_RANDOM_FACTOR + 2 * OUTSIDERS
+    model = ChangeOnInts(slots, rules) if check == "change" else model_of(check, slots, rules)
+    row = np.full((1, model.inputs.width), VACANT, dtype=np.int32)
+    for name, value in case.items():
+        place = model.inputs.slice(name)
+        values = value if isinstance(value, list) else [value]
+        row[0, place.start : place.start + len(values)] = values
+    return model.outputs.read(model.answer(row)[0])
+
+
+def case_witnesses(rows: Iterable[CheckRow], rules: RuleSet) -> list[Witness]:
+    """What checks have shown; what kills the driver is the answer of no rule set, and left to the full asking."""
+    shown = ((row.check, cause) for row in rows for cause in row.shown if cause.columns != (DRIVER,))
+    return [CaseWitness.of(check, cause, rules) for check, cause in shown]
+
+
+def sequence_witnesses(like: str, differences: Iterable[FuzzDifference]) -> list[Witness]:
+    """What a fuzz has shown."""
+    kept = (one for one in differences if not one.exchanges[-1].kafka.startswith(DIED))
+    return [SequenceWitness(like, one) for one in kept]
+
+
+@frozen
+class FullAnswer:
+    """What asking a rule set in full has shown: how many cases, how many of them differ, and some of those."""
+
+    cases: int
+    differing: int
+    witnesses: list[Witness]
+
+
+@frozen
+class Naming:
+    """What was looked for, and found.
+
+    Attributes:
+        name: the rule set that a build is in all cases asked; None where none was found.
+        cases: in how many.
+        tried: how many rule sets were tried on the differing cases.
+        witnesses: how many differing cases there are.
+        asked: how many rule sets were asked in full.
+        beside: other rule sets that the differing cases do not tell from it.
+        whole: whether every candidate was tried.
+    """
+
+    name: str | None
+    cases: int
+    tried: int
+    witnesses: int
+    asked: int
+    beside: tuple[str, ...]
+    whole: bool
+
+    def lines(self, build: object) -> list[str]:
+        """The naming for a reader."""
+        if self.name is None:
+            extent = "" if self.whole else "; not all were tried"
+            return [f"{build} is no rule set: {self.tried:,} were tried on {self.witnesses} cases that differ, "
+                    f"{self.asked} in full{extent}"]  # fmt: skip
+        text = [f"{build} is {self.name} in {self.cases:,} of {self.cases:,} cases"]
+        if self.beside:
+            text.append(f"  what differs does not tell it from {', '.join(self.beside)}")
+        return text
+
+
+def candidates(base: str) -> Iterator[tuple[str, ...]]:
+    """Rule sets by name, in tiers: those of releases and of mends, the base with one choice changed, with two."""
+    yield tuple(name for name in (*RELEASES, MENDED, "fixed") if name != base)
+    rules, names = parse(base), [name for name in CHOICES if GROUP_OF[name] in GROUPS]
+    signed = [f"{'-' if rules.value(name) else '+'}{variant_name(name)}" for name in names]
+    yield tuple(f"{base}{one}" for one in signed)
+    yield tuple(f"{base}{one}{other}" for one, other in itertools.combinations(signed, 2))
+
+
+def named(
+    base: str, witnesses: Sequence[Witness], ask: Callable[[str], FullAnswer | None], first: str | None = None,
+    seconds: float = 120.0,
+) -> Naming:  # fmt: skip
+    """The rule set that a build is.
+
+    Args:
+        base: the rule set from which it differs.
+        witnesses: some of the cases on which it does.
+        ask: asks a rule set in full; None where the time was over.
+        first: a rule set that is tried before the others.
+        seconds: how long candidates are looked for.
+    """
+    known, tried, asked, deadline = list(witnesses), 0, 0, time.monotonic() + seconds
+    tiers = candidates(base) if first is None else itertools.chain([(first,)], candidates(base))
+    for tier in tiers if known else ():
+        left = list[str]()
+        for name in tier:
+            if time.monotonic() > deadline:
+                return Naming(None, 0, tried, len(known), asked, (), False)
+            tried += 1
+            if _agrees(name, known):
+                left.append(name)
+        while left and asked < MOST_ASKED:
+            answer, asked = ask(left[0]), asked + 1
+            if answer is None:
+                return Naming(None, 0, tried, len(known), asked, (), False)
+            if not answer.differing:
+                rules = parse(left[0])
+                beside = tuple(name for name in left[1:] if parse(name) != rules)
+                return Naming(left[0], answer.cases, tried, len(known), asked, beside, True)
+            known += answer.witnesses
+            left = [name for name in left[1:] if _agrees(name, known)]
+        if left:
+            return Naming(None, 0, tried, len(known), asked, (), False)
+    return Naming(None, 0, tried, len(known), asked, (), bool(known))
+
+
+def _agrees(name: str, known: Sequence[Witness]) -> bool:
+    rules = parse(name)
+    return all(witness.agrees(rules) for witness in reversed(known))

@@ -1,0 +1,272 @@
+"""`kraftcheck branch`: what a build of one's own decides otherwise, which rules it has, which promises that breaks."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from attrs import asdict, evolve, frozen
+
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.change.checks import CheckFault, CheckRow, CheckSize, conform_with_kafka, row_lines
+from kraftcheck.ci.conformance.kafka.drivers import DriverError
+from kraftcheck.ci.conformance.kafka.fuzz.run import cause_lines, fuzz_with_kafka
+from kraftcheck.ci.conformance.kafka.naming import (
+    FullAnswer,
+    Naming,
+    Witness,
+    case_witnesses,
+    named,
+    sequence_witnesses,
+)
+from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
+from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
+from kraftcheck.ci.explore.diff import ALIKE, BROKEN, MENDED, Comparison, compare, sides
+from kraftcheck.ci.run.judged import HOLDS, JudgedRun, every_id, expecting, not_judged
+from kraftcheck.ci.run.questions import run, search_budget
+from kraftcheck.ci.run.reports import ReportFiles, report_options
+from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.terminal import options
+from kraftcheck.ci.terminal.console import Screen, console
+from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.interrupts import passed, time_limit, within
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.nearest import nearest
+from kraftcheck.model.rules.ruleset import RuleSet, parse, variants
+from kraftcheck.properties.register.findings import FINDINGS
+from kraftcheck.solvers.exploration.explore import SearchBudget
+from kraftcheck.solvers.program.fingerprint import fingerprint
+from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, Refuted, worst_exit_code
+from kraftcheck.solvers.traces.render import lines
+
+DOCUMENT_VERSION = 1
+"""Version of the JSON document."""
+
+FIRST, MORE = 4_000, 30_000
+"""Steps of the first fuzz, whose answer comes at once, and of the one that follows where it shows nothing."""
+
+SIZE = CheckSize(exhaustive=2, samples=20_000, seed=0)
+"""The cases of the change builder: every one of up to two replicas, some of others."""
+
+ROUNDS = 3
+"""How many rounds of questions there are: a fuzz, single decisions, a longer fuzz."""
+
+SCOPE = "tiny"
+"""The scope of the explored systems."""
+
+
+@frozen
+class _Asking:
+    """The questions to a build: in rounds, of which the first is answered at once."""
+
+    build: Build
+    seed: int
+
+    def rounds(self, rules: RuleSet) -> Iterator[tuple[FullAnswer, list[str]]]:
+        """What is asked, with its lines, in the order of its cost; no round begins once the time is over."""
+        for asked in (self._first, self._checks, self._more):
+            if not passed():
+                yield asked(rules)
+
+    def whole(self, name: str) -> FullAnswer | None:
+        """What all rounds say of a rule set, up to the first that differs; None where the time was over before."""
+        cases, rounds = 0, 0
+        for answer, _ in self.rounds(parse(name)):
+            cases, rounds = cases + answer.cases, rounds + 1
+            if answer.differing:
+                return FullAnswer(cases, answer.differing, answer.witnesses)
+        return FullAnswer(cases, 0, []) if rounds == ROUNDS else None
+
+    def _first(self, rules: RuleSet) -> tuple[FullAnswer, list[str]]:
+        return self._fuzz(rules, FIRST, self.seed)
+
+    def _more(self, rules: RuleSet) -> tuple[FullAnswer, list[str]]:
+        return self._fuzz(rules, MORE, self.seed + 1)
+
+    def _fuzz(self, rules: RuleSet, steps: int, seed: int) -> tuple[FullAnswer, list[str]]:
+        row = fuzz_with_kafka(self.build, rules, steps, seed, lambda *progress: None)
+        answer = FullAnswer(row.steps, row.differing, sequence_witnesses(self.build.like, row.kept))
+        text = f"whole controllers: {row.steps:,} steps in {row.sequences:,} sequences, {row.differing:,} differ"
+        return answer, [text, *cause_lines(evolve(row, causes=row.causes[:1]))]
+
+    def _checks(self, rules: RuleSet) -> tuple[FullAnswer, list[str]]:
+        rows = list[CheckRow]()
+        for row in conform_with_kafka(self.build, rules, SIZE, lambda *progress: None):
+            if isinstance(row, CheckFault):
+                raise row.error
+            rows.append(row)
+        cases, differing = sum(row.cases for row in rows), sum(row.differences for row in rows)
+        text = [f"single decisions: {cases:,} cases, {differing:,} differ"]
+        for row in [row for row in rows if row.differences][:1]:
+            text += row_lines(evolve(row, shown=row.shown[:1]))[: 5 + row.died]
+        return FullAnswer(cases, differing, case_witnesses(rows, rules)), text
+
+
+@frozen
+class _Outcome:
+    """What is known of a build at the end.
+
+    Attributes:
+        cases, differing: of the comparison with the rules of the release.
+        naming: the rule set that it is, looked for where it differs.
+        compared: by system, the verdicts of the release's rules and of that rule set.
+        complete: whether every round was asked.
+    """
+
+    cases: int
+    differing: int
+    naming: Naming | None
+    compared: dict[str, Comparison]
+    complete: bool
+
+    @property
+    def exit_code(self) -> int:
+        """EXIT_SAFETY and its like for a promise newly broken, NON_CONFORMANT for what has no name; see the command."""
+        if self.naming is None:
+            return 0 if self.complete else EXIT_INCOMPLETE
+        if self.naming.name is None:
+            return NON_CONFORMANT
+        changes = [one for found in self.compared.values() for one in found.changes]
+        broken = [one.b.verdict for one in changes if one.kind == BROKEN and one.b is not None]
+        undecided = [verdict for found in self.compared.values() for verdict in found.undecided]
+        if not self.complete:
+            return worst_exit_code(broken) or EXIT_INCOMPLETE
+        return worst_exit_code(broken or undecided) if self.compared else EXIT_VACUOUS
+
+    def runs(self, base: str, said: str) -> Iterator[JudgedRun]:
+        """For the reports: what its rules promise; a promise that the release does not keep either is expected so."""
+        for a, b in (found.results for found in self.compared.values()):
+            before = {one.id: one.verdict.split(" ")[0] for one in a.run().properties}
+            rows = [one for one in b.run().properties if not one.id.startswith(ALIKE)]
+            same = [one.verdict if one.verdict.split(" ")[0] == before.get(one.id) else HOLDS for one in rows]
+            yield evolve(b.run(), properties=tuple(map(expecting, rows, same)))
+        if not self.compared and self.exit_code:
+            chosen = subject(next(iter(SYSTEMS)), SCOPE, {}, base)
+            yield JudgedRun(chosen, "explore", not_judged(chosen, every_id(chosen), said))
+
+
+@click.command("branch")
+@click.argument("path", default=".")
+@options.like
+@click.option("--mends", metavar="FINDING", help="Ask whether it is the mend of this finding and nothing else.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 2), default=0, show_default=True, help="Seed of what is drawn.")
+@options.workers
+@options.memory
+@options.document
+@report_options
+@time_limit
+@options.quiet
+def branch_command(
+    path: str, like: str | None, mends: str | None, target: str | None, reports: ReportFiles, **flags: Any
+) -> None:
+    """Ask a build of your own what it decides otherwise than its release, and which promises that breaks.
+
+    PATH is a checkout that Gradle has built, a folder of jars, one jar or several with commas between
+    them, or a folder of classes; what it does not have is that of the release --like.
+
+    Its classes are asked what `kraftcheck conform --kafka` asks. Where they differ from the rules of the
+    release, the rule set that they are is looked for, and its promises are explored.
+
+    \b
+    Exit codes: 0 it decides as its release, or breaks no promise that the release keeps; else of
+    what it breaks: 12, 11 a deadlock, 13 recovery or liveness; 23 it differs, and no rule set is it,
+    or with --mends it is another than that mend; 21 no explored system asks for what differs;
+    20 the time was over before all was asked; 2 bad input.
+
+    \b
+    Examples:
+      kraftcheck branch ~/kafka --time-limit 10m
+      kraftcheck branch metadata/build/libs --like 4.4.0 --mends ghost-elr-member
+    """
+    check_writable(target)
+    reports.check(json=target)
+    build = Build.of(path, like)
+    base, wanted = f"kafka-{build.like}", None if mends is None else mend_of(mends, build.like)
+    screen, asking = console(to_stderr=target == "-"), _Asking(build, flags["seed"])
+    screen.plain("\n".join(build.lines() or [f"Kafka {build}"]))
+    budget = search_budget(flags["workers"], flags["memory"])
+    try:
+        outcome = _outcome(asking, base, wanted, screen, budget, flags["quiet"])
+    except DriverError as reason:
+        raise Refusal(str(reason)) from None
+    code, last = _ended(outcome, base, wanted)
+    if target is not None:
+        naming = None if outcome.naming is None else asdict(outcome.naming)
+        compared = {name: found.document() for name, found in outcome.compared.items()}
+        write_json(target, {"version": DOCUMENT_VERSION, "command": "branch", "exit_code": code, "build": str(build),
+                            "like": build.like, "digests": dict(build.digests()), "cases": outcome.cases,
+                            "differing": outcome.differing, "naming": naming, "compared": compared})  # fmt: skip
+    reports.write(screen, list(outcome.runs(base, last)), code, last)
+    screen.plain(f"{last} (exit {code})")
+    sys.exit(code)
+
+
+def mend_of(finding: str, release: str) -> str:
+    """The rule set of a release with the mend of a finding alone.
+
+    Raises:
+        Refusal: where there is no such finding, or the release does not have it.
+    """
+    by_id = {one.id: one for one in FINDINGS}
+    if finding not in by_id:
+        raise Refusal(f"--mends: no finding {finding!r}; {nearest(finding, by_id)}")
+    base = f"kafka-{release}"
+    rules, names = parse(base), variants()
+    off = [name for name in by_id[finding].switches if rules.value(names[name].name)]
+    if not off:
+        raise Refusal(f"--mends: Kafka {release} does not have {finding}, or no rule of its controller is it")
+    return base + "".join(f"-{name}" for name in off)
+
+
+def _outcome(
+    asking: _Asking, base: str, wanted: str | None, screen: Screen, budget: SearchBudget, quiet: bool
+) -> _Outcome:
+    """Ask, name and explore, and show each as it is known."""
+    cases, witnesses, differing, rounds = 0, list[Witness](), 0, 0
+    for answer, text in asking.rounds(parse(base)):
+        screen.plain("\n".join(text))
+        rounds, cases, differing = rounds + 1, cases + answer.cases, differing + answer.differing
+        witnesses += answer.witnesses
+        if differing and rounds > 1:
+            break
+    complete = bool(differing) or rounds == ROUNDS
+    if not differing:
+        return _Outcome(cases, 0, None, {}, complete)
+    naming = named(base, witnesses, asking.whole, wanted, within(120))
+    screen.plain("\n".join(naming.lines(asking.build)))
+    compared = dict[str, Comparison]()
+    for system in SYSTEMS if naming.name is not None and not passed() else ():
+        one, other = sides(base, naming.name or base, system, SCOPE, {})
+        if fingerprint(program(one)) != fingerprint(program(other)):
+            compared[system] = compare(one, other, budget, functools.partial(run, quiet=quiet))
+            screen.plain("\n".join(promise_lines(system, compared[system])))
+    return _Outcome(cases, differing, naming, compared, complete and not passed())
+
+
+def promise_lines(system: str, found: Comparison) -> Iterator[str]:
+    """The promises of a system that are newly broken or newly kept, the former with their shortest run."""
+    changes = [one for one in found.changes if one.kind]
+    yield f"{system} {SCOPE}: {'' if changes else 'no promise is newly broken or kept'}".rstrip(": ")
+    for one in changes:
+        kind = "newly broken" if one.kind == BROKEN else "newly kept"
+        yield f"  {kind}: {one.claim} ({' -> '.join(one.words)}): {one.sentence}"
+        if one.kind == BROKEN and one.b is not None and isinstance(one.b.verdict, Refuted):
+            yield from (f"    {line}" for line in lines(one.b.verdict.trace))
+
+
+def _ended(outcome: _Outcome, base: str, wanted: str | None) -> tuple[int, str]:
+    """The exit code, and the answer in a line."""
+    code, naming = outcome.exit_code, outcome.naming
+    if naming is None:
+        said = "decides as its release" if outcome.complete else "decides as its release as far as it was asked"
+        return (NON_CONFORMANT if wanted is not None else code), f"{said}: {outcome.cases:,} cases, 0 differ"
+    if naming.name is None:
+        return code, f"differs from {base} in {outcome.differing:,} cases, and is no rule set that is known"
+    kinds = [one.kind for found in outcome.compared.values() for one in found.changes]
+    said = f"is {naming.name}: {kinds.count(BROKEN)} promises newly broken, {kinds.count(MENDED)} newly kept"
+    if wanted is not None and parse(naming.name) != parse(wanted):
+        return NON_CONFORMANT, f"{said}; the mend is {wanted}"
+    return code, said

@@ -1,0 +1,98 @@
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassVisitor;
+import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.Label;
+import org.objectweb.asm.MethodVisitor;
+import org.objectweb.asm.Opcodes;
+
+/**
+ * Changes the bytes of one class: `CLASS OUT list` prints its mutants, a line each; `CLASS OUT N...` writes each to
+ * OUT/N, and `CLASS OUT ghosts` writes PartitionChangeBuilder with the mend that keeps removed replicas out of the ELR.
+ * A mutant negates one condition, swaps an addition and a subtraction, or 0 and 1.
+ */
+public final class ClassChanges {
+    private static final int[] SWAPPED = {
+        Opcodes.IFEQ, Opcodes.IFNE, Opcodes.IFLT, Opcodes.IFGE, Opcodes.IFGT, Opcodes.IFLE,
+        Opcodes.IF_ICMPEQ, Opcodes.IF_ICMPNE, Opcodes.IF_ICMPLT, Opcodes.IF_ICMPGE, Opcodes.IF_ICMPGT,
+        Opcodes.IF_ICMPLE, Opcodes.IF_ACMPEQ, Opcodes.IF_ACMPNE, Opcodes.IFNULL, Opcodes.IFNONNULL,
+        Opcodes.IADD, Opcodes.ISUB, Opcodes.ICONST_0, Opcodes.ICONST_1,
+    };
+
+    private ClassChanges() { }
+
+    public static void main(String[] args) throws Exception {
+        byte[] bytes = Files.readAllBytes(Path.of(args[0]));
+        String name = new ClassReader(bytes).getClassName();
+        for (int i = 2; i < args.length; i++) {
+            boolean mends = args[i].equals("ghosts");
+            Changer changer = new Changer(mends || args[i].equals("list") ? -1 : Integer.parseInt(args[i]), mends);
+            new ClassReader(bytes).accept(changer, 0);
+            if (args[i].equals("list")) continue;
+            Path file = Path.of(args[1], args[i], name + ".class");
+            Files.createDirectories(file.getParent());
+            Files.write(file, ((ClassWriter) changer.getDelegate()).toByteArray());
+        }
+    }
+
+    static int swapped(int opcode) {
+        for (int i = 0; i < SWAPPED.length; i++) {
+            if (SWAPPED[i] == opcode) return SWAPPED[i ^ 1];
+        }
+        return -1;
+    }
+
+    private static final class Changer extends ClassVisitor {
+        private final int wanted;
+        private final boolean mends;
+        private int count = 0;
+
+        Changer(int wanted, boolean mends) {
+            super(Opcodes.ASM9, new ClassWriter(ClassWriter.COMPUTE_MAXS));
+            this.wanted = wanted;
+            this.mends = mends;
+        }
+
+        @Override
+        public MethodVisitor visitMethod(int access, String name, String type, String signature, String[] thrown) {
+            MethodVisitor next = super.visitMethod(access, name, type, signature, thrown);
+            boolean skipped = name.equals("<clinit>") || name.equals("toString") || name.equals("hashCode");
+            return skipped ? next : new MethodVisitor(Opcodes.ASM9, next) {
+                private int line = 0;
+
+                @Override
+                public void visitLineNumber(int number, Label start) {
+                    line = number;
+                    super.visitLineNumber(number, start);
+                }
+
+                private int chosen(int opcode) {
+                    int other = swapped(opcode);
+                    if (other < 0) return opcode;
+                    if (wanted < 0 && !mends) System.out.println(count + " " + name + " " + line + " " + opcode);
+                    return count++ == wanted ? other : opcode;
+                }
+
+                @Override
+                public void visitJumpInsn(int opcode, Label label) {
+                    super.visitJumpInsn(chosen(opcode), label);
+                }
+
+                @Override
+                public void visitInsn(int opcode) {
+                    if (mends && opcode == Opcodes.IRETURN && name.equals("lambda$maybePopulateTargetElr$1")) {
+                        super.visitVarInsn(Opcodes.ALOAD, 0);
+                        super.visitFieldInsn(Opcodes.GETFIELD, "org/apache/kafka/controller/PartitionChangeBuilder",
+                            "targetReplicas", "Ljava/util/List;");
+                        super.visitVarInsn(Opcodes.ALOAD, 1);
+                        super.visitMethodInsn(Opcodes.INVOKEINTERFACE, "java/util/List", "contains",
+                            "(Ljava/lang/Object;)Z", true);
+                        super.visitInsn(Opcodes.IAND);
+                    }
+                    super.visitInsn(chosen(opcode));
+                }
+            };
+        }
+    }
+}

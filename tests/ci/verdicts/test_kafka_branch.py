@@ -1,0 +1,103 @@
+"""`kraftcheck branch`: a mend is recognised, a broken promise is shown, and what has no name is no pass."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from kraftcheck.ci.bench.checkers import jar
+from kraftcheck.ci.conformance.kafka.change.checks import CheckSize
+from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, jars, program
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.verdicts import branch
+from kraftcheck.ci.verdicts.branch import mend_of
+from tests.shared.commands import kraftcheck
+
+NEWEST = "4.4.0"
+BUILDER = "org/apache/kafka/controller/PartitionChangeBuilder.class"
+CHANGES = Path(__file__).parents[1] / "conformance" / "released" / "ClassChanges.java"
+ASM = ("org.ow2.asm:asm:9.7.1", "8cadd43ac5eb6d09de05faecca38b917a040bb9139c7edeb4cc81c740b713281")
+
+
+@pytest.fixture(autouse=True)
+def _fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(branch, "FIRST", 400)
+    monkeypatch.setattr(branch, "MORE", 400)
+    monkeypatch.setattr(branch, "SIZE", CheckSize(exhaustive=1, samples=600, seed=0))
+
+
+def changed(folder: Path, change: str) -> Path:
+    """A folder with the change builder of the newest release, changed in its bytes."""
+    metadata = next(path for path in jars(NEWEST).split(os.pathsep) if "kafka-metadata" in path)
+    with zipfile.ZipFile(metadata) as file:
+        file.extract(BUILDER, folder)
+    command = [program("java"), *SHORT_RUN, "-cp", str(jar(*ASM)), str(CHANGES), str(folder / BUILDER), str(folder)]
+    subprocess.run([*command, change], check=True)
+    return folder / change
+
+
+@pytest.mark.xdist_group("kafka")
+def test_a_mend_is_recognised(tmp_path: Path) -> None:
+    """Classes that keep removed replicas out of the ELR are that mend, in all cases; no promise fails in the report."""
+    mended = changed(tmp_path, "ghosts")
+    junit = tmp_path / "junit.xml"
+    ran = kraftcheck("branch", str(mended), "--mends", "ghost-elr-member", "--junit", str(junit), "--quiet")
+    assert ran.code == 0
+    assert f"{mended} is kafka-4.4.0-removed-replicas-stay-in-elr in " in ran.out
+    assert "newly kept: elr-within-replicas (refuted 2 -> holds)" in ran.out
+    assert ran.out.splitlines()[-1].endswith(": 0 promises newly broken, 2 newly kept (exit 0)")
+    cases = list(ElementTree.parse(junit).iter("testcase"))
+    assert len(cases) > 40
+    assert not [case.get("name") for case in cases if {part.tag for part in case} & {"failure", "error"}]
+
+
+@pytest.mark.xdist_group("kafka")
+def test_a_change_without_a_name_is_no_pass(tmp_path: Path) -> None:
+    """A mutant of the builder differs at once, is no rule set, and fails in the report too."""
+    mutant = changed(tmp_path, "101")
+    junit = tmp_path / "junit.xml"
+    ran = kraftcheck("branch", str(mutant), "--junit", str(junit), "--quiet", "--json", "-")
+    document = ran.document()
+    assert (ran.code, document["exit_code"], document["naming"]["name"]) == (23, 23, None)
+    assert document["differing"] > 0
+    assert "is no rule set: " in ran.err
+    cases = list(ElementTree.parse(junit).iter("testcase"))
+    assert cases
+    assert all(case.find("error") is not None for case in cases)
+
+
+@pytest.mark.xdist_group("kafka")
+def test_an_older_release_breaks_what_a_newer_one_keeps() -> None:
+    """Jars of 4.0.2 before those of 4.1.2 are named, and break promises, each with its shortest run; exit code 12."""
+    folder = str(Path(jars("4.0.2").split(os.pathsep)[0]).parent)
+    ran = kraftcheck("branch", folder, "--like", "4.1.2", "--quiet")
+    assert ran.code == 12
+    assert f"{folder} is kafka-4.0." in ran.out
+    assert "  newly broken: " in ran.out
+
+
+@pytest.mark.xdist_group("kafka")
+def test_a_release_is_not_the_mend_of_its_defect(tmp_path: Path) -> None:
+    """The released jars decide as their release, which is a pass, and no mend of anything."""
+    folder = str(Path(jars(NEWEST).split(os.pathsep)[0]).parent)
+    assert kraftcheck("branch", folder, "--quiet").code == 0
+    ran = kraftcheck("branch", folder, "--mends", "ghost-elr-member", "--quiet")
+    assert ran.code == 23
+    assert "decides as its release: " in ran.out
+    over = kraftcheck("branch", folder, "--quiet", "--time-limit", "0.001s")
+    assert (over.code, over.out.splitlines()[-1]) == (
+        20, "decides as its release as far as it was asked: 0 cases, 0 differ (exit 20)")  # fmt: skip
+
+
+def test_a_mend_is_that_of_a_defect_which_the_release_has() -> None:
+    """A finding that there is not, and one that the release does not have, are refused in a line."""
+    assert mend_of("ghost-elr-member", NEWEST) == "kafka-4.4.0-removed-replicas-stay-in-elr"
+    with pytest.raises(Refusal, match=r"^--mends: no finding 'ghost'; did you mean ghost-elr-member"):
+        mend_of("ghost", NEWEST)
+    with pytest.raises(Refusal, match=r"^--mends: Kafka 4\.4\.0 does not have dead-last-known-leader"):
+        mend_of("dead-last-known-leader", NEWEST)

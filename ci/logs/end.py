@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from kraftcheck.ci.logs.format.read import LogFiles, SkipCount, find, read
+from kraftcheck.ci.logs.format.read import LogFiles, find, read
 from kraftcheck.ci.logs.report import ReplayOptions, Summary, line_of, passed_lines, settings_of, taken_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
@@ -90,7 +90,7 @@ def cluster_end(
 def followed(log: LogFiles, options: ReplayOptions) -> tuple[State, Holders, History]:
     """The state after the last record, with what was followed on the way; a transaction is one step."""
     state = settled = empty(Controller(settings=settings_of(options.static)))
-    skipped, chosen = SkipCount(options.allow_skipped), parse(options.rules or line_of(None).preset)
+    skipped, chosen = options.skips(), parse(options.rules or line_of(None).preset)
     holders, history, in_snapshot, read_any = NO_HISTORY, History(), False, False
     for batch in effective(read(log, skipped)):
         read_any = True

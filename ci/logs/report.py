@@ -496,11 +496,17 @@ class ReplayOptions:
         rules: rule set, `PRESET[+VARIANT...]`; None takes the preset of the log's metadata version.
         static: the controller's configuration file, as `KEY=VALUE`.
         allow_skipped: how many lines or batches may be undecodable.
+        grows: whether the log is being written, so that its last batch need not be whole yet.
     """
 
     rules: str | None
     static: tuple[str, ...] = ()
     allow_skipped: int = 0
+    grows: bool = False
+
+    def skips(self) -> SkipCount:
+        """A fresh count of what is passed over."""
+        return SkipCount(self.allow_skipped, grows=self.grows)
 
     def replay(
         self, log: LogFiles, observe: Callable[[ReplayedBatch | MemoisedBatch], None] = lambda batch: None,
@@ -518,7 +524,7 @@ class ReplayOptions:
             Refusal: naming the place of what cannot be read, and for a log without batches.
             ScopeError: for an unknown rule set.
         """
-        skipped, summary = SkipCount(self.allow_skipped), Summary(log.name, self.rules, detailed=detailed)
+        skipped, summary = self.skips(), Summary(log.name, self.rules, detailed=detailed)
         replay = MemoisedReplay(self._rules(), settings_of(self.static))
         try:
             for batch in replay.replay(read_compact(log, skipped)):
@@ -546,7 +552,7 @@ class ReplayOptions:
         """Read the log once more, to see what broke the properties, and until when; what is meant is no violation."""
         rules_at, start = self._rules(), empty(Controller(settings=settings_of(self.static)))
         violating = {batch.base_offset for batch, _ in summary.violations}
-        batches = read_compact(log, SkipCount(self.allow_skipped))
+        batches = read_compact(log, self.skips())
         found = spells(batches, start, violating, lambda state: rules_at(state.supported_level()))
         summary.causes = known.by_cause(found, (summary.rules or "").partition(" ")[0])
         summary.violations = [one for one in summary.violations if not known.is_meant(found, *one)]

@@ -10,11 +10,15 @@ from typing import Any, TypeAlias
 import click
 
 from kraftcheck.ci.logs import known
-from kraftcheck.ci.logs.condition import condition_of
+from kraftcheck.ci.logs.condition import EXITS, condition_of
+from kraftcheck.ci.logs.follow import follow
+from kraftcheck.ci.logs.format.read import STDIN
 from kraftcheck.ci.logs.metrics import of_status
 from kraftcheck.ci.logs.report import ReplayOptions
+from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json, write_text
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.words import NO_LEADER
 
 Row: TypeAlias = Mapping[str, Any]
@@ -33,11 +37,11 @@ PROSE = {"because", "leads again", "with loss", "until"}
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; by default that of the metadata version.")
 @click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
 @click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
+@click.option("--follow", "follows", is_flag=True, help="Go on: a line for each change of a controller's folder.")
 @click.option("--json", "target", metavar="FILE|-", help="Write everything as a JSON document.")
 @click.option("--prometheus", "metrics", metavar="FILE|-", help="Write the numbers in Prometheus' text format.")
 def status_command(
-    log: Path, describe: bool, every: bool, rules: str | None, static: tuple[str, ...], allow_skipped: int,
-    target: str | None, metrics: str | None,
+    log: Path, describe: bool, every: bool, follows: bool, target: str | None, metrics: str | None, **given: Any
 ) -> None:  # fmt: skip
     """What is broken at the end of a metadata log or snapshot, since when and why, and what to start first.
 
@@ -51,16 +55,32 @@ def status_command(
     Examples:
       kraftcheck status /var/kafka/__cluster_metadata-0
       kraftcheck status decoded.txt --describe
+      kraftcheck status /var/kafka/__cluster_metadata-0 --follow
     """
     check_apart(json=target, prometheus=metrics)
     for place in (target, metrics):
         check_writable(place)
-    found = condition_of(log, ReplayOptions(rules, static, allow_skipped))
-    if target is not None:
-        write_json(target, found)
-    if metrics is not None:
-        write_text(metrics, of_status(found))
-    show(found, console(to_stderr="-" in (target, metrics)), every, describe)
+
+    def write(found: Row) -> None:
+        if target is not None:
+            write_json(target, found)
+        if metrics is not None:
+            write_text(metrics, of_status(found))
+
+    def tell(before: Row | None, found: Row) -> None:
+        for line in changes(before, found, every):
+            screen.one_line(line)
+        write(found)
+
+    options, screen = ReplayOptions(**given, grows=follows), console(to_stderr="-" in (target, metrics))
+    if follows:
+        check_idle("shows one moment, and --follow goes on", "describe")
+        if log == STDIN:
+            raise Refusal("--follow takes a folder or a file that grows, and standard input does not")
+        sys.exit(follow(log, options, tell))
+    found = condition_of(log, options)
+    write(found)
+    show(found, screen, every, describe)
     sys.exit(found["exit"])
 
 
@@ -96,6 +116,32 @@ def show(found: Row, screen: Screen, every: bool = False, describe: bool = False
             else:
                 screen.one_line(line)
     screen.plain(f"(exit {found['exit']})")
+
+
+def changes(before: Row | None, found: Row, every: bool) -> Iterator[str]:
+    """The lines of a condition: what it is, and which partitions are otherwise than before; none where nothing is."""
+    was = {} if before is None else _states(before)
+    now = _states(found)
+    told = [
+        f"  {state} now: {_names(names, every)}"
+        for state in EXITS
+        if (names := [name for name, one in now.items() if one == state and was.get(name, "well") != state])
+    ]
+    gone = [name for name in was if name not in now]
+    told += [f"  deleted: {_names(gone, every)}"] if gone else []
+    if before is None or told or _broker_states(before) != _broker_states(found) or before["doubts"] != found["doubts"]:
+        at = "a snapshot" if found["offset"] is None else f"offset {found['offset']}"
+        yield f"{'' if found['time'] is None else _clock(found['time']) + ' '}{at}: {_headline(found)}"
+        yield from told
+        yield from (f"  {doubt}" for doubt in found["doubts"] if before is None or doubt not in before["doubts"])
+
+
+def _states(found: Row) -> dict[str, str]:
+    return {f"{row['topic']}-{row['partition']}": row["state"] for row in found["partitions"]}
+
+
+def _broker_states(found: Row) -> list[tuple[int, str, int]]:
+    return [(row["broker"], row["state"], len(row["offline_directories"])) for row in found["brokers"]]
 
 
 def _headline(found: Row) -> str:

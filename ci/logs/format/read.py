@@ -231,6 +231,7 @@ class SkipCount:
         in_snapshot: batches of segments that the snapshot before them already holds.
         noise: lines of the JVM, of logging, and of a terminal.
         notes: what a reader must know of the form of the text, each once.
+        grows: whether the log is being written: what ends within a batch of its last segment is not written yet.
         described: whether it shows a cluster as kafka-topics --describe does, WHOLE or IN_PART; else empty.
     """
 
@@ -239,6 +240,7 @@ class SkipCount:
     in_snapshot: int = 0
     noise: int = 0
     notes: dict[str, None] = field(factory=dict)
+    grows: bool = False
     described: str = ""
 
     def note(self, text: str) -> None:
@@ -401,7 +403,8 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool) -> Iterator[Batch 
     encoding = pasted.encoding_of(data)
     segment = suffix in BINARY or (path == STDIN and b"\0" in data[:_HEAD] and encoding == "utf-8-sig")
     if segment and not data.startswith((b"Dumping", b"SLF4J", b"{")):
-        yield from segments.batches(data, name, skipped.problem, compact_form)
+        whole = data[: segments.whole_size(data)] if skipped.grows else data
+        yield from segments.batches(whole, name, skipped.problem, compact_form)
         return
     try:
         text = data.decode(encoding)

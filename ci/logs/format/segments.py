@@ -225,6 +225,14 @@ def _size(data: bytes, position: int, name: str, problem: Problem) -> int:
     return 0
 
 
+def whole_size(data: bytes) -> int:
+    """Where the last whole batch of a segment ends that is being written."""
+    position = 0
+    while size := _size(data, position, "", lambda place, what: None):
+        position += size
+    return position
+
+
 def _batch(data: bytes, place: str) -> Batch:
     head = HEADER.unpack_from(data)
     base, epoch, magic, crc, attributes, last_delta, count, newest = *head[0:1], *head[2:7], head[12], head[8]

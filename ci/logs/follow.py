@@ -1,0 +1,70 @@
+"""`kraftcheck status --follow`: the condition of a cluster whose controller goes on writing, a line for each change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+
+from kraftcheck.ci.logs.condition import condition_of
+from kraftcheck.ci.logs.report import ReplayOptions
+from kraftcheck.ci.terminal.progress import stop_flag
+from kraftcheck.ci.terminal.refusal import Refusal
+
+Row: TypeAlias = Mapping[str, Any]
+Seen: TypeAlias = tuple[tuple[str, int, int], ...]
+
+POLL_S = 1.0
+"""Between two looks at the folder, in seconds."""
+
+PATIENCE = 5
+"""Looks after which what cannot be read is told: a controller writes, renames and deletes meanwhile."""
+
+
+def follow(place: Path, options: ReplayOptions, tell: Callable[[Row | None, Row], None]) -> int:
+    """Tell the condition now, and what of it changes, until Ctrl-C; the exit code is that of the last condition.
+
+    Args:
+        place: a controller's folder, or a file that grows.
+        options: of the replay.
+        tell: called with each condition and the one before it; None before the first.
+
+    Raises:
+        Refusal: when nothing can be read at the beginning.
+    """
+    before: Row | None = None
+    seen: Seen | None = None
+    failures = 0
+    with stop_flag(awaits_report=True) as stop:
+        while not stop.is_set():
+            began, now = time.monotonic(), look(place)
+            if now != seen or failures:
+                try:
+                    found = condition_of(place, options)
+                except Refusal as reason:
+                    failures += 1
+                    if before is None and failures >= PATIENCE:
+                        raise
+                    if failures == PATIENCE:
+                        click.echo(f"cannot be read since {time.strftime('%H:%M:%S')}: {reason}", err=True)
+                else:
+                    tell(before, found)
+                    before, seen, failures = found, now, 0
+            stop.wait(max(POLL_S, time.monotonic() - began))
+    return 0 if before is None else int(before["exit"])
+
+
+def look(place: Path) -> Seen:
+    """The files of a place, their sizes and times: another answer means that something was written."""
+    files = sorted(place.iterdir()) if place.is_dir() else [place]
+    seen = []
+    for file in files:
+        try:
+            state = file.stat()
+        except OSError:  # deleted meanwhile, as old segments and snapshots are
+            continue
+        seen.append((file.name, state.st_size, state.st_mtime_ns))
+    return tuple(seen)

@@ -1,0 +1,165 @@
+"""`kraftcheck status --follow`: what it tells while a controller writes."""
+
+from __future__ import annotations
+
+import queue
+import re
+import shutil
+import signal
+import struct
+import threading
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.ci.logs.condition import condition_of
+from kraftcheck.ci.logs.format.segments import whole_size
+from kraftcheck.ci.logs.metrics import of_status
+from kraftcheck.ci.logs.report import ReplayOptions
+from tests.shared.commands import kraftcheck, start
+from tests.shared.places import ROOT, TESTS
+
+LOG = TESTS / "captured" / "trouble" / "00000000000000000000.log"
+OUTAGE = TESTS / "snapshots" / "outage.txt"
+WAIT_S = 40
+
+
+def batches() -> list[bytes]:
+    """The batches of a captured segment."""
+    data, place, found = LOG.read_bytes(), 0, list[bytes]()
+    while place < len(data):
+        size = struct.unpack_from(">i", data, place + 8)[0] + 12
+        found.append(data[place : place + size])
+        place += size
+    return found
+
+
+def base(batch: bytes) -> int:
+    """Its first offset."""
+    return int(struct.unpack_from(">q", batch)[0])
+
+
+BATCHES = batches()
+
+
+def between(first: int, end: int) -> bytes:
+    """The batches of some offsets."""
+    return b"".join(batch for batch in BATCHES if first <= base(batch) < end)
+
+
+class Lines:
+    """The lines of a command that goes on."""
+
+    def __init__(self, folder: Path, *words: object) -> None:
+        self.process = start(["status", folder, "--follow", *words])
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line)
+
+    def until(self, text: str) -> list[str]:
+        """The lines up to one that has a text."""
+        found = []
+        while not found or text not in found[-1]:
+            found.append(self._lines.get(timeout=WAIT_S))
+        return found
+
+    def interrupt(self) -> tuple[int, str]:
+        """The exit code after Ctrl-C, and what was written on standard error."""
+        self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(timeout=WAIT_S)
+        assert self.process.stderr is not None
+        return code, self.process.stderr.read()
+
+
+    def close(self) -> None:
+        """End it, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A controller's folder up to offset 37, when all is well."""
+    place = tmp_path / "__cluster_metadata-0"
+    place.mkdir()
+    (place / LOG.name).write_bytes(between(0, 38))
+    return place
+
+
+def test_changes_are_told_as_they_are_written(folder: Path, tmp_path: Path) -> None:
+    """Appended batches, half a batch, and a new segment: each change is a line, and Ctrl-C ends it quietly."""
+    metrics = tmp_path / "metrics.prom"
+    following = Lines(folder, "--prometheus", metrics)
+    try:
+        assert "all is well" in following.until("offset 37")[-1]
+        rest, segment = between(38, 91), folder / LOG.name
+        with segment.open("ab") as log:
+            log.write(rest[:-7])
+        assert "2 of 8 partitions are offline" in following.until("offset 89")[-1]
+        assert "strict-1, alone-0" in following.until("offline now")[-1]
+        with segment.open("ab") as log:
+            log.write(rest[-7:])
+        assert "broker 1 is starting" in following.until("offset 90")[-1]
+        assert 'kraftcheck_partitions{state="offline"} 2' in metrics.read_text(encoding="utf-8")
+        (folder / f"{91:020}.log").write_bytes(between(91, 1000))
+        assert "offset 249" in following.until("offset 249")[-1]
+        (code, err) = following.interrupt()
+        assert (code, err) == (10, "")
+    finally:
+        following.close()
+
+
+def test_a_snapshot_in_place_of_old_segments(tmp_path: Path) -> None:
+    """Where a controller has deleted the segments that a snapshot holds, the snapshot and what follows are read."""
+    folder = tmp_path / "__cluster_metadata-0"
+    shutil.copytree(LOG.parent, folder, ignore=shutil.ignore_patterns("*.txt"))
+    following = Lines(folder)
+    try:
+        following.until("offset 249")
+        (folder / f"{218:020}.log").write_bytes(between(218, 1000))
+        (folder / LOG.name).unlink()
+        assert following.interrupt()[0] == 10
+    finally:
+        following.close()
+    found = condition_of(folder, ReplayOptions(None, grows=True))
+    assert (found["offset"], found["exit"]) == (249, 10)
+
+
+def test_what_is_not_whole_is_not_read() -> None:
+    """Of a segment that grows all whole batches are read, wherever it ends, and zeros behind them are none."""
+    data, ends = between(0, 20), {0}
+    for batch in BATCHES:
+        ends.add(max(ends) + len(batch))
+    for size in range(len(data) + 1):
+        assert whole_size(data[:size]) == max(end for end in ends if end <= size)
+    assert whole_size(data + bytes(100)) == len(data)
+
+
+@pytest.mark.parametrize("words", [("-", "--follow"), (OUTAGE, "--follow", "--describe"), ("nothing", "--follow")])
+def test_what_cannot_be_followed_is_refused(words: tuple[object, ...]) -> None:
+    """Standard input, a table of one moment, and a place that is not there, are one line."""
+    ran = kraftcheck("status", *words)
+    assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+
+
+def test_alerts_name_what_is_written() -> None:
+    """Each metric, label and value of the documented alerts is one that `status --prometheus` writes."""
+    page = (ROOT / "docs" / "how-to" / "outage.md").read_text(encoding="utf-8")
+    rules = page.partition("```yaml\n")[2].partition("```")[0]
+    written = of_status(condition_of(OUTAGE, ReplayOptions(None)))
+    of_defects = of_status(condition_of(TESTS / "captured" / "kafka-4.0.0-elr", ReplayOptions(None)))
+    named = re.findall(r"(kraftcheck_\w+)(\{[^}]*\})?", rules)
+    assert len(named) >= 3
+    for name, labels in named:
+        assert f"{name}{labels}" in written
+    for label in re.findall(r"\$labels\.(\w+)", rules):
+        assert f'{label}="' in of_defects

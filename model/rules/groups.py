@@ -81,6 +81,8 @@ class DirectoryRules:
     correction_ignores_future_log: bool = False
     epoch_change_forgets_promotion: bool = False
     startup_swap_ignores_offsets: bool = False
+    promoted_log_stays_closed: bool = False
+    duplicate_log_stops_start: bool = False
     reported_while_in_flight: bool = False
     alter_partition_ignores_directories: bool = False
     unknown_directory_hides_log: bool = False

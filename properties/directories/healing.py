@@ -65,6 +65,12 @@ def properties(setting: Setting) -> list[Property]:
                      lambda s: negate(moves(s)), "invariant 47; KIP-113", ("correction-ignores-future-log",),
                      rules=("assignment.not-corrected-during-a-move",),
                      when=moves, by={**tells, **MOVES}))  # fmt: skip
+    if setting["torn-moves"]:
+        claims.append(
+            recovers("broker-can-start", "a stopped broker whose disks all work can start",
+                     lambda s: negate(_is_down(s)), "KIP-858; KIP-113", ("duplicate-log-stops-start",),
+                     rules=("startup.keeps-the-log-that-metadata-names",),
+                     when=_is_down, by={"start": {}}))  # fmt: skip
     claims.append(
         recovers("readable-log-leads", "a leaderless partition can get a leader while a candidate has a readable log",
                  lambda s: s.controller.leader >= 0, "invariant 41; KIP-858",
@@ -86,9 +92,10 @@ def _of_failures(setting: Setting, tells: Way) -> list[Property]:
         claims.append(
             recovers("failure-can-lead-away", "a leader whose directory failed can lose the leadership, or stops",
                      lambda s: negate(leads_dead(s)), "invariant 45; KIP-858",
-                     ("catch-up-as-coded+added-replica-unreported", "failure-reported-once"),
+                     ("catch-up-as-coded+added-replica-unreported", "failure-reported-once",
+                      "promoted-log-stays-closed"),
                      rules=("catchup.one-table", "catchup.added-replica-reports",
-                            "directory-failure.in-every-heartbeat"),
+                            "directory-failure.in-every-heartbeat", "move.promoted-log-serves"),
                      when=leads_dead, by={**tells, **STOPS}))  # fmt: skip
     if setting["failures"] and setting["directories"] > 1 and setting["start"] != UPGRADE:
         claims.append(
@@ -105,6 +112,11 @@ def _of_failures(setting: Setting, tells: Way) -> list[Property]:
                             "directory.unknown-is-online"),
                      when=waits, by={**tells, "unfence": {"delivered": True}}))  # fmt: skip
     return claims
+
+
+def _is_down(s: Placement) -> Truth:
+    """A broker is stopped though each of its disks works."""
+    return any_of(*(none_of(h.up, h.some_offline()) for h in s.hosts))
 
 
 def waits(s: Placement) -> Truth:

@@ -12,6 +12,7 @@ from kraftcheck.model.register import RegisterError, content, record, spelled
 SEVERITIES: Mapping[str, str] = {
     "loss": "acknowledged records may be lost",
     "controller": "the controller resigns",
+    "start": "a broker cannot start",
     "offline": "a partition is offline, or refuses writes, though a live replica could lead",
     "stuck": "what was asked for never ends, or ends otherwise",
     "unmarked": "what has happened is not told",
@@ -56,6 +57,7 @@ class Finding:
         scenario: the name of the scenario that shows it on a live cluster; empty where there is none.
         broker_cases: the cases of a broker's classes that show it, where no event of the controller alone does.
         reported: the issues and pull requests that report or mend it; empty where none is known.
+        searched: the words with which a report was searched in vain; empty where none was searched.
     """
 
     id: str
@@ -71,6 +73,7 @@ class Finding:
     mend: str
     scenario: str = ""
     reported: str = ""
+    searched: str = ""
     broker_cases: tuple[str, ...] = ()
 
 

@@ -8,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from kraftcheck.ci.conformance.findings.causes import record
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN
 from kraftcheck.ci.conformance.kafka.jars import known_versions
@@ -30,6 +31,11 @@ finding's choices: then the property holds, so that nothing else is needed to me
 search: no explored system has the text of a configuration. Workarounds follow from the rules, and were tried on no
 cluster.
 
+The page of a finding lists what its defect breaks alone, put into right rules, in the scopes where the newest release
+of each line was searched: {cells}. There each property that one of these releases refutes has a finding, or a reason:
+a choice that is [none](#no-findings), or that a later release has mended.
+`python -m kraftcheck.ci.conformance.findings.causes` writes the record.
+
 The rule set `{mended}` is the release with every finding mended. It keeps every promise but those that a release gives
 up on purpose ([verdicts](../reference/verdicts.md)). There is no third kind: what the newest release does otherwise
 than `fixed` is a finding, or [says why it is none](#no-findings).
@@ -51,7 +57,7 @@ In the tables, {legend}.
 def page() -> str:
     """The text of the first page."""
     newest = known_versions()[-1]
-    lines = [HEAD.format(newest=newest, mended=MENDED, legend=LEGEND)]
+    lines = [HEAD.format(newest=newest, mended=MENDED, legend=LEGEND, cells=_cells())]
     for severity, meaning in SEVERITIES.items():
         lines += [f"## {meaning.capitalize()}\n", f"| finding | needs | {newest} | releases |\n|---|---|---|---|"]
         for finding in FINDINGS:
@@ -61,6 +67,11 @@ def page() -> str:
                 lines.append(f"| {title} | {finding.needs} | {shown[newest]} | {_span(shown)} |")
         lines.append("")
     return "\n".join([*lines, *_no_findings()]) + "\n"
+
+
+def _cells() -> str:
+    """The scopes that were searched for causes."""
+    return ", ".join(dict.fromkeys(f"`{row.system} {row.scope}`" for row in record().broken))
 
 
 def in_short() -> str:

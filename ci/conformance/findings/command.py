@@ -16,6 +16,7 @@ from kraftcheck.ci.conformance.findings.search import (
     Evidence,
     ReleaseSearch,
     UndecidedFinding,
+    newest_of_lines,
     record,
     recorded,
     search,
@@ -46,14 +47,6 @@ OTHERWISE = "otherwise"
 
 OLDEST = 4
 """The first major release whose managers the tests are written for."""
-
-def newest_of_lines(releases: Sequence[str]) -> tuple[str, ...]:
-    """The newest release of each line, such as 4.1.2 of 4.1; releases are in order of age.
-
-    >>> newest_of_lines(("4.0.0", "4.0.2", "4.1.0"))
-    ('4.0.2', '4.1.0')
-    """
-    return tuple({release.rpartition(".")[0]: release for release in releases}.values())
 
 
 def test_of(search: ReleaseSearch) -> str | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from kraftcheck.ci.conformance.findings import search
+from kraftcheck.ci.conformance.findings.causes import LINES, record
 from kraftcheck.ci.conformance.findings.live import SHOWN, Observation, observations
 from kraftcheck.ci.conformance.findings.search import ABSENT, LIVE, MANAGERS, NOT_RUN, RULES, Evidence, rules_of
 from kraftcheck.ci.conformance.kafka.jars import known_versions
@@ -14,7 +15,8 @@ from kraftcheck.model.register import content
 from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.findings import SEVERITIES, Finding
 
-UNREPORTED = "no report is known"
+SEARCHED_IN = "threads of issues and pull requests of public repositories, on 29 November 2026, Kafka's JIRA left out"
+"""Where reports were searched, and when."""
 
 LEGEND = (
     f"{LIVE}: shown on a cluster of the release; {MANAGERS}: its own classes take the steps of the trace; {RULES}: the "
@@ -41,7 +43,13 @@ def in_words(system: str, event: str) -> str:
     """
     name, _, given = event.partition("(")
     arguments = dict(re.findall(r"(\w+)=(\{.*?\}|\[.*?\]|[^,)]+)", given))
-    return {**EVENTS["every"], **EVENTS.get(system, {})}[name].format(**arguments)
+    return EVENTS[told_in(system, name)][name].format(**arguments)
+
+
+def told_in(system: str, name: str) -> str:
+    """The table that has an event of a system: its own, that of the system it adds fairness to, or `every`."""
+    own = (system, system.rpartition("-")[2])
+    return next((table for table in own if name in EVENTS.get(table, {})), "every")
 
 
 def word(evidence: Evidence | None, live: Observation | None) -> str:
@@ -120,11 +128,17 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
     yield f"**Workaround.** {finding.workaround}\n"
     yield f"**Mend.** {finding.mend} The choices of the model: {', '.join(f'`{name}`' for name in finding.switches)}.\n"
     yield f"**Where.** {', '.join(map(link, references(finding.source, newest=True)))}\n"
-    known = references(finding.reported) if finding.reported else ()
-    yield f"**Reported.** {', '.join(map(link, known)) or UNREPORTED}\n"
+    yield f"**Reported.** {_reported(finding, link)}\n"
+    yield from _broken(finding)
     if live:
         yield f"**Live.** Scenario `{finding.scenario}`: {', '.join(f'{r} {o.outcome}' for r, o in live.items())}\n"
     yield from _again(finding, shown[-1].release if shown else "")
+
+
+def _reported(finding: Finding, link: Link) -> str:
+    if finding.reported:
+        return ", ".join(map(link, references(finding.reported)))
+    return f"None found in {SEARCHED_IN}, by: {finding.searched}." if finding.searched else "Not searched for."
 
 
 def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
@@ -137,6 +151,17 @@ def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
     if shown.for_ever is not None:
         yield f"\n{for_ever(shown).capitalize()}."
     yield ""
+
+
+def _broken(finding: Finding) -> Iterator[str]:
+    """The properties that the newest recorded release with the finding loses to it alone, by scope."""
+    for release in reversed(LINES):
+        if listed := list(record().by(finding.id, release)):
+            yield "**Breaks.** Alone in right rules, in the explored scopes (steps of the shortest trace):\n"
+            for cell, steps in listed:
+                yield f"- `{' '.join(cell)}`: " + ", ".join(f"`{claim}` {length}" for claim, length in steps.items())
+            yield ""
+            return
 
 
 def _again(finding: Finding, release: str) -> Iterator[str]:

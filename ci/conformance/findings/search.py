@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import attrs
@@ -20,6 +20,15 @@ from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace
 
 class UndecidedFinding(RuntimeError):
     """A search that neither refutes the property nor shows that it holds; the message names it."""
+
+
+def newest_of_lines(releases: Sequence[str]) -> tuple[str, ...]:
+    """The newest release of each line, such as 4.1.2 of 4.1; releases are in order of age.
+
+    >>> newest_of_lines(("4.0.0", "4.0.2", "4.1.0"))
+    ('4.0.2', '4.1.0')
+    """
+    return tuple({release.rpartition(".")[0]: release for release in releases}.values())
 
 
 @frozen

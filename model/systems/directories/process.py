@@ -251,6 +251,13 @@ def left(host: Host) -> Host:
     )  # fmt: skip
 
 
+def _with_one_log(host: Host, slot: Word) -> Host:
+    """A host that deletes the other log it can read where there are two."""
+    other = host.logs.keep(host.disks).minus(host.disks.just(slot))
+    fewer = evolve(host, logs=host.logs.minus(other), whole=host.whole.minus(other))
+    return choose(host.logs.keep(host.disks).size() > 1, fewer, host)
+
+
 @frozen
 class Process:
     """The effects and guards under one rule set.
@@ -258,10 +265,12 @@ class Process:
     Attributes:
         rules: the rule set.
         keeps_metadata: whether the first directory of a broker has the metadata log too.
+        tears: whether a promotion may have left two logs of the partition.
     """
 
     rules: RuleSet
     keeps_metadata: bool = False
+    tears: bool = False
 
     def may_fail(self, state: Placement, broker: Word, slot: Word) -> Conjuncts:
         """Any working disk may fail, under a running process or not."""
@@ -324,15 +333,21 @@ class Process:
     @rule("startup.directory-ids-differ", source="KIP-858; LogManager.loadDirectoryIds",
           switches=("duplicate-ids-start",),
           says="A broker with two directories of one id does not start.")  # fmt: skip
+    @rule("startup.keeps-the-log-that-metadata-names", source="LogManager.loadLog; KIP-858",
+          switches=("duplicate-log-stops-start",),
+          says="Of two logs of a partition a start keeps the one in the directory that metadata names.")  # fmt: skip
     def may_start(self, state: Placement, broker: Word) -> Conjuncts:
-        """A stopped process comes back: LogManager refuses two equal ids, and two logs of one partition."""
+        """A stopped process comes back: LogManager refuses two equal ids, and two logs unless one is named."""
         host = state.host(broker)
+        named: Truth = False
+        if self.tears and not self.rules.directories.duplicate_log_stops_start:
+            named = host.logs.keep(host.disks).has(host.slot_of(state.assigned(broker)))
         return {
             "broker is stopped": negate(host.up),
             "a directory works": negate(host.disks.is_empty()),
             "the metadata log can be read": any_of(not self.keeps_metadata, host.disks.has(METADATA)),
             "directory ids differ": any_of(self.rules.directories.duplicate_ids_start, host.distinct_ids()),
-            "the partition is in one directory": host.logs.keep(host.disks).size() <= 1,
+            "the partition is in one directory": any_of(host.logs.keep(host.disks).size() <= 1, named),
         }
 
     @rule("directory-id.reserved-not-drawn", source="KIP-858; DirectoryId.random; semantics 6.1",
@@ -340,6 +355,8 @@ class Process:
     def start(self, state: Placement, broker: Word) -> Outcome:
         """Missing ids are generated, and a new incarnation registers with the working directories."""
         host = state.host(broker)
+        if self.tears:
+            host = _with_one_log(host, host.slot_of(state.assigned(broker)))
         names, drawn = [], host.drawn
         for slot, name in enumerate(host.names):
             missing = all_of(host.disks.has(slot), name == NOTHING)

@@ -38,11 +38,13 @@ from kraftcheck.model.systems.directories.state import (
     IDLE,
     MIGRATION,
     NOTHING,
+    OFFLINE,
     QUEUED,
     UPGRADE,
     Placement,
     Slots,
     decided,
+    failing,
     initial,
     layout,
 )
@@ -61,9 +63,15 @@ from kraftcheck.model.systems.elections.triggers import Triggers, gate, start
 
 @frozen
 class Moves:
-    """The effects and guards of AlterReplicaLogDirs and AssignReplicasToDirs under one rule set."""
+    """The effects and guards of AlterReplicaLogDirs and AssignReplicasToDirs under one rule set.
+
+    Attributes:
+        rules: the rule set.
+        keeps_metadata: whether the first directory of a broker has the metadata log too.
+    """
 
     rules: RuleSet
+    keeps_metadata: bool = False
 
     def may_move(self, state: Placement, broker: Word, slot: Word) -> Conjuncts:
         """An operator asks for another directory; refused while any directory is offline, or a move runs."""
@@ -148,6 +156,24 @@ class Moves:
             future=NOTHING, copied=False, promotion=IDLE,
         )  # fmt: skip
         return state.with_host(broker, after)
+
+    @rule("move.promoted-log-serves", source="Partition.maybeReplaceCurrentWithFutureReplica; KIP-113",
+          switches=("promoted-log-stays-closed",),
+          says="A future log that has its new name serves the replica, whatever becomes of the old log.")  # fmt: skip
+    def tear(self, state: Placement, broker: Word) -> Placement:
+        """The disk of the old log fails after the future log was renamed, and before the old one is: both stay."""
+        rules, host = self.rules.directories, state.host(broker)
+        source = host.current()
+        old = host.disks.just(source)
+        after = failing(self.promote(state, broker).host(broker), source, rules, self.keeps_metadata)
+        after = evolve(after, logs=after.logs.plus(old), whole=after.whole.plus(host.whole.keep(old)))
+        if rules.promoted_log_stays_closed:
+            after = evolve(after, replica=choose(after.up, OFFLINE, after.replica))
+        return state.spend("failures").with_host(broker, after)
+
+    def may_tear(self, state: Placement, broker: Word) -> Conjuncts:
+        """A promotion begins."""
+        return {**self.may_promote(state, broker), "a failure is left": state.left.failures > 0}
 
     def may_send(self, state: Placement, broker: Word) -> Conjuncts:
         """One request is in flight at a time; what is no replica any more is dropped, not sent."""
@@ -284,6 +310,7 @@ DIRECTORY_ARROWS: Mapping[str, tuple[Arrow, ...]] = {
     "lose": event(BROKER),
     "copy": event(BROKER),
     "promote": event(BROKER),
+    "fail_while_promoting": event(BROKER),
     "request_promotion": event(BROKER),
     "assign": sent(BROKER, CONTROLLER, "AssignReplicasToDirs"),
     "assign_late": sent(BROKER, CONTROLLER, "AssignReplicasToDirs, an abandoned one"),
@@ -327,6 +354,7 @@ BOUNDS = (
     Bound("clean-stops", 0, 2, "budget: controlled shutdowns", _MANY),
     Bound("fences", 0, 3, "budget: running brokers that are fenced", _MANY),
     Bound("moves", 0, 3, "budget: moves between directories of a broker, and their cancellations", _MANY),
+    Bound("torn-moves", 0, 1, "whether a disk may fail between the two renames that end a move"),
     Bound("copies", 0, 2, "budget: abandoned assignment requests of which a copy arrives later", _MANY),
     Bound("repairs", 0, 2, "budget: disks that come back with what was on them", _MANY),
     Bound("disk-changes", 0, 2, "budget: disks replaced by empty ones, meta.properties files copied", _MANY),
@@ -351,6 +379,7 @@ SCOPES = {
     "upgrade": {**_BASE, "start": UPGRADE},
     "metadata": {**_PAIR, "metadata-slot": 1, "crashes": 0},
     "restarts": {**_PAIR, "elr": 1, "clean-stops": 1, "crashes": 0},
+    "torn": {**_BASE, "torn-moves": 1, "repairs": 1},
 }
 
 
@@ -358,7 +387,8 @@ def actions(setting: Setting) -> list[Action]:
     """What brokers and the controller do, what breaks, and what operators do."""
     rules = setting.rules
     keeps = setting["metadata-slot"] > 0
-    process, control, moves = Process(rules, keeps), Control(rules, keeps), Moves(rules)
+    process = Process(rules, keeps, setting["torn-moves"] > 0)
+    control, moves = Control(rules, keeps), Moves(rules, keeps)
     each = _each(setting)
     slots = {**each, "slot": tuple(range(setting["directories"]))}
     replied = {**each, "delivered": (False, True)}
@@ -433,6 +463,8 @@ def _operations(setting: Setting, process: Process, control: Control, moves: Mov
             Action("request_promotion", moves.request, moves.may_request, each, "maybePromoteFutureReplica"),
             Action("promote", moves.promote, moves.may_promote, each, "maybeReplaceCurrentWithFutureReplica"),
         ]
+    if setting["torn-moves"]:
+        listed.append(Action("fail_while_promoting", moves.tear, moves.may_tear, each, "LogManager"))
     if setting["repairs"]:
         listed.append(Action("repair", process.repair, process.may_repair, slots, "operator"))
     if setting["disk-changes"]:

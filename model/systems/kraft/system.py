@@ -216,7 +216,7 @@ _OWN = (
 )
 _FIXED = tuple(Bound(name, 0, 0, "not part of the composition") for name in
                ("crashes", "repairs", "disk-changes", "metadata-slot", "start", "clean-stops", "reassignments",
-                "unclean-elections", "config-changes", "late-replies"))  # fmt: skip
+                "torn-moves", "unclean-elections", "config-changes", "late-replies"))  # fmt: skip
 BOUNDS = (
     *(b for b in DATA_BOUNDS if b.name not in {own.name for own in (*_OWN, *_FIXED)}),
     *_OWN,

@@ -11,7 +11,7 @@ import pytest
 
 from kraftcheck.ci.conformance.findings.command import ask, differences, observe
 from kraftcheck.ci.conformance.findings.live import SHOWN, observations
-from kraftcheck.ci.conformance.findings.report import EVENTS, in_words
+from kraftcheck.ci.conformance.findings.report import EVENTS, in_words, told_in
 from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS
 from kraftcheck.ci.conformance.findings.search import Evidence, record, recorded, rules_of, search, wanted
 from kraftcheck.ci.conformance.kafka.build import Build
@@ -254,8 +254,7 @@ def test_every_event_of_a_trace_has_words() -> None:
             for one in EVIDENCE.values() for event in one.events}  # fmt: skip
     for (_, event), text in told.items():
         assert {*re.findall(r"\d+", event)} <= {*re.findall(r"\d+", text)}, event
-    used = {(system if event.partition("(")[0] in EVENTS.get(system, {}) else "every", event.partition("(")[0])
-            for system, event in told}  # fmt: skip
+    used = {(told_in(system, event.partition("(")[0]), event.partition("(")[0]) for system, event in told}
     assert used == {(system, name) for system, words in EVENTS.items() for name in words}
 
 

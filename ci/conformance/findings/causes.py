@@ -1,0 +1,268 @@
+"""Which defect breaks which promise of a release in which scope: every property that its rules refute has a cause.
+
+A cause is a finding that the release has, or a choice that is none; the latter has a reason, or a later release has
+mended it. `python -m kraftcheck.ci.conformance.findings.causes [SYSTEM-SCOPE]...` writes the record, by three
+searches: the release in each scope; each cause put alone into right rules; and where none alone breaks a property, all
+causes put into right rules, and taken out one by one, the least first, as long as the property stays refuted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import attrs
+from attrs import frozen
+
+from kraftcheck.ci.conformance.findings.search import newest_of_lines, recorded
+from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.run.questions import run_to_end, search_budget
+from kraftcheck.ci.systems.subject import program, subject
+from kraftcheck.ci.terminal.machine import default_memory
+from kraftcheck.model.rules.ruleset import CHOICES, NEWEST, PRESETS, RELEASES, variant_name
+from kraftcheck.properties.register.findings import FINDINGS
+from kraftcheck.properties.register.verdicts import EVERY
+from kraftcheck.solvers.program.fingerprint import fingerprint
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import Holds, Refuted
+
+PLACE = Path(__file__).parent / "broken.json"
+
+LINES = newest_of_lines(known_versions())
+"""The newest release of each line."""
+
+Cell = tuple[str, str]
+"""A system and a scope."""
+
+CELLS: tuple[Cell, ...] = tuple((system, scope) for system, scope, rules in EVERY if rules == NEWEST)
+"""Where releases are asked: wherever the verdict about the newest is said."""
+
+RIGHT = PRESETS["fixed"]
+
+MENDED_IN = "mended in"
+
+Steps = Mapping[str, int]
+"""The refuted properties, with the lengths of their traces."""
+
+
+@frozen
+class Cause:
+    """What a release does otherwise than `fixed`, as one defect.
+
+    Attributes:
+        name: of the finding, or of the choice.
+        switches: the choices.
+        reason: why it is no finding of the newest release; empty for one.
+    """
+
+    name: str
+    switches: frozenset[str]
+    reason: str
+
+
+def causes(release: str) -> tuple[Cause, ...]:
+    """What a release does otherwise than `fixed`: its findings, worst first, then the choices that are no finding's."""
+    own, evidence = _own(f"kafka-{release}"), recorded()
+    found = [
+        Cause(finding.id, own & {*finding.switches}, "") for finding in FINDINGS
+        if own & {*finding.switches} and ((row := evidence.get((finding.id, release))) is None or row.steps is not None)
+    ]  # fmt: skip
+    rest = own - {switch for finding in FINDINGS for switch in finding.switches}
+    return (*found, *(Cause(name, frozenset((name,)), _reason(name, release)) for name in sorted(rest)))
+
+
+def _own(preset: str) -> frozenset[str]:
+    rules = PRESETS[preset]
+    return frozenset(variant_name(name) for name in CHOICES if rules.value(name) != RIGHT.value(name))
+
+
+def _reason(choice: str, release: str) -> str:
+    """Why a choice is no finding: as its entry says, or the release that has mended it; empty where nothing says so."""
+    later = list(RELEASES)[list(RELEASES).index(f"kafka-{release}") :]
+    mended = next((name for name in later if choice not in _own(name)), None)
+    stated: str = CHOICES[choice.replace("-", "_")].metadata["reason"]
+    return stated or ("" if mended is None else f"{MENDED_IN} {mended.removeprefix('kafka-')}")
+
+
+def put_back(causes: Iterable[Cause]) -> str:
+    """Right rules, with causes."""
+    names = sorted({name for cause in causes for name in cause.switches})
+    return "fixed" + "".join(f"{'-' if RIGHT.value(name.replace('-', '_')) else '+'}{name}" for name in names)
+
+
+@frozen
+class Broken:
+    """What the rules of a release refute in a scope.
+
+    Attributes:
+        release, system, scope: where.
+        refuted: the properties, with the lengths of their traces.
+        together: of a property that no cause breaks alone, causes that do together, none of them idle.
+    """
+
+    release: str
+    system: str
+    scope: str
+    refuted: Steps
+    together: Mapping[str, Sequence[str]]
+
+
+@frozen
+class Alone:
+    """What right rules with one cause refute in a scope.
+
+    Attributes:
+        rules: the rule set.
+        system, scope: where.
+        refuted: the properties, with the lengths of their traces.
+    """
+
+    rules: str
+    system: str
+    scope: str
+    refuted: Steps
+
+
+@frozen
+class Record:
+    """The record: what releases refute, and what each cause does alone, where it breaks anything."""
+
+    broken: tuple[Broken, ...]
+    alone: Mapping[tuple[str, str, str], Steps]
+
+    def of(self, row: Broken, claim: str) -> tuple[Cause, ...]:
+        """The causes that each break a property alone, or else those that do together; () where there is none."""
+        known = causes(row.release)
+        single = [
+            one for one in known if claim in self.alone.get((put_back([one]), row.system, row.scope), {})
+        ]
+        return tuple(single) or tuple(one for one in known if one.name in row.together.get(claim, ()))
+
+    def unexplained(self) -> list[str]:
+        """The refuted properties of a third kind: without a cause, or of a cause that is no finding without a reason.
+
+        A reason that is stated, and that is no mend by a later release, names what it breaks alone.
+        """
+        return [
+            f"{row.release} {row.system} {row.scope}: {claim}" + "".join(f" by {one.name}" for one in found)
+            for row in self.broken for claim in row.refuted
+            if not (found := self.of(row, claim)) or not all(_is_explained(one, claim, len(found)) for one in found)
+        ]  # fmt: skip
+
+    def by(self, finding: str, release: str) -> Iterator[tuple[Cell, Steps]]:
+        """What a finding of a release breaks alone, in each scope."""
+        for cause in causes(release):
+            if cause.name == finding:
+                for system, scope in CELLS:
+                    if steps := self.alone.get((put_back([cause]), system, scope)):
+                        yield (system, scope), steps
+
+
+def _is_explained(cause: Cause, claim: str, beside: int) -> bool:
+    if cause.name in {finding.id for finding in FINDINGS}:
+        return True
+    return bool(cause.reason) and (beside > 1 or cause.reason.startswith(MENDED_IN) or f"`{claim}`" in cause.reason)
+
+
+@cache
+def record() -> Record:
+    """The record of the repository."""
+    rows = json.loads(PLACE.read_text(encoding="utf-8"))
+    alone = [Alone(**row) for row in rows["alone"]]
+    by_place = {(one.rules, one.system, one.scope): one.refuted for one in alone}
+    return Record(tuple(Broken(**row) for row in rows["broken"]), by_place)
+
+
+_searched: dict[tuple[str, str], Steps] = {}
+
+
+def refuted(cell: Cell, rules: str, only: Sequence[str] = ()) -> Steps:
+    """What a rule set refutes in a scope; rule sets that make the same program are searched once.
+
+    Raises:
+        RuntimeError: where a property is not decided.
+    """
+    system, scope = cell
+    traced = program(subject(system, scope, {}, rules, only))
+    key = (" ".join(cell), fingerprint(traced))
+    if key not in _searched:
+        _searched[key] = _search(traced, f"{system} {scope} {rules}")
+    return _searched[key]
+
+
+def _search(traced: Program, title: str) -> Steps:
+    found = run_to_end(traced, search_budget(1, default_memory()), True, title)
+    for one in found.verdicts:
+        if one.kind != "sometimes" and not isinstance(one.verdict, Holds | Refuted):
+            raise RuntimeError(f"{title}: {one.claim} is undecided")
+    return {one.claim: one.depth or 0 for one in found.verdicts if isinstance(one.verdict, Refuted)}
+
+
+def _together(release: str, cell: Cell, claim: str, before: Sequence[Sequence[Cause]]) -> Sequence[Cause]:
+    """Causes of a release that break a property together, none of them idle; none where all do not.
+
+    Those that do so in an earlier release are taken where this one has them all.
+    """
+    known = causes(release)
+
+    def breaks(some: Sequence[Cause]) -> bool:
+        return claim in refuted(cell, put_back(some), (claim,))
+
+    if found := next((some for some in before if {*some} <= {*known}), None):
+        return found
+    if not breaks(known):
+        return ()
+    kept, size = known, len(known) // 2
+    while size:
+        for first in range(0, len(kept), size):
+            fewer = kept[: len(kept) - first - size] + kept[len(kept) - first :]
+            if len(fewer) < len(kept) and breaks(fewer):
+                kept = fewer
+                break
+        else:
+            size //= 2
+    return kept
+
+
+def observe(cell: Cell) -> tuple[list[Broken], list[Alone]]:
+    """What each line refutes in a scope, and what each of its causes does alone."""
+    broken, alone = list[Broken](), dict[str, Steps]()
+    sets: dict[str, list[Sequence[Cause]]] = {}
+    for release in LINES:
+        found, of = refuted(cell, f"kafka-{release}"), set[str]()
+        for rules in map(put_back, [[cause] for cause in causes(release)]):
+            alone[rules] = refuted(cell, rules)
+            of |= alone[rules].keys()
+        together = dict[str, Sequence[str]]()
+        for claim in found.keys() - of:
+            before = sets.setdefault(claim, [])
+            before.append(_together(release, cell, claim, before))
+            together[claim] = [one.name for one in before[-1]]
+        broken.append(Broken(release, *cell, found, dict(sorted(together.items()))))
+    return broken, [Alone(rules, *cell, steps) for rules, steps in sorted(alone.items()) if steps]
+
+
+def write(names: Sequence[str]) -> None:
+    """Write the record of every scope, or of those that are named, as `elections-tiny`; each when it is done."""
+    rows = json.loads(PLACE.read_text(encoding="utf-8")) if names else {"broken": [], "alone": []}
+    for cell in CELLS:
+        if names and "-".join(cell) not in names:
+            continue
+        broken, alone = observe(cell)
+        print(*cell, *(f"{row.release}: {len(row.refuted)} of them {len(row.together)} together;" for row in broken))
+        for name, new in (("broken", broken), ("alone", alone)):
+            others = [row for row in rows[name] if (row["system"], row["scope"]) != cell]
+            rows[name] = [*others, *map(attrs.asdict, new)]
+        PLACE.write_text(_text(rows), encoding="utf-8")
+
+
+def _text(rows: Mapping[str, Sequence[Mapping[str, object]]]) -> str:
+    parts = (f'"{name}": [\n' + ",\n".join(map(json.dumps, listed)) + "\n]" for name, listed in rows.items())
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+if __name__ == "__main__":
+    write(sys.argv[1:])

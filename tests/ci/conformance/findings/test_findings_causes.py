@@ -1,0 +1,99 @@
+"""There is no third kind: each property that a release refutes has a finding, or a reason; the record is derived."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from kraftcheck.ci.conformance.findings.causes import (
+    LINES,
+    Alone,
+    Broken,
+    Cell,
+    observe,
+    record,
+    refuted,
+)
+from kraftcheck.model.rules.ruleset import MENDED, NEWEST
+from kraftcheck.properties.register.findings import FINDINGS
+from kraftcheck.properties.register.verdicts import EVERY
+from tests.shared.commands import kraftcheck
+
+RECORD = record()
+RECORDED = tuple(dict.fromkeys((row.system, row.scope) for row in RECORD.broken))
+NEWEST_RELEASE = NEWEST.removeprefix("kafka-")
+
+AT_EACH_CHANGE = (("sessions", "tiny"),)
+"""The scope whose rows are derived again at each change; the others are by night."""
+
+IN_SECONDS = (*AT_EACH_CHANGE, ("elr-index", "tiny"), ("directories", "torn"), ("replication", "tiny"))
+"""The scopes in which each line is explored again at each change."""
+
+
+def slow(cells: tuple[Cell, ...], quick: tuple[Cell, ...]) -> list[object]:
+    """Cells as parameters; those that are not quick are by night."""
+    return [pytest.param(cell, id="-".join(cell), marks=[pytest.mark.slow] * (cell not in quick)) for cell in cells]
+
+
+def test_every_refuted_property_has_a_finding_or_a_reason() -> None:
+    """Of the newest release of each line no refuted property is of a third kind, in any scope that was searched."""
+    assert RECORD.unexplained() == []
+    assert [(row.release, row.system, row.scope) for row in RECORD.broken] == [
+        (release, *cell) for cell in RECORDED for release in LINES
+    ]
+    assert {cell[0] for cell in RECORDED} >= {"replication", "directories", "elr-index", "sessions"}
+
+
+@pytest.mark.parametrize(
+    ("row", "kind"),
+    [
+        (Broken(NEWEST_RELEASE, "elections", "tiny", {"unheard-of": 1}, {}), "unheard-of"),
+        (Broken(NEWEST_RELEASE, "elections", "tiny", {"unheard-of": 1}, {"unheard-of": ["elr-downgrade"]}),
+         "unheard-of by elr-downgrade"),
+    ],
+    ids=["no cause", "a reason that does not name it"],
+)  # fmt: skip
+def test_a_third_kind_is_named(row: Broken, kind: str) -> None:
+    """A property without a cause, and one that a deliberate choice breaks whose reason does not say so, are named."""
+    faulty = attrs.evolve(RECORD, broken=(*RECORD.broken, row))
+    assert faulty.unexplained() == [f"{NEWEST_RELEASE} elections tiny: {kind}"]
+
+
+def test_the_newest_release_refutes_what_its_verdicts_say() -> None:
+    """The record has the properties and lengths of the expected verdicts, which `kraftcheck check` compares."""
+    said = {(row.system, row.scope): {claim: f"refuted {steps}" for claim, steps in row.refuted.items()}
+            for row in RECORD.broken if row.release == NEWEST_RELEASE}  # fmt: skip
+    assert said == {cell: dict(EVERY[*cell, NEWEST]) for cell in RECORDED}
+
+
+def test_what_the_mended_release_refutes_has_no_finding() -> None:
+    """No finding alone is the cause of what stays refuted with every finding mended."""
+    found = {finding.id for finding in FINDINGS}
+    for row in RECORD.broken:
+        if row.release == NEWEST_RELEASE:
+            kept = EVERY.get((row.system, row.scope, MENDED), {})
+            assert [c for c in kept if {cause.name for cause in RECORD.of(row, c)} & found] == []
+
+
+def test_a_finding_page_says_what_it_breaks() -> None:
+    """A page lists the properties that its defect breaks alone, by scope, with the lengths of the traces."""
+    text = kraftcheck("findings", "slow-return").out
+    assert "- `sessions tiny`: `fenced-broker-may-return` 2" in text
+
+
+@pytest.mark.parametrize("cell", slow(RECORDED, IN_SECONDS))
+def test_lines_refute_what_is_recorded(cell: Cell) -> None:
+    """The newest release of each line refutes what is recorded, in as many steps."""
+    rows = [row for row in RECORD.broken if (row.system, row.scope) == cell]
+    assert {row.release: refuted(cell, f"kafka-{row.release}") for row in rows} == {
+        row.release: row.refuted for row in rows
+    }
+
+
+@pytest.mark.parametrize("cell", slow(RECORDED, AT_EACH_CHANGE))
+def test_the_record_is_derived(cell: Cell) -> None:
+    """The rows of a scope are what searches say: of each line, of each cause alone, and of causes together."""
+    broken, alone = observe(cell)
+    assert broken == [row for row in RECORD.broken if (row.system, row.scope) == cell]
+    recorded = [Alone(rules, *place, steps) for (rules, *place), steps in RECORD.alone.items() if tuple(place) == cell]
+    assert alone == recorded

@@ -179,9 +179,9 @@ def replay_command(logs: tuple[str, ...], rules: str | None, **flags: Any) -> No
 def _report(log: LogFiles, chosen: ReplayOptions, page: Path | None, detailed: bool, verbose: bool) -> LogReport:
     """Replay one log in this process, and draw it where a page is wanted."""
     if page is None:
-        return report_of(chosen.replay(log, detailed=detailed), verbose)
+        return report_of(chosen.replay(log, detailed=detailed, diagnoses=True), verbose)
     drawing = LogDrawing(event_kind)
-    summary = chosen.replay(log, partial(draw, drawing), detailed)
+    summary = chosen.replay(log, partial(draw, drawing), detailed, diagnoses=True)
     write(page, html(drawing, summary))
     return report_of(summary, verbose)
 

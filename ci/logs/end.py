@@ -9,7 +9,8 @@ from pathlib import Path
 from attrs import frozen
 
 from kraftcheck.ci.logs.format.read import LogFiles, find, read
-from kraftcheck.ci.logs.report import ReplayOptions, Summary, line_of, passed_lines, settings_of, taken_lines
+from kraftcheck.ci.logs.releases import line_of
+from kraftcheck.ci.logs.report import ReplayOptions, Summary, passed_lines, settings_of, taken_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import asdict, define, field, frozen
 
 from kraftcheck.ci.logs import known
 from kraftcheck.ci.logs.format.fields import is_unknown
 from kraftcheck.ci.logs.format.read import LogFiles, SkipCount, read_compact
+from kraftcheck.ci.logs.releases import line_of, rules_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Controller, Settings, is_valid, trimmed
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.records.replay import ReplayError
-from kraftcheck.model.rules.ruleset import CHOICES, RELEASES, RuleSet, parse, variant_name
+from kraftcheck.model.rules.ruleset import RuleSet, parse, variants
 from kraftcheck.model.visible import visible
+from kraftcheck.solvers.logs.diagnosis import Diagnosis, diagnose
 from kraftcheck.solvers.logs.explain.explain import Difference, Explanation, NearestEvent, ReplayedBatch
 from kraftcheck.solvers.logs.explain.judge import LogViolation, log_properties
 from kraftcheck.solvers.logs.explain.state import (
@@ -65,6 +66,7 @@ class Summary:
         unexplained: those batches.
         violations: properties that do not hold, with the batch after which they first do not; what a release does on
             purpose is none.
+        diagnosis: rule sets that explain batches which the one taken does not, the best first.
         causes: the rows of `kraftcheck.ci.logs.known` on what does not hold, purpose or not.
         detailed: whether `rows` are wanted.
         rows: one a batch, for the document.
@@ -90,6 +92,7 @@ class Summary:
     ambiguous: Counter[int] = field(factory=Counter)
     unexplained: list[Explanation] = field(factory=list)
     violations: list[tuple[Batch | CompactBatch, LogViolation]] = field(factory=list)
+    diagnosis: tuple[Diagnosis, ...] = ()
     causes: list[dict[str, Any]] = field(factory=list)
     detailed: bool = True
     rows: list[dict[str, Any]] = field(factory=list)
@@ -204,6 +207,7 @@ class Summary:
             "events": dict(self.events),
             "properties": self.properties_checked,
             "violations": len(self.violations),
+            "diagnosis": [asdict(one) for one in self.diagnosis],
             "causes": self.causes,
             "rows": self.rows,
         }
@@ -279,6 +283,7 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
     text.append(f"  explained {explained} of {summary.batches} batches, {ambiguous} of them ambiguous{most}")
     for explanation in summary.unexplained:
         text += unexplained_lines(explanation)
+    text += [f"  {line}" for line in diagnosis_lines(summary)]
     if summary.unreplayed:
         text.append(f"  {summary.unreplayed} batches after that are not replayed")
     if summary.batches:
@@ -291,6 +296,23 @@ def lines(summary: Summary, verbose: bool = False) -> list[str]:
             f"{batch.last_offset} ({batch.place}): {parts}"
         )
     return [visible(line.rstrip()) for line in text]
+
+
+def diagnosis_lines(summary: Summary) -> Iterator[str]:
+    """Which releases or choices explain the batches that are not explained, those alike in one line."""
+    best = summary.diagnosis[0] if summary.diagnosis else None
+    if best is None:
+        return
+    kind = best.explained, best.is_release
+    alike = [one.change for one in summary.diagnosis if (one.explained, one.is_release) == kind]
+    base = (summary.rules or "").partition(" ")[0]
+    entry = None if best.is_release else variants()[best.change[1:]].metadata
+    about = f" ({entry['source']}: {entry['text']})" if entry is not None else ""
+    asked = best.change if best.is_release else base + best.change
+    yield (
+        f"DIAGNOSIS: {best.explained} of {best.tried} of these batches are explained by {' or '.join(alike)}{about}; "
+        f"try --rules {asked}"
+    )
 
 
 def taken_lines(summary: Summary) -> list[str]:
@@ -397,71 +419,6 @@ def document(reports: Sequence[LogReport]) -> dict[str, Any]:
     return {"version": DOCUMENT_VERSION, "command": "replay", "exit": exit_code(reports), **counts, "logs": logs}
 
 
-NEWEST_LEVELS = {
-    "3.9.2": 21, "4.0.0": 25, "4.0.1": 25, "4.0.2": 25, "4.1.0": 27, "4.1.1": 27, "4.1.2": 27, "4.2.0": 29, "4.2.1": 29,
-    "4.3.0": 30, "4.3.1": 30, "4.4.0": 33,
-}  # fmt: skip
-"""The newest metadata version in production of each release that has a preset, oldest release first."""
-
-HIGHEST = max(NEWEST_LEVELS.values())
-"""The highest level that is known."""
-
-
-@frozen
-class Line:
-    """The releases that may have written a log.
-
-    Attributes:
-        level: the highest metadata version that the log says its controller supports; None where it names none.
-        releases: those that have a preset, oldest first; the last is taken.
-    """
-
-    level: int | None
-    releases: tuple[str, ...]
-
-    @property
-    def preset(self) -> str:
-        """The rule set that is taken."""
-        return f"kafka-{self.releases[-1]}"
-
-    def differences(self) -> tuple[str, ...]:
-        """The choices in which the releases differ."""
-        sets = [RELEASES[f"kafka-{release}"] for release in self.releases]
-        return tuple(variant_name(name) for name in CHOICES if len({rules.value(name) for rules in sets}) > 1)
-
-    def notes(self) -> list[str]:
-        """What a reader must know of the choice; empty where the log leaves none."""
-        taken = self.releases[-1]
-        if self.level is None:
-            return [f"WARNING: the log names no metadata version; taken as of Kafka {taken}, the newest that is known"]
-        if self.level > HIGHEST:
-            known = f"the newest that is known is {HIGHEST}"
-            return [f"WARNING: metadata version {self.level} is not known, {known}; taken as of Kafka {taken}"]
-        if len(self.releases) == 1:
-            return []
-        names, differences = " or ".join(self.releases), self.differences()
-        if not differences:
-            return [f"metadata version {self.level} is of Kafka {names}, which do not differ in any rule"]
-        which = f"which differ in {', '.join(differences)}"
-        return [f"metadata version {self.level} is of Kafka {names}, {which}; taken as {taken}, unless --rules"]
-
-
-@lru_cache(maxsize=64)
-def line_of(level: int | None) -> Line:
-    """The releases for a metadata version: of the oldest line that supports it; the newest where there is none.
-
-    Args:
-        level: the highest that the active controller supports, as `State.supported_level` has it.
-    """
-    newest = HIGHEST if level is None else min((top for top in NEWEST_LEVELS.values() if top >= level), default=HIGHEST)
-    return Line(level, tuple(release for release, top in NEWEST_LEVELS.items() if top == newest))
-
-
-def rules_of(level: int | None) -> RuleSet:
-    """The rule set for a metadata version."""
-    return RELEASES[line_of(level).preset]
-
-
 STATIC_KEYS = (MIN_ISR, UNCLEAN_ELECTION, ELR_SETTING)
 """The keys of the configuration file that a rule reads."""
 
@@ -510,7 +467,7 @@ class ReplayOptions:
 
     def replay(
         self, log: LogFiles, observe: Callable[[ReplayedBatch | MemoisedBatch], None] = lambda batch: None,
-        detailed: bool = True, explains: bool = True,
+        detailed: bool = True, explains: bool = True, diagnoses: bool = False,
     ) -> Summary:  # fmt: skip
         """Read one log and explain it.
 
@@ -519,6 +476,7 @@ class ReplayOptions:
             observe: called with each batch once it is replayed.
             detailed: whether the summary gets a row for each batch.
             explains: whether a log in which nothing is to be explained is refused.
+            diagnoses: whether other rule sets are tried where batches are not explained.
 
         Raises:
             Refusal: naming the place of what cannot be read, and for a log without batches.
@@ -544,6 +502,9 @@ class ReplayOptions:
             line = line_of(replay.state.supported_level())
             summary.rules, summary.notes = f"{line.preset} (metadata version {summary.level})", tuple(line.notes())
         summary.notes = (*summary.notes, *skipped.notes)
+        if summary.unexplained and diagnoses:
+            rules_at = self._rules()
+            summary.diagnosis = diagnose(summary.unexplained, lambda state: rules_at(state.supported_level()))
         if summary.violations:
             self._name_causes(log, summary)
         return summary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kraftcheck.ci.logs.report import NEWEST_LEVELS
+from kraftcheck.ci.logs.releases import NEWEST_LEVELS
 from kraftcheck.model.rules.ruleset import CHOICES, GROUP_OF, RELEASES, RuleSet, variant_name
 
 HEAD = """# Releases of Kafka

@@ -14,7 +14,8 @@ from kraftcheck.ci.dataset.store.manifests import MOST_BYTES as MOST_SEALED
 from kraftcheck.ci.logs.condition import EXITS as STATUS_EXITS
 from kraftcheck.ci.logs.format.read import MAX_LOG_BYTES
 from kraftcheck.ci.logs.format.segments import MAX_EXPANDED
-from kraftcheck.ci.logs.report import NEWEST_LEVELS, NON_CONFORMANT, line_of
+from kraftcheck.ci.logs.releases import NEWEST_LEVELS, line_of
+from kraftcheck.ci.logs.report import NON_CONFORMANT
 from kraftcheck.ci.run.formats import MOST_BYTES as MOST_SARIF
 from kraftcheck.ci.run.formats import Limits
 from kraftcheck.ci.run.reports import MOST_ANNOTATIONS

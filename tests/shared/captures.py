@@ -12,7 +12,7 @@ from attrs import evolve
 
 from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.report import rules_of
+from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.model.controller.state import Controller, Settings
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, ReplayedBatch, explain, violations_of

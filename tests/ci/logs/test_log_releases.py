@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, jars, known_versions, program
-from kraftcheck.ci.logs.report import HIGHEST, NEWEST_LEVELS, line_of, rules_of
+from kraftcheck.ci.logs.releases import HIGHEST, NEWEST_LEVELS, line_of, rules_of
 from kraftcheck.model.rules.ruleset import RELEASES
 from tests.shared.captures import ELR, batches, json_lines, replay_log, with_data
 from tests.shared.commands import kraftcheck

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.logs.format.read import SkipCount, find, read_compact
-from kraftcheck.ci.logs.report import event_kind, rules_of
+from kraftcheck.ci.logs.releases import rules_of
+from kraftcheck.ci.logs.report import event_kind
 from kraftcheck.model.records.records import ids
 from kraftcheck.solvers.drawings.log import PARTITION, LogDrawing, arrow_of
 from kraftcheck.solvers.logs.explain.explain import ReplayedBatch

@@ -9,7 +9,7 @@ import pytest
 
 from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
-from kraftcheck.ci.logs.report import rules_of
+from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, Feature, RegisterBrokerRecord
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay

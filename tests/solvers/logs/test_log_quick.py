@@ -15,7 +15,7 @@ from kraftcheck.ci.logs import spark
 from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.fields import decode
 from kraftcheck.ci.logs.format.read import SkipCount, find, read, read_compact
-from kraftcheck.ci.logs.report import rules_of
+from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, ids
 from kraftcheck.solvers.logs.explain.explain import ReplayedBatch

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
 from kraftcheck.ci.logs.format.read import SkipCount, find, read
-from kraftcheck.ci.logs.report import rules_of
+from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.model.controller.brokers import (
     RegistrationContext,
     RegistrationRequest,

@@ -11,7 +11,8 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.logs.format.read import find
-from kraftcheck.ci.logs.report import ReplayOptions, lines, rules_of
+from kraftcheck.ci.logs.releases import rules_of
+from kraftcheck.ci.logs.report import ReplayOptions, lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.solvers.logs.explain.explain import ReplayedBatch, explain, violations_of

@@ -11,7 +11,7 @@ from attrs import define, evolve, frozen
 from kraftcheck.ci.conformance.kafka.fuzz.model import HALTED, RESIGNED, ModelController, Request
 from kraftcheck.ci.conformance.kafka.fuzz.requests import Draws, drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import REQUESTS, drawn_brokers
-from kraftcheck.ci.logs.report import NEWEST_LEVELS
+from kraftcheck.ci.logs.releases import NEWEST_LEVELS
 from kraftcheck.model.controller.brokers import fenced, taken_over
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.partitions import (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.logs.report import rules_of
+from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.model.controller.brokers import fenced
 from kraftcheck.model.controller.commits import replay_all
 from kraftcheck.model.controller.state import Controller

@@ -342,7 +342,12 @@ public final class ConformanceDriver {
         static {
             try {
                 Constructor<?> made = PartitionChangeBuilder.class.getConstructors()[0];
-                boolean takesElr = made.getParameterCount() == 7;
+                boolean takesElr = made.getParameterCount() > 6;
+                Class<?>[] given = {PartitionRegistration.class, Uuid.class, int.class, IntPredicate.class,
+                    MetadataVersion.class, int.class, boolean.class};
+                if (!Arrays.equals(made.getParameterTypes(), Arrays.copyOf(given, takesElr ? 7 : 6))) {
+                    throw new IllegalArgumentException("no driver knows what to give to " + made);
+                }
                 MethodHandles.Lookup lookup = MethodHandles.lookup();
                 NEW_BUILDER = lookup.unreflectConstructor(made);
                 SET_ELR = takesElr ? null : lookup.unreflect(
@@ -749,9 +754,18 @@ public final class ConformanceDriver {
 
     /** A broker's registration changed by a record, then asked about its directories. */
     static final class RegistrationCheck implements Check {
+        /** What a record may change: fenced, controlled shutdown, directories, and from 4.3 on cordoned ones. */
+        private static final int MOST_CHANGES = 4;
         private static final java.lang.reflect.Method CLONE_WITH =
             Arrays.stream(BrokerRegistration.class.getMethods())
                 .filter(method -> method.getName().equals("cloneWith")).findFirst().orElseThrow();
+
+        RegistrationCheck() {
+            Class<?>[] types = CLONE_WITH.getParameterTypes();
+            if (types.length > MOST_CHANGES || !Arrays.stream(types).allMatch(type -> type == Optional.class)) {
+                throw new IllegalArgumentException("no driver knows what to give to " + CLONE_WITH);
+            }
+        }
 
         public int inputs() {
             return 8;

@@ -34,8 +34,11 @@ _MANAGERS = f"{_OWN}controller/ReplicationControlManager.class"
 _MODULES = ("metadata", "server-common", "clients", "raft")
 """The modules of a checkout whose classes the controller consists of; the first has to be built."""
 
-_JAVA_17 = 61
-"""The version of class files of Java 17, which every driver needs at least."""
+OLDEST_JAVA = 17
+"""The Java that every driver needs at least."""
+
+_FIRST_JAVA = 44
+"""The version of class files less that of Java; both rise together."""
 
 
 @frozen
@@ -143,6 +146,12 @@ class Build:
         given = {part.artifact for part in self.first}
         rest = [(name, digest) for name, digest in listed(self.like, kind).items() if _artifact(name) not in given]
         return [*((part.path.name, part.digest) for part in self.first), *sorted(rest)]
+
+    def java(self) -> int:
+        """The oldest Java that can run what comes first, by the version of a class of each part."""
+        firsts = (next(part.classes(), "") for part in self.first)
+        heads = [part.bytes_of(name)[:8] for part, name in zip(self.first, firsts, strict=True) if name]
+        return max((int.from_bytes(head[6:8]) - _FIRST_JAVA for head in heads), default=OLDEST_JAVA)
 
     def lines(self) -> list[str]:
         """What is driven, for a reader; nothing for a release, whose digests are known."""

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -18,7 +19,7 @@ from typing import IO, Self
 
 import numpy as np
 
-from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.build import OLDEST_JAVA, Build
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
 from kraftcheck.ci.conformance.kafka.jars import (
     CONTROLLER,
@@ -78,16 +79,28 @@ def compiled(build: Build, source_files: Sequence[Path], kind: str = CONTROLLER)
         Refusal: as of `compile_driver`.
     """
     classes = build.class_path(kind)
-    inputs = [[(file.name, digest_of(file)) for file in source_files], kind, build.digests(kind)]
+    compiler = os.path.realpath(shutil.which("javac") or "")  # a newer one's classes are none for an older Java
+    inputs = [[(file.name, digest_of(file)) for file in source_files], kind, build.digests(kind), compiler]
     key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
     place = folder(cache_folder() / build.like) / f"{source_files[0].stem}-{key}"
     record = place.with_name(f"{place.name}.json")
     with exclusive_cache():
         if place.is_symlink() or not place.is_dir() or recorded(record) != digests_below(place):
             _remove(place)
+            _check_java(build)
             compile_java(source_files, classes, place, f"the driver for Kafka {build}")
             replace(record, json.dumps(digests_below(place), indent=1))
     return os.pathsep.join((str(place), classes))
+
+
+def _check_java(build: Build) -> None:
+    """Refuse classes that are compiled for a newer Java than the one that would run them."""
+    wanted = build.java()
+    if wanted > OLDEST_JAVA:
+        said = subprocess.run([program("java"), "-version"], capture_output=True, text=True, check=False).stderr
+        found = re.search(r'version "(\d+)', said)
+        if found is None or int(found[1]) < wanted:
+            raise Refusal(f"{build} is compiled for Java {wanted}, and java on the PATH is {found and found[1]}")
 
 
 def _remove(place: Path) -> None:

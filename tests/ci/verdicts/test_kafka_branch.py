@@ -19,7 +19,7 @@ from kraftcheck.ci.verdicts.branch import mend_of
 from tests.shared.commands import kraftcheck
 
 NEWEST = "4.4.0"
-BUILDER = "org/apache/kafka/controller/PartitionChangeBuilder.class"
+BUILDER = "PartitionChangeBuilder"
 CHANGES = Path(__file__).parents[1] / "conformance" / "released" / "ClassChanges.java"
 ASM = ("org.ow2.asm:asm:9.7.1", "8cadd43ac5eb6d09de05faecca38b917a040bb9139c7edeb4cc81c740b713281")
 
@@ -31,12 +31,13 @@ def _fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(branch, "SIZE", CheckSize(exhaustive=1, samples=600, seed=0))
 
 
-def changed(folder: Path, change: str) -> Path:
-    """A folder with the change builder of the newest release, changed in its bytes."""
+def changed(folder: Path, change: str, name: str = BUILDER) -> Path:
+    """A folder with a class of the newest release, changed in its bytes."""
+    member = f"org/apache/kafka/controller/{name}.class"
     metadata = next(path for path in jars(NEWEST).split(os.pathsep) if "kafka-metadata" in path)
     with zipfile.ZipFile(metadata) as file:
-        file.extract(BUILDER, folder)
-    command = [program("java"), *SHORT_RUN, "-cp", str(jar(*ASM)), str(CHANGES), str(folder / BUILDER), str(folder)]
+        file.extract(member, folder)
+    command = [program("java"), *SHORT_RUN, "-cp", str(jar(*ASM)), str(CHANGES), str(folder / member), str(folder)]
     subprocess.run([*command, change], check=True)
     return folder / change
 
@@ -69,6 +70,15 @@ def test_a_change_without_a_name_is_no_pass(tmp_path: Path) -> None:
     cases = list(ElementTree.parse(junit).iter("testcase"))
     assert cases
     assert all(case.find("error") is not None for case in cases)
+
+
+@pytest.mark.xdist_group("kafka")
+def test_a_parameter_that_nobody_knows_is_refused_by_name(tmp_path: Path) -> None:
+    """Managers whose method takes a word more are not asked with some word: one line names it, exit code 2."""
+    gained = changed(tmp_path, "gains", "ConfigurationControlManager")
+    ran = kraftcheck("branch", str(gained), "--quiet")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "ConfigurationControlManager.updateFeatures takes what no driver knows to give: java.lang.String" in ran.err
 
 
 @pytest.mark.xdist_group("kafka")

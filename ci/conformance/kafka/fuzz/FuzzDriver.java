@@ -43,6 +43,7 @@ public final class FuzzDriver {
     private FuzzDriver() { }
 
     public static void main(String[] args) throws Exception {
+        ControlManagers.check();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8), 1 << 16);
         Writer out = new BufferedWriter(new OutputStreamWriter(System.out, StandardCharsets.UTF_8), 1 << 16);
         List<String> lines = new ArrayList<>();

@@ -363,6 +363,8 @@ def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report:
         DriverError: when the process with Kafka's classes ends though it is asked nothing.
     """
     compile_driver(build, FUZZ)
+    with FuzzProcess(build) as kafka:
+        kafka.check_end()
     start, counts = time.monotonic(), FuzzCounts()
     plans = (drawn_plan(seed, number, LENGTH) for number in itertools.count())
     shortest: dict[tuple[str, ...], FuzzDifference] = {}
@@ -378,9 +380,6 @@ def fuzz_with_kafka(build: Build, rules: RuleSet, steps: int, seed: int, report:
         shortest[difference.cause] = min(known, difference, key=lambda one: len(one.exchanges))
     seconds = time.monotonic() - start
     kept = list[FuzzDifference]()
-    if any(DIED in cause for cause in shortest):
-        with FuzzProcess(build) as kafka:
-            kafka.check_end()
     if shortest:
         with FuzzProcess(build) as kafka:
             for cause in sorted(shortest, key=lambda cause: -frequency[cause])[:MOST_CAUSES]:

@@ -121,20 +121,46 @@ final class ControlManagers {
         }
     }
 
-    /** Calls a method that gained parameters over the releases: the others are false and 0. */
+    /** What methods that gained parameters over the releases take besides, in order, as the controller gives it. */
+    private static final Map<String, Object[]> GAINED = Map.of(
+        "createTopics", new Object[] {false},
+        "incrementalAlterConfigs", new Object[] {false, false},
+        "updateFeatures", new Object[] {false, 0});
+
+    /** Calls a method that gained parameters over the releases. */
     static Object call(Object manager, String name, Object... given) throws Throwable {
-        for (Method method : manager.getClass().getDeclaredMethods()) {
-            if (!method.getName().equals(name) || method.getParameterCount() < given.length) continue;
-            Object[] arguments = Arrays.copyOf(given, method.getParameterCount());
-            for (int i = given.length; i < arguments.length; i++) {
-                arguments[i] = method.getParameterTypes()[i] == boolean.class ? (Object) false : (Object) 0;
-            }
-            try {
-                return method.invoke(manager, arguments);
-            } catch (InvocationTargetException e) {
-                throw e.getCause();
-            }
+        Method method = gained(manager.getClass(), name, given.length);
+        if (method == null) throw new NoSuchMethodException(name);
+        Object[] arguments = Arrays.copyOf(given, method.getParameterCount());
+        for (int i = given.length; i < arguments.length; i++) arguments[i] = GAINED.get(name)[i - given.length];
+        try {
+            return method.invoke(manager, arguments);
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
         }
-        throw new NoSuchMethodException(name);
+    }
+
+    /** The method, the types of whose further parameters are those that are known; null where a release has none. */
+    private static Method gained(Class<?> manager, String name, int given) {
+        for (Method method : manager.getDeclaredMethods()) {
+            if (!method.getName().equals(name) || method.getParameterCount() < given) continue;
+            for (int i = given; i < method.getParameterCount(); i++) {
+                int at = i - given;
+                Class<?> type = method.getParameterTypes()[i];
+                boolean known = at < GAINED.get(name).length
+                    && type == (GAINED.get(name)[at] instanceof Boolean ? boolean.class : int.class);
+                if (!known) throw new IllegalArgumentException(manager.getSimpleName() + "." + name
+                    + " takes what no driver knows to give: " + method.getParameters()[i]);
+            }
+            return method;
+        }
+        return null;
+    }
+
+    /** Refuses managers whose methods take what no driver knows to give, before one is asked anything. */
+    static void check() {
+        gained(ReplicationControlManager.class, "createTopics", 3);
+        gained(ConfigurationControlManager.class, "incrementalAlterConfigs", 1);
+        gained(ConfigurationControlManager.class, "updateFeatures", 2);
     }
 }

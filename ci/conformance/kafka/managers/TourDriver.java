@@ -87,6 +87,7 @@ public final class TourDriver {
     private TourDriver() { }
 
     public static void main(String[] args) throws Exception {
+        ControlManagers.check();
         int brokers = Integer.parseInt(args[0]);
         Managers managers = new Managers(brokers, Integer.parseInt(args[1]), args[2].equals("1"));
         String[] actions = Arrays.copyOfRange(args, 3, args.length);

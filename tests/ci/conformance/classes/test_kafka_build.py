@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import zipfile
 from pathlib import Path
 
@@ -165,6 +166,16 @@ def test_a_version_that_is_not_listed_is_fetched_once(tmp_path: Path, monkeypatc
     jar(found.first[0].path, "other")
     with pytest.raises(Refusal, match="differs from its digest"):
         Build.of("4.2.9")
+
+
+@pytest.mark.xdist_group("kafka")
+def test_classes_for_a_newer_java_are_refused(tmp_path: Path) -> None:
+    """A class whose version is that of Java 99 is not given to an older Java: one line says so."""
+    (tmp_path / MANAGERS).parent.mkdir(parents=True)
+    (tmp_path / MANAGERS).write_bytes(b"\xca\xfe\xba\xbe\0\0\0" + bytes([99 + 44]))
+    ran = kraftcheck("conform", "--kafka", str(tmp_path), "--fuzz", "10", "--quiet")
+    assert ran.code == 2
+    assert re.fullmatch(rf"kraftcheck: {tmp_path} is compiled for Java 99, and java on the PATH is \d+\n", ran.err)
 
 
 @pytest.mark.xdist_group("kafka")

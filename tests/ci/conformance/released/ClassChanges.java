@@ -9,7 +9,8 @@ import org.objectweb.asm.Opcodes;
 
 /**
  * Changes the bytes of one class: `CLASS OUT list` prints its mutants, a line each; `CLASS OUT N...` writes each to
- * OUT/N, and `CLASS OUT ghosts` writes PartitionChangeBuilder with the mend that keeps removed replicas out of the ELR.
+ * OUT/N. `CLASS OUT ghosts` writes PartitionChangeBuilder with the mend that keeps removed replicas out of the ELR, and
+ * `CLASS OUT gains` a ConfigurationControlManager whose updateFeatures takes a word besides.
  * A mutant negates one condition, swaps an addition and a subtraction, or 0 and 1.
  */
 public final class ClassChanges {
@@ -26,8 +27,8 @@ public final class ClassChanges {
         byte[] bytes = Files.readAllBytes(Path.of(args[0]));
         String name = new ClassReader(bytes).getClassName();
         for (int i = 2; i < args.length; i++) {
-            boolean mends = args[i].equals("ghosts");
-            Changer changer = new Changer(mends || args[i].equals("list") ? -1 : Integer.parseInt(args[i]), mends);
+            boolean numbered = Character.isDigit(args[i].charAt(0));
+            Changer changer = new Changer(numbered ? Integer.parseInt(args[i]) : -1, args[i]);
             new ClassReader(bytes).accept(changer, 0);
             if (args[i].equals("list")) continue;
             Path file = Path.of(args[1], args[i], name + ".class");
@@ -45,18 +46,29 @@ public final class ClassChanges {
 
     private static final class Changer extends ClassVisitor {
         private final int wanted;
-        private final boolean mends;
+        private final String change;
         private int count = 0;
 
-        Changer(int wanted, boolean mends) {
+        Changer(int wanted, String change) {
             super(Opcodes.ASM9, new ClassWriter(ClassWriter.COMPUTE_MAXS));
             this.wanted = wanted;
-            this.mends = mends;
+            this.change = change;
+        }
+
+        private void addWord(int access, String name, String type) {
+            MethodVisitor added = super.visitMethod(access, name, type, null, null);
+            added.visitCode();
+            added.visitInsn(Opcodes.ACONST_NULL);
+            added.visitInsn(Opcodes.ARETURN);
+            added.visitMaxs(1, 1);
+            added.visitEnd();
         }
 
         @Override
         public MethodVisitor visitMethod(int access, String name, String type, String signature, String[] thrown) {
-            MethodVisitor next = super.visitMethod(access, name, type, signature, thrown);
+            boolean gains = change.equals("gains") && name.equals("updateFeatures");
+            if (gains) addWord(access, name, type.replace("ZI)", "ZILjava/lang/String;)"));
+            MethodVisitor next = super.visitMethod(access, gains ? "formerly" : name, type, signature, thrown);
             boolean skipped = name.equals("<clinit>") || name.equals("toString") || name.equals("hashCode");
             return skipped ? next : new MethodVisitor(Opcodes.ASM9, next) {
                 private int line = 0;
@@ -70,7 +82,7 @@ public final class ClassChanges {
                 private int chosen(int opcode) {
                     int other = swapped(opcode);
                     if (other < 0) return opcode;
-                    if (wanted < 0 && !mends) System.out.println(count + " " + name + " " + line + " " + opcode);
+                    if (change.equals("list")) System.out.println(count + " " + name + " " + line + " " + opcode);
                     return count++ == wanted ? other : opcode;
                 }
 
@@ -81,7 +93,7 @@ public final class ClassChanges {
 
                 @Override
                 public void visitInsn(int opcode) {
-                    if (mends && opcode == Opcodes.IRETURN && name.equals("lambda$maybePopulateTargetElr$1")) {
+                    if (change.equals("ghosts") && opcode == Opcodes.IRETURN && name.equals("lambda$maybePopulateTargetElr$1")) {
                         super.visitVarInsn(Opcodes.ALOAD, 0);
                         super.visitFieldInsn(Opcodes.GETFIELD, "org/apache/kafka/controller/PartitionChangeBuilder",
                             "targetReplicas", "Ljava/util/List;");

@@ -11,14 +11,25 @@ import sys
 from pathlib import Path
 
 import pytest
+from attrs import frozen
 
-from kraftcheck.ci.prove.check_certificate import NoCertificate, System
+import kraftcheck as kc
+from kraftcheck.ci.prove.check_certificate import NoCertificate, System, index_of, table
 from kraftcheck.ci.prove.command import script
+from kraftcheck.ci.prove.comparison import remarks
+from kraftcheck.ci.prove.vmt import commands
 from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.certificates.certificate import definition
 from kraftcheck.solvers.smt.theory import theory
 from tests.ci.prove.test_certificates import LOCK
 from tests.shared.any_number import MAJORITY
+
+
+@frozen
+class Count:
+    """A number."""
+
+    value: kc.Word
 
 
 @functools.cache
@@ -132,6 +143,9 @@ FORGERIES: dict[str, tuple[str, tuple[str, str], str]] = {
     "an operator is unknown": (
         "lock", (INVARIANT, "(! (bvnego t27) :invar-property 4)"), "'(bvnego t27)' is no term"),
     "a word of the language is quoted": ("lock", (INVARIANT, "(! |true| :invar-property 4)"), "'|true|' is no name"),
+    "an operator is quoted": ("lock", (INVARIANT, "(! (|and| t27 t27) :invar-property 4)"), "'|and|' is no name"),
+    "a size is of nothing": (
+        "voters", end("(declare-fun |size of set 99| () Int)"), "|size of set 99| () Int)' is no definition"),
     "a number is quoted": ("voters", (r"\(>= \|\$vote.voter\| 0\)", "(>= |$vote.voter| |0|)"), "'|0|' is no name"),
     "an annotation is quoted": (
         "lock", (INVARIANT, "(! t27 |:invar-property| 4)"), "'|:invar-property|' is no name"),
@@ -190,7 +204,7 @@ def test_a_digest_has_the_members_of_a_set_that_is_counted() -> None:
     assert counted is not None
     at = slice(*counted.span(1))
     other = System(text[: at.start] + f"(not {text[at]})" + text[at.stop :])
-    assert any(was.has_sizes(name) for name in was.defined)
+    assert {was.has_sizes(name) for name in was.defined} == {False, True}
     for name in was.defined:
         asks = "size of set 1" in was.needed([name]) or "set 1" in was.needed([name])
         assert (was.digest(name) != other.digest(name)) == asks, name
@@ -223,6 +237,43 @@ def test_a_sentence_is_one_line(tmp_path: Path) -> None:
         ran = run(in_a_folder(tmp_path / str(number), text))
         assert (ran.returncode, ran.stdout) == (2, "")
         assert "is no line of text" in ran.stderr
+
+
+@pytest.mark.parametrize("place", ["system", "scope", "rules", "left_out", "of_nothing", "claim", "sentence"])
+def test_each_text_of_an_index_is_one_line(place: str) -> None:
+    """Whatever is printed of an index has no line break."""
+    index = {"system": "lock", "scope": None, "rules": None, "bounds": {}, "left_out": ["taken"],
+             "of_nothing": ["none"], "sentences": {"claim": "said"}}  # fmt: skip
+    assert index_of(json.dumps(index)) == index
+    broken = {"claim": {"sentences": {"a\nb": "said"}}, "sentence": {"sentences": {"claim": "a\nb"}},
+              "left_out": {"left_out": ["taken", "a\nb"]}, "of_nothing": {"of_nothing": ["none", "a\nb"]}}  # fmt: skip
+    with pytest.raises(NoCertificate, match="is no line of text"):
+        index_of(json.dumps(index | broken.get(place, {place: "a\nb"})))
+
+
+def test_a_bracket_is_closed() -> None:
+    """The refusal names the line on which the command begins that is not closed."""
+    with pytest.raises(NoCertificate, match="vmt:2: a bracket is not closed"):
+        list(commands("(a (b))\n(c\n(d)\n"))
+
+
+def test_a_function_of_two_places_has_a_word_at_each_two() -> None:
+    """With few places it is a word for each pair of them, and one for all others."""
+    *words, function = table("f", 2, "Int", range(2))
+    assert (len(words), len({*words})) == (5, 5)
+    assert function.count("(= x0 ") == function.count("(= x1 ") == 4
+
+
+def test_a_cap_that_no_step_passes_leaves_nothing_out() -> None:
+    """A bound that guards keep is none that leaves out steps, and is not said to."""
+    for last, left_out in ((3, []), (4, ["value"])):
+        up = kc.Action("up", lambda s: Count(s.value + 1), lambda s, last=last: s.value < last)
+        system = kc.System(
+            name="count", summary="counts", layout=Count(kc.ints(0, 3, cap="a few")), initial=[Count(0)], actions=[up],
+            properties=[kc.always("low", "it is not 9", lambda s: s.value != 9)], quiescent=lambda s: True,
+        )  # fmt: skip
+        of = theory(system, system.setting())
+        assert remarks(System(definition(of, ["low"], [])))["left_out"] == left_out
 
 
 def test_what_lies_beside_the_script_is_not_run(tmp_path: Path) -> None:

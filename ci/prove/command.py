@@ -76,7 +76,7 @@ from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, SOLVERS, Effort
 from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.smtlib import SECOND_SOLVERS, Script, installed, scripts, second_answer
-from kraftcheck.solvers.smt.spacer import Inference, capped_texts, infer
+from kraftcheck.solvers.smt.spacer import Inference, cap_text, capped, infer
 from kraftcheck.solvers.smt.theory import DOMAINS, Theory, theory
 from kraftcheck.solvers.smt.verdicts import ClaimJudgement, SearchEvidence, unshown
 from kraftcheck.solvers.traces.plain import trace_document
@@ -101,10 +101,11 @@ def run_bounded(request: ProofRequest, effort: Effort, flags: Mapping[str, Any])
         found = evolve(found, verdicts=_with_cases(request, subject, found.verdicts, flags))
     verdicts = tuple(_property_verdict(subject, claim, overdue(found.verdicts[claim])) for claim in claims)
     code = worst_exit_code(verdict.verdict for verdict in verdicts)
-    notes = (*not_judged_lines(chosen, flags["only"]), *capped_texts(subject.program),
+    notes = (*not_judged_lines(chosen, flags["only"]), *map(cap_text, capped(subject.program)),
              assurance.of_bounded([one.verdict for one in verdicts]))  # fmt: skip
     result = Result(
-        chosen, "prove", verdicts, tuple(subject.claims), notes, code, _document(chosen, verdicts, found, flags, code),
+        chosen, "prove", verdicts, tuple(subject.claims), notes, code,
+        _document(chosen, subject, verdicts, found, flags, code),
         program=subject.program, rows=judged(chosen, verdicts), last_line=report.last_line(verdicts, code),
         size="", seconds=time.monotonic() - start, options=_engine_flag(flags),
     )  # fmt: skip
@@ -184,8 +185,9 @@ def _property_verdict(subject: Theory, claim: str, verdict: Verdict) -> Property
 
 
 def _document(
-    chosen: Subject, verdicts: Sequence[PropertyVerdict], result: BoundedResult, flags: Mapping[str, Any], code: int
-) -> dict[str, Any]:
+    chosen: Subject, subject: Theory, verdicts: Sequence[PropertyVerdict], result: BoundedResult,
+    flags: Mapping[str, Any], code: int,
+) -> dict[str, Any]:  # fmt: skip
     return {
         "version": report.DOCUMENT_VERSION,
         "command": "prove",
@@ -198,6 +200,7 @@ def _document(
              "detail": report.detail(verdict), "lemma": result.lemmas.get(verdict.claim)}
             for verdict in verdicts
         ],
+        "bounded_by": capped(subject.program),
         "not_judged": [claim.id for claim in not_judged(chosen, flags["only"])],
         "versions": {**report.versions(), "z3": z3.get_version_string()},
     }  # fmt: skip
@@ -360,6 +363,7 @@ def compare_certificate(request: ProofRequest, of: Theory, folder: Path, seed: i
     """
     if not installed("cvc5"):
         raise Refusal("--against asks cvc5, which is not installed; pip install 'kraftcheck[solvers]'")
+    request.compare()
     try:
         few = [traced(request.of_more(more), theory) for more in range(FEWEST_AND_MORE)] if request.of_any() else []
         found, otherwise, compared = differences(of, _words(request.subject()), folder, seed, few)

@@ -31,11 +31,11 @@ def domain_obligations(program: Program, kind: Kind) -> dict[str, Term]:
     return {path: term for path, term in stays.items() if term is not term.graph.constant(True)}
 
 
-def capped_texts(program: Program) -> list[str]:
-    """The steps that may go beyond a declared cap, field by field, in words."""
+def capped(program: Program) -> list[str]:
+    """The fields beyond whose declared cap a step may go."""
     slots = program.layout.slots
-    capped = {i for kind in program.kinds for i in kind.unchecked if kind.after[i].hi > slots[i].domain.hi}
-    return [cap_text(program.layout.name(slots[i].path)) for i in sorted(capped) if cap_of(slots[i].domain)]
+    beyond = {i for kind in program.kinds for i in kind.unchecked if kind.after[i].hi > slots[i].domain.hi}
+    return [program.layout.name(slots[i].path) for i in sorted(beyond) if cap_of(slots[i].domain)]
 
 
 def cap_text(path: str) -> str:

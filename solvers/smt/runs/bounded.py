@@ -18,7 +18,7 @@ from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.runs.lassos import Lassos
 from kraftcheck.solvers.smt.runs.starts import check_described
 from kraftcheck.solvers.smt.runs.unrolling import Unrolling
-from kraftcheck.solvers.smt.spacer import capped_texts, leaves_text
+from kraftcheck.solvers.smt.spacer import cap_text, capped, leaves_text
 from kraftcheck.solvers.smt.theory import Theory
 
 DepthReport = Callable[[int, int], None]
@@ -116,7 +116,7 @@ def check_inductive(
     verdicts, open_claims = base.verdicts, base.open()
     if base.fault is not None:
         return {claim: verdicts.get(claim, Incomplete(base.fault)) for claim in claims}
-    holds = Holds("; ".join([f"any number of steps, by {k}-induction", *capped_texts(subject.program)]))
+    holds = Holds("; ".join([f"any number of steps, by {k}-induction", *map(cap_text, capped(subject.program))]))
     while open_claims and not stop.is_set():
         unrolling, faults = _unroll_assuming(subject, open_claims, k, effort)
         failed = {claim: broken for claim in open_claims if (broken := unrolling.broken(claim)) is not None}

@@ -22,7 +22,7 @@ from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unkno
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort, new_solver
 from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
-from kraftcheck.solvers.smt.spacer import Horn, capped_texts, domain_obligations, infer
+from kraftcheck.solvers.smt.spacer import Horn, capped, domain_obligations, infer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
 from tests.shared.capped import CAPPED, DRAINED, LOW, UNCAPPED, WIDER, WITHIN, tank
@@ -210,7 +210,7 @@ def test_each_side_of_a_domain_is_a_fault_or_a_cap(system: System, faults: list[
     """What no cap declares is to be shown; what one declares is named as left out."""
     program = theory_of(system).program
     assert sorted({path for kind in program.kinds for path in domain_obligations(program, kind)}) == faults
-    assert len(capped_texts(program)) == caps
+    assert len(capped(program)) == caps
 
 
 @pytest.mark.parametrize(
@@ -261,3 +261,12 @@ def test_a_second_solver_is_asked_of_domains(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(command, "_undecided", lambda *_: {"domains": "take"})
     ran = kraftcheck(*words, "-v")
     assert (ran.code, "cvc5 has no answer: domains, take" in " ".join(ran.text.split())) == (22, True)
+
+
+@pytest.mark.parametrize("engine", [("--k", "1"), ("--pdr",), ("--bmc", "1")], ids=lambda engine: engine[0])
+@pytest.mark.parametrize(("name", "fields"), [("CAPPED", ["level"]), ("WIDER", [])])
+def test_what_a_cap_leaves_out_is_in_the_document(name: str, fields: list[str], engine: tuple[str, ...]) -> None:
+    """Each engine names the fields beyond whose cap steps are left out, as it does on screen."""
+    ran = kraftcheck("prove", f"tests.shared.capped:{name}", "--quiet", "--json", "-", *engine)
+    assert ran.document()["bounded_by"] == fields
+    assert [f"steps beyond the bound on {field} are left out" in ran.err for field in fields] == [True] * len(fields)

@@ -25,7 +25,7 @@ from kraftcheck.ci.terminal.files import MAX_JSON_BYTES, read_bytes
 from kraftcheck.model.language.layout import DomainError, leaves
 from kraftcheck.model.language.system import Setting, Step
 from kraftcheck.model.language.words import all_of
-from kraftcheck.solvers.audit.traced_sample import answered
+from kraftcheck.solvers.audit.numbers import answered
 from kraftcheck.solvers.certificates.certificate import definition
 from kraftcheck.solvers.certificates.witnesses import Witnesses
 from kraftcheck.solvers.program.program import Kind

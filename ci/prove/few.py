@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
 from kraftcheck.ci.prove.check_certificate import System, counted, table, word_at
 from kraftcheck.ci.prove.vmt import SIZE, Definition, NoCertificate, Tree, printed
-from kraftcheck.model.language.layout import Endless, Layout
+from kraftcheck.model.language.layout import Layout
+from kraftcheck.solvers.audit.numbers import OtherFields, by_place
 
 
 @frozen
@@ -73,19 +73,10 @@ class Few:
 
     def _leaves(self, values: Sequence[int]) -> Iterator[tuple[str, tuple[int, ...], int]]:
         """Path, places and word of each leaf; of the mask of a set, a truth for each number."""
-        same, fields = ({named(slot.path): slot for slot in self.layout.slots} for named in (str, _bare))
-        for slot, value in zip(self.few.slots, values, strict=True):
-            of, row = same.get(slot.path), tuple[int, ...]()
-            if of is None:
-                of, row = fields.get(_bare(slot.path)), tuple(map(int, re.findall(r"\[(\d+)\]", slot.path)))
-            missing = getattr(of and of.domain, "places", 0) - len(row)
-            if of is None or missing not in (0, 1):
-                raise NoCertificate(f"{slot.path} of a state with few is no field of one with any number")
-            if isinstance(of.domain, Endless) and missing:
-                count = self.numbers[of.domain.numbers[-1] or ""]
-                yield from ((of.path, (*row, member), value >> member & 1) for member in range(count))
-            else:
-                yield of.path, row, value
+        try:
+            yield from by_place(self.layout, self.few, self.numbers, values)
+        except OtherFields as error:
+            raise NoCertificate(str(error)) from error
 
     def _most(self) -> int:
         return max(self.numbers.values(), default=0)
@@ -113,10 +104,6 @@ def _where(given: Sequence[str], row: Sequence[int], tree: Tree) -> Tree:
 
 def _at(path: str, row: tuple[int, ...]) -> str:
     return f"{path} at {row}" if row else path
-
-
-def _bare(path: str) -> str:
-    return re.sub(r"\[\d+\]", "", path)
 
 
 def _word(one: Definition) -> str:

@@ -445,6 +445,7 @@ MOST_STATES = 5_000_000
 
 def run_proof(request: ProofRequest, effort: Effort, only: Sequence[str], workers: int, quiet: bool | None) -> Proof:
     """Prove with progress on standard error; Ctrl-C and SIGTERM cut it. `quiet` is None where Python asks."""
+    request.compare()
     build: TheoryBuilder = functools.partial(ProofRequest.build, request)
     ask = functools.partial(
         prove, build, effort=effort, clock=time.monotonic, only=only, workers=workers, few=request.builders()

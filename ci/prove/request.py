@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from kraftcheck.ci.systems.subject import Subject, subject, traced
-from kraftcheck.model.language.system import ANY, Bound, System, freed
+from kraftcheck.model.language.system import ANY, Bound, Setting, System, freed
 from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import TheoryBuilder
 
 FEW = 3
 """Of so many participants it is asked what a proof about any number rests on."""
+
+NUMBERS = 6
+"""With so many numbers of participants, the fewest first, the rules of any number are compared."""
 
 MORE = 1
 """By so much are bounds of anything else, where the request frees them, larger than the least that engines take."""
@@ -58,6 +61,24 @@ class ProofRequest:
     def build(self) -> Theory:
         """The theory."""
         return traced(self.subject(), theory)
+
+    def compare(self) -> None:
+        """Compare the rules of any number with those of each of few, but for those that are shipped.
+
+        Raises:
+            Refusal: where they differ.
+        """
+        if self.of_any() and not self.subject().shipped:
+            traced(self.subject(), theory, few=self._of_each)
+
+    def _of_each(self) -> list[tuple[System, Setting]]:
+        """The system with few participants: with each number, and where there are several bounds with unequal ones."""
+        free = self.free()
+        numbers = [{b.name: min(b.hi, b.lo + more) for b in free} for more in range(NUMBERS)] if free else []
+        numbers += [{b.name: b.lo if b is one else min(b.hi, b.lo + 2) for b in free} for one in free[1:] or ()]
+        unequal = [*map(dict, dict.fromkeys(tuple(each.items()) for each in numbers))]
+        chosen = [self.of_numbers(self._system(), each) for each in unequal]
+        return [(one.system, one.setting) for one in chosen]
 
     def of_any(self) -> bool:
         """Whether it is about any number."""

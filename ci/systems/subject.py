@@ -335,7 +335,10 @@ def program(chosen: Subject, compared: bool = True) -> Program:
     return traced(chosen, trace, compared)
 
 
-def traced(chosen: Subject, how: Callable[[System, Setting], Traced], compared: bool = True) -> Traced:
+def traced(
+    chosen: Subject, how: Callable[[System, Setting], Traced], compared: bool = True,
+    few: Callable[[], Sequence[tuple[System, Setting]]] = tuple,
+) -> Traced:  # fmt: skip
     """The subject as some engine takes it; raises as `program` does.
 
     Args:
@@ -343,12 +346,13 @@ def traced(chosen: Subject, how: Callable[[System, Setting], Traced], compared: 
         how: traces it.
         compared: whether the rules of what is not shipped are compared with ints in a sample; what no engine runs need
             not be.
+        few: where it is of any number, gives it with few, with whose rules it is compared too.
     """
     try:
         with contextlib.redirect_stdout(sys.stderr):
             made = how(chosen.system, chosen.setting)
             if compared and not chosen.shipped:  # the rules of shipped systems are compared by tests
-                check_sample(made if isinstance(made, Program) else made.program)
+                check_sample(made if isinstance(made, Program) else made.program, few())
             return made
     except ScopeError as error:
         raise Refusal(str(error)) from error

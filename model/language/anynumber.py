@@ -26,8 +26,8 @@ from kraftcheck.model.language.layout import (
 )
 from kraftcheck.model.language.sequences import Places, Sequence, above, cardinality, every, is_one_of, least_by
 from kraftcheck.model.language.sequences import some as some_place
-from kraftcheck.model.language.symbolic import described
-from kraftcheck.model.language.system import ANY, bound_of
+from kraftcheck.model.language.symbolic import OfAnyNumber, described
+from kraftcheck.model.language.system import bound_of, is_any
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, pick, same_truth
 
@@ -40,7 +40,7 @@ def where(graph: Graph, claim: Places) -> AnySet:
 
 
 @frozen
-class _Members:
+class _Members(OfAnyNumber):
     """A finite collection of brokers of any number.
 
     Attributes:
@@ -203,7 +203,7 @@ class AnyReplicas(_Members):
 
 
 @frozen
-class PerBroker:
+class PerBroker(OfAnyNumber):
     """A record for each of any number of brokers.
 
     Attributes:
@@ -449,7 +449,7 @@ def numbers(least: int = 0, below: str | None = None) -> Family:
 
 def set_below(count: int) -> Any:
     """The domain of a set of numbers from 0 to below a count, which may be ANY."""
-    if count == ANY:
+    if is_any(count):
         domain: Any = EndlessSet(0, 1, truths=True, numbers=(bound_of(count),))
         return AnySet(domain)
     return BrokerSet(subset_of(count))
@@ -462,7 +462,7 @@ def map_below(count: int, value: Any) -> Any:
         count: a number, which makes it a tuple; or ANY, whatever that is.
         value: the domain of each value; it may be a map again.
     """
-    return for_any_number(value, bound_of(count)) if count == ANY else (value,) * count
+    return for_any_number(value, bound_of(count)) if is_any(count) else (value,) * count
 
 
 def keys(values: Any) -> Any:
@@ -483,9 +483,9 @@ def keys(values: Any) -> Any:
 
 def word_below(count: int, least: int = 0) -> Any:
     """The domain of a word from a least one to below a count."""
-    return Counter(least, below=bound_of(count)) if count == ANY else ints(least, count - 1)
+    return Counter(least, below=bound_of(count)) if is_any(count) else ints(least, count - 1)
 
 
 def numbers_below(count: int, least: int = 0) -> abc.Sequence[int]:
     """The values of an argument: the numbers from a least one to below a count."""
-    return numbers(least, bound_of(count)) if count == ANY else range(least, count)
+    return numbers(least, bound_of(count)) if is_any(count) else range(least, count)

@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from kraftcheck.model.language import symbolic
 from kraftcheck.model.language.symbolic import Name, clash, class_of, described, enum_of, record_fields
 from kraftcheck.model.language.terms import MASK_BITS, Term, Truth
 
@@ -66,7 +67,7 @@ def filled(first: int, rest: int) -> Any:
 
 WORD_BITS, MAX_WORDS = 64, 8
 
-UNBOUNDED = 1 << 1000
+UNBOUNDED = symbolic.UNBOUNDED
 """Stands for infinity in intervals: no rule compares with a number near it."""
 
 

@@ -46,7 +46,7 @@ class Refinement:
 
     def begins(self, state: Any) -> Conjuncts:
         """Whether an initial state is mapped to one."""
-        mapped, starts = self._mapped(state), list(self.abstract.initial(self.setting))
+        mapped, starts = self._mapped(state), list(self.abstract.initial(self.setting.for_initial()))
         described = (all_of(*one.holds(mapped).values()) for one in starts if isinstance(one, Described))
         listed = (equal(mapped, one) for one in starts if not isinstance(one, Described))
         return {**self._fits(mapped), f"an initial state of {self.abstract.name}": any_of(*described, *listed)}

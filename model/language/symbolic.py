@@ -6,10 +6,13 @@ import functools
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
+from types import FrameType
 from typing import Any, NoReturn
 
 import attrs
 from attrs import define, field
+
+UNBOUNDED = 1 << 1000
 
 _CHOICE = "choose(), all_of(), any_of(), negate(), equal(), minimum() or maximum()"
 _KEY = "any_of() of comparisons, pick() or choose()"
@@ -34,34 +37,59 @@ _MEMBER_NAMES = frozenset({"name", "_name_", "_value_"})
 _INT_NAMES = frozenset(name for name in dir(int) if not name.startswith("_"))
 
 
-class NumberError(TypeError):
-    """A rule counts with the value of a bound that is any: there is no such number."""
+class UntraceableRule(TypeError):
+    """A rule asked a symbolic value for a concrete one (an `if`, `and`, `in`, index ...)."""
 
 
-class AnyOf(int):
-    """The value ANY of a bound, which remembers whose it is: how many there are is one number of each bound.
+class NumberError(UntraceableRule):
+    """A rule counts with the value of a bound that is any, or asks which number it is: there is no such number."""
 
-    It equals ANY, and is larger than what is below the least that the bound takes; it is no number otherwise.
+
+class AnyOf:
+    """The value of a bound that is any: how many there are is one number of each bound, and no rule learns which.
+
+    It is larger than what is below the least that the bound takes. Whether it is ANY only kraftcheck's own parts may
+    ask, and `initial`, which describes the states of any number and lists those of one.
+
+    Attributes:
+        bound, least: the name of the bound, and the least that it takes.
+        told: whether it may be compared with ANY.
     """
 
-    bound: str
-    least: int
-
-    def __new__(cls, value: int, bound: str, least: int) -> AnyOf:
-        """ANY, of a bound with a least value."""
-        new = super().__new__(cls, value)
-        new.bound, new.least = bound, least
-        return new
+    def __init__(self, bound: str, least: int, told: bool = False) -> None:
+        self.bound, self.least, self.told = bound, least, told
 
     def refused(self, *_: object) -> NoReturn:
-        """Refuse to be counted with."""
+        """Refuse to be counted with, or to be told from a number."""
         raise NumberError(
-            f"the bound {self.bound} is any, and a rule counts with it; count(keys(map), lambda place: True) of a map "
-            "below it is how many there are"
+            f"{place()}: the bound {self.bound} is any, and a rule counts with it, or asks which number it is; "
+            "count(keys(map), lambda place: True) of a map below it is how many there are, and only `initial` may "
+            "compare it with ANY"
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __abs__ = refused
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = refused
+    __int__ = __index__ = __str__ = __format__ = refused
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is ANY; the bound is equal to itself."""
+        is_any = isinstance(other, AnyOf) or other == UNBOUNDED
+        same = isinstance(other, AnyOf) and other.bound == self.bound
+        if not same and not (self.told and is_any) and not _is_of_kraftcheck(sys._getframe(1)):
+            self.refused()
+        return is_any
+
+    def __hash__(self) -> int:
+        """The hash of ANY."""
+        return hash(UNBOUNDED) if _is_of_kraftcheck(sys._getframe(1)) else self.refused()
+
+    def __repr__(self) -> str:
+        """How it is spelled."""
+        return "any" if _is_of_kraftcheck(sys._getframe(1)) else self.refused()
+
+    def __bool__(self) -> bool:
+        """Whether it is not 0."""
+        return self._at_least(1, True)
 
     def _at_least(self, other: object, answer: bool) -> bool:
         """The answer, where each number that it may be is at least the other."""
@@ -84,6 +112,29 @@ class AnyOf(int):
     def __le__(self, other: object) -> bool:
         """Whether it is at most a number."""
         return self._at_least(other + 1 if isinstance(other, int) else other, False)
+
+
+_LANGUAGE = "kraftcheck.model.language."
+
+
+def _is_of_kraftcheck(frame: FrameType, words: bool = False) -> bool:
+    """Whether code is that of a module of kraftcheck; of the words, which ask for those who use them, if told."""
+    name = frame.f_globals.get("__name__") or ""
+    ours = name.startswith("kraftcheck.") and (words or not name.startswith(_LANGUAGE))
+    return ours and vars(sys.modules.get(name, sys)) is frame.f_globals
+
+
+class OfAnyNumber:
+    """What has any number of members: a rule finds out nothing by which it could be told from what has few."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        """Refuse what it has not, where a rule asks."""
+        graph = None if name == "graph" or _is_of_kraftcheck(sys._getframe(1), words=True) else self.graph
+        if graph is None:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        raise graph.refusal(f"{described(self)} was asked for {name}")
 
 
 class Symbolic:
@@ -306,10 +357,6 @@ _CALLERS = (
 """What calls rules, and is none."""
 
 _STANDARD_LIBRARY = functools.__file__.removesuffix("functools.py")
-
-
-class UntraceableRule(TypeError):
-    """A rule asked a symbolic value for a concrete one (an `if`, `and`, `in`, index ...)."""
 
 
 def place() -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.symbolic import AnyOf, described
@@ -24,12 +24,12 @@ ANY = UNBOUNDED
 """The value of a bound that bounds nothing, which the command line spells `any`; provers take it where it says so."""
 
 
-def valued(bound: str, value: int, least: int) -> int:
-    """The value of a bound, which remembers whose it is where it is ANY."""
-    return AnyOf(ANY, bound, least) if value == ANY else value
+def is_any(count: Any) -> bool:
+    """Whether the value of a bound is ANY."""
+    return isinstance(count, AnyOf) or count == ANY
 
 
-def bound_of(count: int) -> str:
+def bound_of(count: Any) -> str:
     """The bound whose value ANY a count is; empty where it is ANY itself."""
     return count.bound if isinstance(count, AnyOf) else ""
 
@@ -61,7 +61,7 @@ class Bound:
 
     def accepts(self, value: int, proof: bool) -> bool:
         """Whether a value is one that engines take, or (`proof`) provers."""
-        return self.lo <= value <= self.largest(proof) or (proof and self.takes_any and value == ANY)
+        return proof and self.takes_any if is_any(value) else self.lo <= value <= self.largest(proof)
 
     def range(self, proof: bool) -> str:
         """What is accepted, in words."""
@@ -69,12 +69,12 @@ class Bound:
 
     def frees(self, value: int) -> bool:
         """Whether this bound with a value says that others bound nothing."""
-        return value == ANY if self.takes_any else value != 0
+        return is_any(value) if self.takes_any else value != 0
 
 
 def spelled(value: int) -> str:
     """A bound's value as the command line spells it."""
-    return "any" if value >= ENDLESS else str(value)
+    return "any" if is_any(value) or value >= ENDLESS else str(value)
 
 
 def freed(bounds: Mapping[str, Bound], values: Mapping[str, int]) -> tuple[str, ...]:
@@ -283,6 +283,7 @@ class Setting:
         scope, bounds: name of the preset that the bounds started from; the value of each bound.
         rules: the rule set, or None for systems without one.
         freed, defaults: bounds that bound nothing here; the smallest value of each that the preset leaves out.
+        told: whether what is asked of it may compare a bound with ANY, see `AnyOf`.
     """
 
     scope: str
@@ -290,15 +291,27 @@ class Setting:
     rules: Any = None
     freed: tuple[str, ...] = ()
     defaults: Mapping[str, int] = field(factory=dict)
+    told: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        """Give the bounds that are ANY values that no rule can tell from numbers."""
+        values = {
+            name: AnyOf(name, self.defaults.get(name, 0), self.told) if is_any(value) else value
+            for name, value in self.bounds.items()
+        }
+        object.__setattr__(self, "bounds", values)
 
     def __getitem__(self, bound: str) -> int:
         """The value of a bound."""
-        value = self.bounds[bound] if bound in self.bounds else self.defaults[bound]
-        return valued(bound, value, self.defaults.get(bound, 0))
+        return self.bounds[bound] if bound in self.bounds else self.defaults[bound]
+
+    def for_initial(self) -> Setting:
+        """The same as `initial` is asked with it, which may describe states where a bound is ANY."""
+        return evolve(self, told=True)
 
     def values(self) -> dict[str, int | None]:
         """Every bound with its value, in order; None where it bounds nothing."""
-        return {name: None if name in self.freed or value == ANY else value for name, value in self.bounds.items()}
+        return {name: None if name in self.freed or is_any(value) else value for name, value in self.bounds.items()}
 
     def text(self) -> str:
         """The bounds in words; `any` where one bounds nothing."""
@@ -515,7 +528,7 @@ class System:
         """
         setting = self.unlimited_setting(scope, overrides, rules)
         for bound in self.bounds:
-            value = int(setting[bound.name])
+            value = setting[bound.name]
             if not bound.accepts(value, proof):
                 raise ScopeError(f"{self.name}: {bound.name} = {spelled(value)} is out of range {bound.range(proof)}")
         return setting

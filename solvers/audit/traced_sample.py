@@ -1,26 +1,35 @@
 """Comparison of a traced system with its rules on ints, in a sample of states.
 
-Python lets no class answer `is` and `type()`: a rule that applies them to a word
-gets another answer when it is traced than on ints. So the traced terms are
-evaluated in some states of the layout, reachable or not, and compared with the
-rules themselves. The states are all initial ones up to a few, the smallest and
-the largest values, and values drawn from a hash, the same in every run.
+Python lets no class answer `is` and `type()`: a rule that applies them to a word gets another answer when it is traced
+than on ints. So the traced terms are evaluated in some states of the layout, reachable or not, and compared with the
+rules themselves, which must take no other way there either. The states are all initial ones up to a few, the smallest
+and the largest values, and values drawn from a hash, the same in every run; each value of a short domain is in one.
+
+A system of any number has no such states: its terms are read with each of few numbers, and compared with the rules of
+that number.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from attrs import define, field
 
 from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.layout import Counter, Endless, Layout, leaves
-from kraftcheck.model.language.system import UNNAMED, Property, Step
-from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.program.evaluation import add_values
-from kraftcheck.solvers.program.parts import SystemFault, line_of
+from kraftcheck.model.language.system import UNNAMED, Action, Property, Setting, Step, System
+from kraftcheck.model.language.terms import Graph, Term
+from kraftcheck.properties.kinds import STAYS
+from kraftcheck.solvers.audit.numbers import OfNumber, Own, answered
+from kraftcheck.solvers.audit.ways import Way, followed, turn_of, without_identity
+from kraftcheck.solvers.program.parts import SystemFault, free_arguments, line_of
+from kraftcheck.solvers.program.premises.cases import hidden_goals
 from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.program.starts import description, given_states
+from kraftcheck.solvers.program.symbols import state_symbols
 from kraftcheck.solvers.traces.render import show
 
 RANDOM_STATES = 12
@@ -39,74 +48,179 @@ RANDOM_LIMIT = 1 << 10
 """Values drawn of a word without bound."""
 
 
-def check_sample(program: Program) -> None:
+def check_sample(program: Program, few: Iterable[tuple[System, Setting]] = ()) -> None:
     """Compare a program with the rules that it was traced from.
 
-    Sequences without end have no values to draw: a layout with one is left out.
+    Args:
+        program: the program.
+        few: where it is of any number, the system with few, with whose rules it is compared.
 
     Raises:
-        SystemFault: naming the part that answers otherwise on ints.
+        SystemFault: naming the part that answers otherwise on ints, or takes another way.
+        UntraceableRule: for a rule that compares by identity.
     """
-    if any(isinstance(slot.domain, Endless) for slot in program.layout.slots):
-        return
-    for number, state in enumerate(_states(program)):
-        _StateComparison(program, number, state).check()
+    ways = _Ways(program)
+    if not any(isinstance(slot.domain, Endless) for slot in program.layout.slots):
+        ways.compare(Own(program))
+    for system, setting in few:
+        ways.compare_parts(system, setting)
+        of = OfNumber(program, system, setting)
+        if not (system.changes and of.is_kafkas()):  # tests compare these
+            ways.compare(of)
 
 
-def _states(program: Program) -> Iterator[tuple[int, ...]]:
-    """The leaves of the sampled states."""
-    domains = [slot.domain for slot in program.layout.slots]
+def _states(of: Own | OfNumber) -> Iterator[tuple[int, ...]]:
+    """The leaves of the sampled states: not of initial ones."""
+    domains = [slot.domain for slot in of.layout.slots]
     tops = [RANDOM_LIMIT if isinstance(d, Counter) else d.hi for d in domains]
-    for packed in program.initial[:STARTS]:
-        start = program.layout.values(program.layout.unpack(packed)) if program.layout.packed else packed
-        if all(isinstance(leaf, int) for leaf in start):
-            yield start
     yield tuple(domain.lo for domain in domains)
     yield tuple(tops)
     for number in range(RANDOM_STATES):
         spans = enumerate(zip(domains, tops, strict=True))
-        yield tuple(domain.lo + _draw(number, place) % (top - domain.lo + 1) for place, (domain, top) in spans)
+        yield tuple(domain.lo + _chosen(number, place, top - domain.lo + 1) for place, (domain, top) in spans)
+
+
+def _chosen(number: int, place: int, values: int) -> int:
+    """One of so many values: of few each in turn."""
+    return (number + _draw(place) if values <= RANDOM_STATES else _draw(number, place)) % values
 
 
 def _draw(*key: object) -> int:
     return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=8).digest(), "big")
 
 
-class _StateComparison:
-    """A state, on which terms and rules are compared; each term is evaluated once there, and once for each step."""
+@define
+class _Ways:
+    """The ways that the rules of a program take with words.
 
-    def __init__(self, program: Program, number: int, values: Sequence[int]) -> None:
-        self._program, self._number = program, number
-        self._of_state = {term.index: int(value) for term, value in zip(program.state, values, strict=True)}
-        self._values = self._of_state
-        self._state = program.layout.state(values)
+    Attributes:
+        program: the program.
+        state: words of a state that are no terms of the program.
+    """
+
+    program: Program
+    state: Any = field(init=False)
+    _graph: Graph = field(init=False, factory=Graph)
+    _steps: dict[str, Step] = field(init=False, factory=dict)
+    _ways: dict[str, Way] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        """Make the words."""
+        self._graph.notes.least |= self.program.graph.notes.least
+        self.state = state_symbols(self._graph, self.program.layout)[1]
+        for goal in hidden_goals(self.program):  # they are asked of ints alone
+            names = [f"property {goal.id}", *(_of_action(goal, kind) for kind in self.program.kinds)]
+            self._ways |= {name: set() for name in names}
+
+    def step(self, action: Action) -> Step:
+        """A step of words."""
+        if action.name not in self._steps:
+            given = free_arguments(action, self._graph).arguments
+            outcome = action.outcome(self.state, given)
+            self._steps[action.name] = Step(self.state, outcome.state, action.name, given, outcome.event)
+        return self._steps[action.name]
+
+    def of(self, name: str, rule: Callable[..., Any], *subject: Any) -> Way:
+        """The way of a rule, by what it is called; empty where all of it is kraftcheck's."""
+        if name not in self._ways:
+            self._ways[name] = set()
+            followed(lambda: rule(*subject), self._ways[name])
+            without_identity(self._ways[name])
+        return self._ways[name]
+
+    def compare_parts(self, system: System, few: Setting) -> None:
+        """Compare the ways in which a system makes its parts for any number, and with few.
+
+        Raises:
+            SystemFault: naming the first turn that is taken with few alone.
+        """
+        for name in ("layout", "actions", "properties", "lemmas"):
+            make, taken = getattr(system, name), set[Any]()
+            way = self.of(name, make, self.program.setting)
+            followed(lambda make=make: answered(make, few), taken)  # type: ignore[misc]
+            if line := turn_of(taken, way):
+                raise SystemFault(f"{line}: {name} goes another way with {few.text()} than with any number, so what is "
+                                  "proven of any number is not of each")  # fmt: skip
+
+    def compare(self, of: Own | OfNumber) -> None:
+        """Compare the rules of the program, or of a number, in the sampled states."""
+        starts = list(of.starts())[:STARTS]
+        for number, values in enumerate([*starts, *_states(of)]):
+            _StateComparison(self, of, number, values).check()
+
+
+class _StateComparison:
+    """A state, on which terms and rules are compared."""
+
+    def __init__(self, ways: _Ways, of: Own | OfNumber, number: int, values: Sequence[int]) -> None:
+        self._ways, self._program, self._of, self._number = ways, ways.program, of, number
+        self._state, self._read = of.layout.state(values), of.read(values)
+        self._turns: list[str] = []
 
     def check(self) -> None:
-        """Compare every rule."""
-        program, state = self._program, self._state
-        claims: list[tuple[Property, Term]] = [
-            *zip(program.always, program.always_terms, strict=True),
-            *zip(program.sometimes, program.sometimes_terms, strict=True),
-            *((recovers.claim, recovers.goal) for recovers in program.recovers),
-            *((live.claim, live.goal) for live in program.liveness.claims),
-        ]
-        for claim, term in claims:
-            self._same(f"property {claim.id}", term, _holds(claim, state))
+        """Compare every rule.
+
+        Raises:
+            SystemFault: for the first that differs.
+        """
+        program = self._program
+        if (rule := self._of.described()) is not None and program.initially:
+            traced = description(given_states(program.system, program.setting)) or rule
+            asked = self._answer("initial", traced.holds, rule.holds, (self._ways.state,), (self._state,))
+            said = all(map(self._read.worth, program.initially.values()))
+            self._same("initial", said, None if asked is None else all(asked.values()), rule.rule)
+        for claim, term in self._claims():
+            self._property(f"property {claim.id}", term, claim)
         for recovers in program.recovers:
-            self._same(f"property {recovers.claim.id}, when", recovers.when, answered(recovers.claim.concerns, state))
+            self._rule(f"property {recovers.claim.id}, when", recovers.when, recovers.claim.concerns)
         for live in program.liveness.claims:
-            self._same(f"property {live.claim.id}, premise", live.premise, answered(live.claim.concerns, state))
+            self._rule(f"property {live.claim.id}, premise", live.premise, live.claim.concerns)
         for fair in program.liveness.constraints:
-            self._same(f"fairness {fair.steps.name}, unless", fair.excused, answered(fair.steps.excused, state))
+            self._rule(f"fairness {fair.steps.name}, unless", fair.excused, fair.steps.excused)
         if program.system.quiescent is not None:
-            self._same("quiescent", program.quiescent, answered(program.system.quiescent, state))
+            self._rule("quiescent", program.quiescent, program.system.quiescent)
         for kind in program.kinds:
             for arguments in self._instances(kind):
                 self._check_step(kind, arguments)
+        for turn in self._turns:
+            raise SystemFault(turn)
+
+    def _bounds(self) -> str:
+        return "" if isinstance(self._of, Own) else self._of.setting.text()
+
+    def _claims(self) -> Iterator[tuple[Property, Term]]:
+        """The claims about states."""
+        program = self._program
+        yield from zip(program.always, program.always_terms, strict=True)
+        yield from zip(program.sometimes, program.sometimes_terms, strict=True)
+        yield from ((recovers.claim, recovers.goal) for recovers in program.recovers)
+        yield from ((live.claim, live.goal) for live in program.liveness.claims)
+
+    def _property(self, name: str, term: Term, claim: Property) -> None:
+        asked = self._answer(name, claim.parts, self._of.claim(claim).parts, (self._ways.state,), (self._state,))
+        self._same(name, self._read.worth(term), None if asked is None else all(asked.values()))
+
+    def _rule(self, name: str, term: Term, rule: Callable[..., Any]) -> None:
+        self._same(name, self._read.worth(term),
+                   self._answer(name, rule, rule, (self._ways.state,), (self._state,)))  # fmt: skip
+
+    def _answer(
+        self, name: str, traced: Callable[..., Any], on_ints: Callable[..., Any], words: Sequence[Any],
+        subject: Sequence[Any], source: Callable[..., Any] | None = None,
+    ) -> Any:  # fmt: skip
+        """The answer of a rule on ints, whose way must be that of the one that was traced."""
+        way, taken = self._ways.of(name, traced, *words), set[Any]()
+        if not way:
+            return answered(on_ints, *subject)
+        answer = followed(lambda: answered(on_ints, *subject), taken)
+        if answer is not None and (line := turn_of(taken, way)):
+            self._turns.append(f"{line}: {name} goes another way on ints than when traced, {self._where()}{MEND}"
+                               f"{line_of(source)}")  # fmt: skip
+        return answer
 
     def _instances(self, kind: Kind) -> Iterator[Mapping[str, Any]]:
         """Some argument values of an action; those of a family that is not listed are left out."""
-        parameters = kind.action.parameters
+        parameters = self._of.action(kind.action).parameters
         if kind.instances:
             rows = {_draw(self._number, place) % len(kind.instances) for place in range(ROWS)}
             yield from (kind.instances[row] for row in sorted(rows))
@@ -121,55 +235,62 @@ class _StateComparison:
                 yield each[place % len(each)]
 
     def _check_step(self, kind: Kind, arguments: Mapping[str, Any]) -> None:
-        label, program, state = f"action {kind.action.name}", self._program, self._state
-        values = [int(value) for _, value in leaves(tuple(arguments.values()))]
-        given = {term.index: value for term, value in zip(kind.variables, values, strict=True)}
-        self._values = self._of_state | given  # what follows from arguments is of this step alone
-        guard = answered(kind.action.guards, state, arguments)
-        for name, part in ({} if guard is None else guard).items():
+        label, program, state, traced = f"action {kind.action.name}", self._program, self._state, kind.action
+        action, words = self._of.action(traced), (self._ways.state, self._ways.step(traced).arguments)
+        read = self._read.given(kind, [int(value) for _, value in leaves(tuple(arguments.values()))])
+        given = (state, arguments)
+        for name, term in kind.allowed.items():
+            self._same(f"{label}, argument {name}", read.worth(term), True)
+        guard = self._answer(f"{label}, guard", traced.guards, action.guards, words, given, traced.guard)
+        for name, part in ({} if guard is None else guard).items() if [*(guard or ())] == [*kind.guard] else ():
             what = f"{label}, guard" if name == UNNAMED else f"{label}, guard {name}"
-            self._same(what, kind.guard[name], part, kind.action.guard)
-        outcome = answered(kind.action.outcome, state, arguments) if guard is not None and all(guard.values()) else None
+            self._same(what, read.worth(kind.guard[name]), part, traced.guard)
+        if guard is not None:
+            self._same(f"{label}, guard", all(map(read.worth, kind.guard.values())), all(guard.values()), traced.guard)
+        if guard is None or not all(guard.values()):
+            return
+        outcome = self._answer(f"{label}, effect", traced.outcome, action.outcome, words, given, traced.effect)
         if outcome is None:
             return
         after = [value for _, value in leaves(outcome.state)]
-        for slot, term, value in zip(program.layout.slots, kind.after, after, strict=True):
-            self._same(f"{label}, effect on {slot.path or 'the state'}", term, value, kind.action.effect)
-        if not _in_domains(program.layout, after):
+        if not _in_domains(self._of.layout, after):
             return  # such a step is not taken, so nothing is claimed of it
-        step = Step(state, outcome.state, kind.action.name, arguments, outcome.event)
+        for path, worth, value in read.effects(kind, after):
+            self._same(f"{label}, effect on {path or 'the state'}", worth, value, traced.effect)
+        step = Step(state, outcome.state, traced.name, arguments, outcome.event)
         claims = (*((claim, True) for claim in program.steps), *((goal, False) for goal in program.happens))
         for (claim, expected), term in zip(claims, kind.steps, strict=True):
-            held = _holds(claim, step)
-            self._same(f"property {claim.id}", term, None if held is None else held == expected, claim.predicate)
+            if claim.id.endswith(OF_PROVERS):
+                continue
+            name = f"property {claim.id}"
+            asked = self._answer(_of_action(claim, kind), claim.parts, self._of.claim(claim).parts,
+                                 (self._ways.step(traced),), (step,), claim.predicate)  # fmt: skip
+            held = None if asked is None else all(asked.values()) == expected
+            self._same(name, read.worth(term), held, claim.predicate)
 
-    def _same(self, name: str, term: Term, on_ints: Any, rule: Callable[..., Any] | None = None) -> None:
+    def _where(self) -> str:
+        bounds = self._bounds()
+        return f"in the state {show(self._state)}" + (f" with {bounds}" if bounds else "")
+
+    def _same(self, name: str, traced: int, on_ints: Any, rule: Callable[..., Any] | None = None) -> None:
         if on_ints is None:
             return
         if isinstance(on_ints, Term):
             raise SystemFault(f"{name} kept a word of an earlier call; use its arguments only{line_of(rule)}")
-        add_values([term], self._values)
-        traced = self._values[term.index]
         if traced != on_ints:
-            raise SystemFault(
-                f"{name} says {int(on_ints)} on ints and {int(traced)} when traced, in the state {show(self._state)}; "
-                "a rule depends on its arguments alone, so not on chance, and may not ask what a word is (is, type())"
-                + line_of(rule)
-            )
+            raise SystemFault(f"{name} says {int(on_ints)} on ints and {int(traced)} when traced, {self._where()}{MEND}"
+                              + line_of(rule))  # fmt: skip
+
+
+def _of_action(claim: Property, kind: Kind) -> str:
+    return f"property {claim.id} of {kind.action.name}"
+
+
+OF_PROVERS = (STAYS, " of any outcome")
+"""How the names of claims end that provers add: they repeat what a system claims."""
+
+MEND = "; a rule depends on its arguments alone, so not on chance, and may not ask what a word is (is, type())"
 
 
 def _in_domains(layout: Layout, values: Sequence[int]) -> bool:
     return all(s.domain.lo <= value <= s.domain.hi for value, s in zip(values, layout.slots, strict=True))
-
-
-def _holds(claim: Property, subject: Any) -> bool | None:
-    parts = answered(claim.parts, subject)
-    return None if parts is None else all(parts.values())
-
-
-def answered(rule: Callable[..., Any], *subject: Any) -> Any:
-    """The answer of a rule on ints; None where it raises: no rule need make sense in an unreachable state."""
-    try:
-        return rule(*subject)
-    except Exception:
-        return None

@@ -328,7 +328,7 @@ def none_described(at: Setting | None) -> str:
 
 def given_states(system: System, setting: Setting) -> list[Any]:
     """What a system says of its initial states: a list of them, or a single description."""
-    states = ask("initial", lambda: list(system.initial(setting)))
+    states = ask("initial", lambda: list(system.initial(setting.for_initial())))
     if len(states) > 1 and any(isinstance(state, Described) for state in states):
         raise SystemFault("initial gave a description beside other states; it takes a single one")
     return states

@@ -28,7 +28,6 @@ from kraftcheck.model.language.system import (
 )
 from kraftcheck.model.language.terms import Graph, Term, Truth, lower
 from kraftcheck.model.language.words import all_of, any_of, negate
-from kraftcheck.solvers.program.identity import without_identity
 from kraftcheck.solvers.program.parts import (
     Choices,
     SystemFault,
@@ -220,14 +219,9 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
 
     Raises:
         SystemFault: when a part of the system raises or has the wrong type or shape.
-        UntraceableRule: when a rule needs concrete values, or compares by identity; the message names its line.
+        UntraceableRule: when a rule needs concrete values; the message names its line.
         LayoutError: when the layout is over 512 bits or malformed.
     """
-    with without_identity(system):
-        return _trace(system, setting, free, graph)
-
-
-def _trace(system: System, setting: Setting, free: bool, graph: Graph | None) -> Program:
     system = system if free else constrained(system)
     layout = Layout(ask("layout", lambda: system.layout(setting)), packed=not free)
     check_frozen("layout", layout.shape)

@@ -151,7 +151,10 @@ def two_phase(enough: int = 0) -> kc.System:
 
 @frozen
 class Ring:
-    """A ring of nodes 0..nodes-1 with a token that goes down: who is active, who is black, and where the token is."""
+    """A ring of nodes 0..nodes-1 with a token that goes down: who is active, who is black, and where the token is.
+
+    There are fewer nodes than the bound says.
+    """
 
     nodes: kc.Word
     active: Any
@@ -172,7 +175,8 @@ def ewd_840(blackens: bool = True) -> kc.System:
                 "the token is black": s.token_black, "it is on the ring": kc.all_of(s.token >= 0, s.token < s.nodes),
                 "nodes are on the ring": kc.each(s.active.plus(s.black), lambda node: node < s.nodes),
             })]  # fmt: skip
-        count, sets = setting["nodes"], range(1 << setting["nodes"])
+        count = setting["nodes"] - 1
+        sets = range(1 << count)
         return [Ring(count, kc.IntSet(a), kc.IntSet(b), t, True) for a in sets for b in sets for t in range(count)]
 
     def begin(s: Ring) -> Ring:
@@ -214,14 +218,13 @@ def ewd_840(blackens: bool = True) -> kc.System:
 
     def layout(setting: kc.Setting) -> Ring:
         count = setting["nodes"]
-        nodes = kc.word_below(count, 1) if count == kc.ANY else kc.ints(count, count)
-        return Ring(nodes, kc.set_below(count), kc.set_below(count), kc.word_below(count), kc.truth())
+        return Ring(kc.word_below(count, 1), kc.set_below(count), kc.set_below(count), kc.word_below(count), kc.truth())
 
     return kc.System(
         name="ewd-840",
         summary="Termination of a ring of any number of nodes, detected by a token.",
-        bounds=[kc.Bound("nodes", 2, 4, "number of nodes", takes_any=True)],
-        scopes={"default": {"nodes": 3}},
+        bounds=[kc.Bound("nodes", 3, 5, "more than the nodes", takes_any=True)],
+        scopes={"default": {"nodes": 4}},
         layout=layout,
         initial=initial,
         actions=actions,

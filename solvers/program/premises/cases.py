@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -73,8 +74,14 @@ def with_premises(program: Program, says: Sequence[Term], empty: Container[str])
 
 def lenient(program: Program) -> frozenset[str]:
     """Ids of the claims that come with kraftcheck: other scopes and rule sets show what they speak of."""
-    claims = (*program.always, *program.steps)
-    return frozenset(one.id for one in claims if getattr(one.predicate, "__module__", "").startswith(SHIPPED))
+    return frozenset(one.id for one in (*program.always, *program.steps) if _is_shipped(one.predicate))
+
+
+def _is_shipped(rule: Any) -> bool:
+    """Whether a rule is of a module of kraftcheck; what `eval` makes may have none, or say that it is of one."""
+    module = getattr(rule, "__module__", None) or ""
+    names = getattr(rule, "__globals__", None)
+    return module.startswith(SHIPPED) and (names is None or names is vars(sys.modules.get(module, sys)))
 
 
 def _of_some_steps(program: Program) -> dict[int, Property]:

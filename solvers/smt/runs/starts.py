@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import z3
 
-from kraftcheck.solvers.audit.traced_sample import answered
+from kraftcheck.solvers.audit.numbers import answered
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.starts import description, given_states, none_described
 from kraftcheck.solvers.smt.queries import Effort, Questions, new_solver

@@ -18,6 +18,7 @@ from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import any_of, negate
+from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.instances import Instances
@@ -28,7 +29,6 @@ from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory, theory
 from kraftcheck.solvers.smt.worker import SolverSession
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.commands import kraftcheck
-from tests.shared.interpretation import Places
 from tests.shared.samples import one_in
 
 COUNT = 4

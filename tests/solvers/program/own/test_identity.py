@@ -86,7 +86,7 @@ WRONG = {
 def test_a_comparison_by_identity_is_refused(where: str, free: bool) -> None:
     """A rule that runs, and compares by identity with anything but None, is named by its line and the mend."""
     with pytest.raises(UntraceableRule, match=r"test_identity\.py:\d+: `is` asks .* compare with =="):
-        trace(WRONG[where], WRONG[where].setting(), free=free)
+        check_sample(trace(WRONG[where], WRONG[where].setting(), free=free))
 
 
 def never(state: Count, vote: Any) -> Count:
@@ -98,7 +98,9 @@ def test_a_comparison_that_no_rule_makes_is_nothing() -> None:
     """`is None`, and what does not run while a system is traced, are no fault."""
     named = functools.partial(lambda other, state, vote: right(state, vote), never)
     for system in (of(right), of(named), of(lambda state, vote: never(state, vote) if vote is None else state)):
-        assert len(trace(system, system.setting()).kinds) == 1
+        traced = trace(system, system.setting())
+        check_sample(traced)
+        assert len(traced.kinds) == 1
 
 
 @pytest.mark.parametrize("asked", [

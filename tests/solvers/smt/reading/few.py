@@ -10,9 +10,9 @@ from kraftcheck.model.language.idlists import AtMostOne
 from kraftcheck.model.language.layout import Endless, Slot
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.partition.registration import DirectoryMap
+from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.theory import Theory
-from tests.shared.interpretation import Places
 from tests.solvers.smt.reading.worlds import field
 
 

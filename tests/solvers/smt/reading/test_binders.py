@@ -24,13 +24,13 @@ from kraftcheck.model.language.sequences import (
 )
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, same_truth
+from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Premises
 from kraftcheck.solvers.smt.reading.quantified.engine import OPTIONS, QuantifiedReader
 from kraftcheck.solvers.smt.reading.z3_endless import EndlessEngine
 from kraftcheck.solvers.smt.z3terms import Z3Reader
-from tests.shared.interpretation import Places
 
 PLACES = 2
 """Of each sequence so many words are any; all others are 0."""

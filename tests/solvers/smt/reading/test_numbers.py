@@ -135,7 +135,7 @@ def test_a_set_may_leave_its_domain() -> None:
 def test_a_bound_that_is_any_is_no_number(counts: Callable[[Any, Any], Any]) -> None:
     """A rule that counts with it is refused with its line, however it does."""
     made = evolve(system(lambda s: True), properties=lambda b: [kc.always("counts", "c", lambda s: counts(s, b["n"]))])
-    with pytest.raises(Refusal, match=r"the bound n is any, and a rule counts with it.*test_numbers"):
+    with pytest.raises(Refusal, match=r"test_numbers\.py:\d+: the bound n is any, and a rule counts with it"):
         prove(made)
     assert kc.explore(made, n=2, m=1, cache=False).verdict("counts") is not None
 
@@ -189,7 +189,8 @@ def test_what_any_number_is_larger_than() -> None:
     bounds = (kc.Bound("n", 3, 6, "n", takes_any=True),)
     made = evolve(system(lambda s: True), bounds=bounds, scopes={"default": {"n": 3}})
     b = made.setting(None, {"n": ANY}, proof=True)
-    assert (b["n"] == ANY, b["n"] > 2, b["n"] >= 3, b["n"] < 3, b["n"] <= 2) == (True, True, True, False, False)
+    assert (bool(b["n"]), b["n"] > 2, b["n"] >= 3, b["n"] < 3, b["n"] <= 2) == (True, True, True, False, False)
+    assert (b.for_initial()["n"] == ANY, b.for_initial()["n"] != ANY, b["n"] == b["n"]) == (True, False, True)
     for asked in (lambda n: n > 3, lambda n: n >= 4, lambda n: n < 4, lambda n: n <= 3, lambda n: n - 1, lambda n: -n):
         with pytest.raises(NumberError, match="the bound n is any"):
             asked(b["n"])

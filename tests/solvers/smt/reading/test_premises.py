@@ -21,10 +21,10 @@ from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.model.systems.replication.system import unsettled_actions
 from kraftcheck.properties.kinds import always
+from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.queries import Questions
 from kraftcheck.solvers.smt.theory import Theory, theory
-from tests.shared.interpretation import Places
 from tests.shared.samples import one_in
 from tests.solvers.smt.reading.worlds import lowest_setting, meaning, places_of
 

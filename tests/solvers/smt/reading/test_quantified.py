@@ -17,11 +17,11 @@ from kraftcheck.model.language.sequences import cardinality, every, first_place,
 from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
+from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Premises, Questions
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.z3terms import Z3Reader
-from tests.shared.interpretation import Places
 from tests.shared.samples import one_in
 from tests.solvers.smt.reading.goals.proving import proves
 from tests.solvers.smt.test_any_number import COUNT, MEMBERS, questions_about

@@ -17,6 +17,7 @@ from kraftcheck.model.language.sequences import Sequence as Words
 from kraftcheck.model.language.sequences import cardinality, every, word_at
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
+from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Premises
 from kraftcheck.solvers.smt.reading import z3_endless
@@ -24,7 +25,6 @@ from kraftcheck.solvers.smt.reading.quantified import engine as quantified
 from kraftcheck.solvers.smt.reading.quantified.engine import CountedSet, QuantifiedEngine, QuantifiedReader
 from kraftcheck.solvers.smt.reading.z3_endless import EndlessEngine, Sized, Value
 from kraftcheck.solvers.smt.z3terms import Z3Reader
-from tests.shared.interpretation import Places
 from tests.solvers.smt.reading.test_quantified import kept_sets
 from tests.solvers.smt.test_any_number import satisfiable, value_of_world
 

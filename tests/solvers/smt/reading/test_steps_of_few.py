@@ -15,9 +15,9 @@ from attrs import frozen
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.system import ANY
+from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.theory import Theory, theory
-from tests.shared.interpretation import Places
 from tests.solvers.smt.reading.few import meaning_of_few, other_fields
 from tests.solvers.smt.reading.test_premises import outside
 

@@ -15,8 +15,8 @@ from kraftcheck.model.language.words import all_of, choose, same_truth
 from kraftcheck.model.partition.registration import DirectoryMap
 from kraftcheck.model.systems.replication.log import Log
 from kraftcheck.model.systems.replication.state import Replication
+from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.smt.theory import Theory
-from tests.shared.interpretation import Places
 
 BY_PLACE = ("isr", "proposed", "stale", "ends", "log.entries")
 """What a broker has of each other one, or at each offset."""

@@ -17,6 +17,7 @@ from kraftcheck.model.language.sequences import every
 from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
+from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.smt.queries import (
     PREMISE,
     PROVEN,
@@ -34,7 +35,6 @@ from kraftcheck.solvers.smt.reading.quantified.engine import GUARD
 from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.smt.z3terms import Substitution, Z3Reader
 from tests.shared.any_number import LEASE, lease
-from tests.shared.interpretation import Places
 from tests.solvers.smt.reading.goals.drawing import PLACES, Drawing, drawing, interpretations
 from tests.solvers.smt.reading.goals.proving import by_parts, proves
 from tests.solvers.smt.reading.test_premises import ACTIONS, COUNT, endless, most_of_each

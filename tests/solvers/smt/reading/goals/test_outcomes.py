@@ -15,6 +15,7 @@ from kraftcheck.model.language.sequences import Sequence, every, symbol_of
 from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose
+from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import prove
@@ -29,7 +30,6 @@ from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import rests_on
 from kraftcheck.solvers.smt.z3terms import Substitution
 from tests.shared.any_number import LEASE, Lease, lease
-from tests.shared.interpretation import Places
 from tests.solvers.smt.reading.goals.drawing import Drawing, drawing, interpretations
 
 EFFORT = Effort(timeout=30)

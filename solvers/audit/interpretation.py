@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kraftcheck.model.language.terms import Term, evaluate
+
+_BINDERS = {"every": 2, "least": 2, "greatest": 2, "cardinality": 2, "least_by": 3, "above": 2}
+"""What binds a place, and the first of its arguments that is outside."""
 
 
 @frozen
@@ -21,17 +24,41 @@ class Places:
 
     count: int
     words: Mapping[str, Sequence[Any]]
+    _known: dict[Any, int] = field(factory=dict, eq=False, repr=False)
+    _free: dict[int, frozenset[int]] = field(factory=dict, eq=False, repr=False)
+
+    def given(self, more: Mapping[str, Sequence[Any]]) -> Places:
+        """The same with more words; what is known of terms without them stays known."""
+        return Places(self.count, {**self.words, **more}, dict(self._known), self._free)
 
     def value(self, term: Term | int, bound: Mapping[int, int] | None = None) -> int:
         """The value of a term, where bound places stand for some."""
         if not isinstance(term, Term):
             return int(term)
         env = bound or {}
+        key = term.index, *(env[at] for at in sorted(self._bound(term)))
+        if key not in self._known:
+            self._known[key] = self._value(term, env)
+        return self._known[key]
+
+    def _bound(self, term: Term) -> frozenset[int]:
+        """The bound places that a term depends on."""
+        if term.index not in self._free:
+            inside = frozenset[int]().union(*map(self._bound, term.args))
+            if term.op == "bound":
+                inside = frozenset([term.value])
+            elif term.op in _BINDERS:
+                outside = frozenset[int]().union(*map(self._bound, term.args[_BINDERS[term.op] :]))
+                inside = (inside - {term.args[0].value}) | outside
+            self._free[term.index] = inside
+        return self._free[term.index]
+
+    def _value(self, term: Term, env: Mapping[int, int]) -> int:
         match term.op:
             case "const":
                 return term.value
             case "var":
-                return self.words[term.graph.variables[term.value]][0]
+                return int(self.words[term.graph.variables[term.value]][0])
             case "bound":
                 return env[term.value]
             case "read":

@@ -1,0 +1,277 @@
+"""What terms are worth in a state on ints: those of a number, and those of any number read with few participants."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from kraftcheck.model.language.layout import Described, Endless, Filled, Layout
+from kraftcheck.model.language.system import Action, Property, Setting, System
+from kraftcheck.model.language.terms import Term
+from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.program.evaluation import add_values
+from kraftcheck.solvers.program.parts import SystemFault, ask
+from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.program.starts import description, given_states
+from kraftcheck.solvers.traces.render import show
+
+
+def answered(rule: Callable[..., Any], *subject: Any) -> Any:
+    """The answer of a rule on ints; None where it raises: no rule need make sense in an unreachable state."""
+    try:
+        return rule(*subject)
+    except Exception:
+        return None
+
+
+FARTHEST = 8
+"""So far beyond the last place that there is claims about every place are asked, at most: a word may name one."""
+
+
+class OtherFields(ValueError):
+    """A state with few has other fields than one with any number."""
+
+
+def by_place(
+    layout: Layout, few: Layout, numbers: Mapping[str, int], values: Sequence[int]
+) -> Iterator[tuple[str, tuple[int, ...], int]]:  # fmt: skip
+    """The leaves of a state with few as those of one with any number: path, places and word.
+
+    Of the mask of a set it is a truth for each number.
+
+    Args:
+        layout, few: of states with any number, and with few.
+        numbers: how many there are, by bound.
+        values: the leaves of a state with few.
+
+    Raises:
+        OtherFields: for a layout whose leaves are not the same.
+    """
+    same, fields = ({named(slot.path): slot for slot in layout.slots} for named in (str, bare))
+    for slot, value in zip(few.slots, values, strict=True):
+        of, row = same.get(slot.path), tuple[int, ...]()
+        if of is None:
+            of, row = fields.get(bare(slot.path)), tuple(map(int, re.findall(r"\[(\d+)\]", slot.path)))
+        missing = getattr(of and of.domain, "places", 0) - len(row)
+        if of is None or missing not in (0, 1):
+            raise OtherFields(f"{slot.path} of a state with few is no field of one with any number")
+        if isinstance(of.domain, Endless) and missing:
+            count = numbers[of.domain.numbers[-1] or ""]
+            yield from ((of.path, (*row, member), value >> member & 1) for member in range(count))
+        else:
+            yield of.path, row, value
+
+
+def bare(path: str) -> str:
+    """A path without places."""
+    return re.sub(r"\[\d+\]", "", path)
+
+
+@frozen
+class Own:
+    """A program beside its own rules.
+
+    Attributes:
+        program: the program.
+    """
+
+    program: Program
+
+    @property
+    def layout(self) -> Layout:
+        """Of the states on ints."""
+        return self.program.layout
+
+    def starts(self) -> Iterator[tuple[int, ...]]:
+        """The leaves of the initial states that are listed on ints."""
+        layout = self.layout
+        for packed in self.program.initial:
+            start = layout.values(layout.unpack(packed)) if layout.packed else packed
+            if all(isinstance(leaf, int) for leaf in start):
+                yield start
+
+    def described(self) -> Described | None:
+        """The description of the initial states on ints, if there is one."""
+        return description(given_states(self.program.system, self.program.setting))
+
+    def action(self, traced: Action) -> Action:
+        """The rules on ints of an action."""
+        return traced
+
+    def claim(self, traced: Property) -> Property:
+        """The rule on ints of a claim."""
+        return traced
+
+    def read(self, values: Sequence[int]) -> Words:
+        """The terms in a state."""
+        state = {term.index: int(value) for term, value in zip(self.program.state, values, strict=True)}
+        return Words(self.program, state)
+
+
+@frozen
+class Words:
+    """The terms of a program in a state; each is evaluated once there, and once for each step.
+
+    Attributes:
+        program: the program.
+        values: of terms, by index.
+    """
+
+    program: Program
+    values: dict[int, int]
+
+    def worth(self, term: Term) -> int:
+        """The value of a term."""
+        add_values([term], self.values)
+        return self.values[term.index]
+
+    def given(self, kind: Kind, arguments: Sequence[int]) -> Words:
+        """The same with the arguments of an action: what follows from them is of this step alone."""
+        pairs = zip(kind.variables, arguments, strict=True)
+        return Words(self.program, self.values | {term.index: value for term, value in pairs})
+
+    def effects(self, kind: Kind, after: Sequence[Any]) -> Iterator[tuple[str, int, Any]]:
+        """Each field after a step: its path, what the term is worth, and what it is."""
+        for slot, term, value in zip(self.program.layout.slots, kind.after, after, strict=True):
+            yield slot.path, self.worth(term), value
+
+@frozen
+class OfNumber:
+    """A program of any number beside the rules of a number.
+
+    Attributes:
+        program: of any number.
+        system, setting: of the number.
+        layout, numbers: of its states, and how many there are, by bound.
+    """
+
+    program: Program
+    system: System
+    setting: Setting
+    layout: Layout = field(init=False)
+    numbers: Mapping[str, int] = field(init=False)
+    _actions: Mapping[str, Action] = field(init=False)
+    _claims: Mapping[str, Property] = field(init=False)
+    _initial: list[Any] = field(init=False)
+    _free: dict[int, frozenset[int]] = field(init=False, factory=dict, eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Ask the system for the rules of the number, and for its initial states.
+
+        Raises:
+            SystemFault: where it has other actions, or another shape.
+        """
+        system, setting, said = self.system, self.setting, self.setting.text()
+        numbers = {name: setting[name] for name in self.program.graph.notes.numbers}
+        actions = {one.name: one for one in ask("actions", lambda: tuple(system.actions(setting)))}
+        for name in sorted({*actions} ^ {kind.action.name for kind in self.program.kinds}):
+            raise SystemFault(f"action {name} is there with {said if name in actions else self.program.setting.text()} "
+                              f"only, so what is proven of any number is not of each: {said}")  # fmt: skip
+        claims = (*system.properties(setting), *system.lemmas(setting))
+        layout = Layout(ask("layout", lambda: system.layout(setting)), packed=False)
+        for name, value in {
+            "layout": layout, "numbers": numbers, "_actions": actions, "_claims": {claim.id: claim for claim in claims},
+            "_initial": given_states(system, setting),
+        }.items():  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    def is_kafkas(self) -> bool:
+        """Whether its states are those of a system of Kafka: a field with few is none of those with any number."""
+        names = {bare(slot.path) for slot in self.program.layout.slots}
+        return not names >= {bare(slot.path) for slot in self.layout.slots}
+
+    def starts(self) -> Iterator[tuple[int, ...]]:
+        """As those of a program."""
+        rule = description(given_states(self.program.system, self.program.setting))
+        for state in self._initial if self.described() is None else ():
+            leaves_ = self.layout.values(state)
+            parts = None if rule is None else answered(rule.holds, state)
+            if not (self.read(leaves_).is_listed() if rule is None else parts and all(parts.values())):
+                raise SystemFault(f"initial lists {show(state)} with {self.setting.text()}, and has no such state for "
+                                  "any number")  # fmt: skip
+            yield leaves_
+
+    def described(self) -> Described | None:
+        """As that of a program."""
+        return description(self._initial)
+
+    def action(self, traced: Action) -> Action:
+        """As that of a program."""
+        return self._actions[traced.name]
+
+    def claim(self, traced: Property) -> Property:
+        """As that of a program; that of any number where there is no other."""
+        return self._claims.get(traced.id, traced)
+
+    def read(self, values: Sequence[int]) -> ByPlace:
+        """As that of a program."""
+        graph, held = self.program.graph, self.held(values)
+        count = self._most() + min(max(held.values(), default=0), FARTHEST) + 2
+        words = {graph.variables[term.value]: [self.numbers[name]] for name, term in graph.notes.numbers.items()}
+        for slot, symbol in zip(self.program.layout.slots, self.program.state, strict=True):
+            words[graph.variables[symbol.value]] = self._nested(held, slot.path, getattr(slot.domain, "places", 0))
+        return ByPlace(self, Places(count, words, free=self._free), held)
+
+    def held(self, values: Sequence[int]) -> Mapping[tuple[str, tuple[int, ...]], int]:
+        """The words of a state by field and place."""
+        found = by_place(self.program.layout, self.layout, self.numbers, values)
+        return {(path, row): int(value) for path, row, value in found}
+
+    def _nested(self, held: Mapping[Any, int], path: str, places: int, *row: int) -> list[Any]:
+        if not places:
+            return [held[path, row]]
+        return [self._nested(held, path, places - 1, *row, at) if places > 1 else held.get((path, (*row, at)), 0)
+                for at in range(self._most())]  # fmt: skip
+
+    def _most(self) -> int:
+        return max(self.numbers.values(), default=0)
+
+
+@frozen
+class ByPlace:
+    """The terms of any number in a state with few.
+
+    Attributes:
+        of, places: the rules of few, and the terms as they are read there.
+        held: the words of the state by field and place.
+    """
+
+    of: OfNumber
+    places: Places
+    held: Mapping[tuple[str, tuple[int, ...]], int]
+
+    def worth(self, term: Term) -> int:
+        """As that of `Words`."""
+        return self.places.value(term)
+
+    def given(self, kind: Kind, arguments: Sequence[int]) -> ByPlace:
+        """As that of `Words`."""
+        graph, words = self.of.program.graph, dict[str, Any]()
+        for term, value in zip(kind.variables, arguments, strict=True):
+            masked = [value >> at & 1 for at in range(self.places.count)] if term.op == "sequence" else [value]
+            words[graph.variables[term.value]] = masked
+        return evolve(self, places=self.places.given(words))
+
+    def effects(self, kind: Kind, after: Sequence[Any]) -> Iterator[tuple[str, int, Any]]:
+        """As those of `Words`."""
+        terms = dict(zip((slot.path for slot in self.of.program.layout.slots), kind.after, strict=True))
+        for (path, row), value in self.of.held(after).items():
+            yield f"{path}{[*row] or ''}", self.places.value(terms[path], dict(enumerate(row))), value
+
+    def is_listed(self) -> bool:
+        """Whether it is a state that is listed as initial of any number."""
+        program = self.of.program
+        return any(all(itertools.starmap(self._has, zip(program.layout.slots, start, strict=True)))
+                   for start in program.initial)  # fmt: skip
+
+    def _has(self, slot: Any, leaf: Any) -> bool:
+        """Whether a field is what an initial state of any number lists."""
+        rows = {row: value for (path, row), value in self.held.items() if path == slot.path}
+        if isinstance(leaf, Filled):
+            return all(value == (leaf.rest if any(row) else leaf.first) for row, value in rows.items())
+        return not isinstance(leaf, int) or all(value == leaf for value in rows.values())
+

@@ -1,0 +1,175 @@
+"""What is proven of any number is of each: a system whose rules differ between `any` and numbers is refused."""
+
+from __future__ import annotations
+
+import contextvars
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from attrs import evolve, frozen
+
+import kraftcheck as kc
+from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.model.language.symbolic import NumberError
+from kraftcheck.model.language.system import ANY
+
+
+@frozen
+class Some:
+    """A set, a word for each, and who is on."""
+
+    chosen: Any
+    level: Any
+    on: kc.Word
+
+
+def nobody(s: Some) -> dict[str, Any]:
+    """Nobody is anywhere."""
+    level = kc.each(kc.keys(s.level), lambda k: kc.get(s.level, k) == 0)
+    return {"chosen": s.chosen.is_empty(), "level": level, "on": s.on < 0}
+
+
+def listed(b: Any) -> list[Any]:
+    """The state in which nobody is anywhere."""
+    return [Some(kc.IntSet(), (0,) * b["n"], -1)]
+
+
+def initial(b: Any) -> list[Any]:
+    """Where it is any, as a description."""
+    return [kc.all_where(nobody)] if b["n"] == ANY else listed(b)
+
+
+def choosing(b: Any, more: Callable[[Any], Any] = lambda b: True, effect: Any = None) -> list[kc.Action]:
+    """An action that chooses one of those who are on, with a further condition."""
+    put = effect or (lambda s, who: s.chosen.plus(s.chosen.just(who)))
+    return [
+        kc.Action("choose", lambda s, who: evolve(s, chosen=put(s, who)), lambda s, who: {
+            "on": s.on == who, "more": more(b)}, {"who": kc.numbers_below(b["n"])}),
+        kc.Action("stay", lambda s: s),
+    ]  # fmt: skip
+
+
+def system(**parts: Any) -> kc.System:
+    """Nobody is ever on, so that nobody is chosen."""
+    given = {
+        "name": "some", "summary": "A set of any number.", "initial": initial, "actions": choosing,
+        "bounds": [kc.Bound("n", 2, 7, "n", takes_any=True)], "scopes": {"default": {"n": 2}},
+        "layout": lambda b: Some(kc.set_below(b["n"]), kc.map_below(b["n"], kc.ints(0, 1)), kc.word_below(b["n"], -1)),
+        "properties": [kc.always("none", "nobody is chosen", lambda s: s.chosen.is_empty())],
+        "lemmas": [kc.always("off", "nobody is on", lambda s: s.on < 0)],
+    }  # fmt: skip
+    return kc.System(**{**given, **parts})
+
+
+def prove(made: kc.System) -> str:
+    """The verdict on the one claim, for any number."""
+    (row,) = kc.prove(made, search_states=0, cache=False, n="any").rows
+    return row.verdict
+
+
+def test_what_is_of_each_number_is_proven() -> None:
+    """The system itself holds."""
+    assert kc.prove(system(), cache=False, n="any").exit_code == 0
+
+
+ASKS: dict[str, Callable[[Any], Any]] = {
+    "equal": lambda n: n == ANY, "other": lambda n: n != ANY, "a number": lambda n: n == 5, "int": int, "repr": repr,
+    "member": lambda n: n in (ANY, 3), "key": lambda n: {ANY: 1}.get(n), "text": lambda n: f"{n}",
+    "bits": lambda n: n & 1, "number": lambda n: f"{n:d}", "range": range, "size": lambda n: len("x" * n),
+    "more": lambda n: n >= 5,
+    "words": lambda n: kc.equal(n, 5), "smaller": lambda n: kc.minimum(n, 5), "kept": lambda n: n.bit_length(),
+    "eval": lambda n: eval("n == 5", {"n": n}),
+    "named": lambda n: eval(compile("n == 5", kc.__file__, "eval"), {"n": n, "__name__": "kraftcheck.ci.main"}),
+}
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_a_bound_that_is_any_is_not_told_from_a_number(ask: str) -> None:
+    """Whatever Python can ask of it is refused, in a rule and where the parts of a system are made."""
+    bounds = system().setting(None, {"n": ANY}, proof=True)
+    told = [] if ask in ("equal", "other", "member", "key") else [bounds.for_initial()["n"]]
+    for asked in (bounds["n"], bounds.bounds["n"], *told):
+        with pytest.raises((NumberError, TypeError, AttributeError)):
+            ASKS[ask](asked)
+
+
+@pytest.mark.parametrize("part", ["guard", "actions", "properties", "layout"])
+def test_a_part_that_compares_a_bound_with_any_is_refused_with_its_line(part: str) -> None:
+    """Only `initial` may, which describes the states of any number."""
+    unlike = {
+        "guard": {"actions": lambda b: choosing(b, lambda b: b["n"] == ANY)},
+        "actions": {"actions": lambda b: choosing(b)[b["n"] == ANY:]},
+        "properties": {"properties": lambda b: system().properties(b)[b["n"] == 9:]},
+        "layout": {"layout": lambda b: system().layout(b) if b["n"] == ANY else None},
+    }[part]  # fmt: skip
+    with pytest.raises(Refusal, match=r"test_numbers\.py:\d+: the bound n is any, and a rule counts with it"):
+        prove(system(**unlike))
+
+
+HIDDEN = contextvars.ContextVar("HIDDEN", default=lambda s: isinstance(s.level, tuple))
+
+
+class Proxy:
+    """What decides by itself."""
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def __bool__(self) -> bool:
+        return issubclass(type(self.of), tuple)
+
+
+DIFFERENT: dict[str, dict[str, Any]] = {
+    "an initial state more": {"initial": lambda b: initial(b) if b["n"] == ANY else [
+        *listed(b), Some(kc.IntSet.of((1,)), (0,) * b["n"], -1)]},
+    "an initial state of five": {"initial": lambda b: initial(b) if b["n"] == ANY or b["n"] != 5 else [
+        *listed(b), Some(kc.IntSet.of((4,)), (0,) * b["n"], -1)]},
+    "a class": {"actions": lambda b: choosing(b, effect=lambda s, who: (
+        s.chosen.just(who) if isinstance(s.level, tuple) else s.chosen))},
+    "a class, and the same": {"actions": lambda b: choosing(b, effect=lambda s, who: (
+        s.chosen if isinstance(s.level, tuple) else s.chosen.plus(s.chosen)))},
+    "a class by eval": {"actions": lambda b: choosing(b, effect=eval(
+        "lambda s, who: s.chosen.just(who) if 'tuple' in str(type(s.level)) else s.chosen", {}))},
+    "a variable": {"actions": lambda b: choosing(b, effect=lambda s, who: (
+        s.chosen.just(who) if HIDDEN.get()(s) else s.chosen))},
+    "a proxy": {"actions": lambda b: choosing(b, effect=lambda s, who: (
+        s.chosen.just(who) if Proxy(s.level) else s.chosen))},
+    "many places": {"actions": lambda b: choosing(b, effect=lambda s, who: (
+        s.chosen.just(who) if getattr(s.level, "__len__", lambda: 0)() > 90 else s.chosen))},
+    "an error": {"actions": lambda b: [*choosing(b), *_unless_any(b)]},
+    "a claim": {"properties": [kc.always("none", "nobody is chosen", lambda s: (
+        s.chosen.has(0) if issubclass(type(s.level), tuple) else s.chosen.is_empty()))]},
+}  # fmt: skip
+
+
+def _unless_any(b: Any) -> list[kc.Action]:
+    try:
+        return [kc.Action("more", lambda s: s, lambda s: False)] * (b["n"] * 0 + 1)
+    except NumberError:
+        return []
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_rules_that_differ_with_few_are_refused(name: str) -> None:
+    """What Python says of a map or of a state with few is not what it says with any number: no proof is of it."""
+    with pytest.raises(Refusal, match=r"on ints|of each|for any number|only|was asked for __len__"):
+        prove(system(**DIFFERENT[name]))
+
+
+def test_a_described_beginning_of_few_is_that_of_any() -> None:
+    """Where both are described by a rule that asks what the state is, the two are not one."""
+    def begins(s: Some) -> Any:
+        return nobody(s) if isinstance(s.level, tuple) else {**nobody(s), "never": s.on < -1}
+
+    with pytest.raises(Refusal, match="initial"):
+        prove(system(initial=[kc.all_where(begins)]))
+
+
+def test_a_claim_that_eval_makes_is_one_of_its_authors() -> None:
+    """A function without a module is no part of kraftcheck, and one that says it is has none of its names."""
+    for names in ({}, {"__name__": "kraftcheck.properties.kinds"}):
+        claim = types.FunctionType((lambda s: s.on >= -1).__code__, names)
+        made = system(properties=[kc.always("none", "nothing is said", claim)])
+        assert kc.explore(made, n=2, cache=False).exit_code == 21

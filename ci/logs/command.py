@@ -15,7 +15,8 @@ from typing import Any
 import click
 
 from kraftcheck.ci.explore.trace import check_drawable, page
-from kraftcheck.ci.logs.format.read import LogFiles, find
+from kraftcheck.ci.logs.condition import condition_of
+from kraftcheck.ci.logs.format.read import STDIN, LogFiles, find
 from kraftcheck.ci.logs.report import (
     LogReport,
     ReplayOptions,
@@ -29,10 +30,11 @@ from kraftcheck.ci.logs.report import (
     total_line,
     unexplained_lines,
 )
+from kraftcheck.ci.logs.status import show
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options as shared
 from kraftcheck.ci.terminal.commands import check_idle
-from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.console import console, plain_screen
 from kraftcheck.ci.terminal.files import DatasetPath, check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError
@@ -48,6 +50,7 @@ REPORTED = 200
 
 BODY = """<h1>{name}</h1>
 <p>{summary}</p>
+{condition}
 <details><summary>Summary of the replay</summary><pre>{lines}</pre></details>
 <form>
 <label>Partition <input id="partition" list="partitions" placeholder="all"></label>
@@ -90,8 +93,31 @@ def draw(drawing: LogDrawing, batch: ReplayedBatch | MemoisedBatch) -> None:
     drawing.add(batch, () if explanation is None or explanation.explained else unexplained_lines(explanation))
 
 
-def html(drawing: LogDrawing, summary: Summary) -> str:
-    """The log as one page that needs nothing from elsewhere; its data are compressed."""
+CONDITION = """<details id="condition"{opened}><summary>{headline}</summary>
+<pre tabindex="0" role="region" aria-label="the cluster at the end of the log">{lines}</pre></details>"""
+
+
+def _condition(log: LogFiles, chosen: ReplayOptions) -> str:
+    """What `status` says of the end of a log: a page opens at what is wrong."""
+    screen = plain_screen()
+    try:
+        found = condition_of(STDIN if STDIN in log.files else Path(log.name), chosen)
+    except Refusal as reason:
+        return f"<p>{escape(visible(str(reason)))}</p>"
+    show(found, screen)
+    headline, *lines = screen.text().splitlines()[:-1]
+    opened = " open" if found["exit"] else ""
+    return CONDITION.format(opened=opened, headline=escape(headline), lines=escape("\n".join(lines)))
+
+
+def html(drawing: LogDrawing, summary: Summary, condition: str = "") -> str:
+    """The log as one page that needs nothing from elsewhere; its data are compressed.
+
+    Args:
+        drawing: the log.
+        summary: of its replay.
+        condition: the part of the page on the end of the log.
+    """
     data = json.dumps(drawing.document(), separators=(",", ":")).encode()
     packed = base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode()
     violations, unexplained = len(summary.violations), len(summary.unexplained)
@@ -102,7 +128,9 @@ def html(drawing: LogDrawing, summary: Summary) -> str:
     report = lines(summary)
     if len(report) > REPORTED:
         report = [*report[:REPORTED], f"  and {len(report) - REPORTED} lines more, which the command prints"]
-    body = BODY.format(name=escape(visible(summary.name)), summary=escape(head), lines=escape("\n".join(report)))
+    body = BODY.format(
+        name=escape(visible(summary.name)), summary=escape(head), condition=condition, lines=escape("\n".join(report))
+    )
     scripts = ("log.js", "log_view.js", "log_walk.js")
     return page(visible(summary.name), body, json.dumps(packed), ("page.css", "log.css"), scripts, STYLE)
 
@@ -182,7 +210,7 @@ def _report(log: LogFiles, chosen: ReplayOptions, page: Path | None, detailed: b
         return report_of(chosen.replay(log, detailed=detailed, diagnoses=True), verbose)
     drawing = LogDrawing(event_kind)
     summary = chosen.replay(log, partial(draw, drawing), detailed, diagnoses=True)
-    write(page, html(drawing, summary))
+    write(page, html(drawing, summary, _condition(log, chosen)))
     return report_of(summary, verbose)
 
 

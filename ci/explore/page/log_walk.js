@@ -1,4 +1,6 @@
 // What is said of the batch at hand, and what the reader's keys, buttons and filters do.
+const NARROW = 600;  // Below so many pixels what is wrong is a line that opens, so that the batches are in view.
+
 function row(cells) {
   const line = document.createElement("tr");
   cells.forEach((text, number) => {
@@ -153,7 +155,7 @@ function listen() {
   document.addEventListener("keydown", (event) => {
     const moves = { ArrowLeft: current - 1, ArrowRight: current + 1, Home: 0, End: chosen.length - 1 };
     if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.matches("input")) return;
+    if (event.target.matches("input, #condition pre")) return;
     event.preventDefault();
     go(moves[event.key], !event.repeat);
   });
@@ -164,6 +166,8 @@ function listen() {
 
 read().then((read) => {
   log = read;
+  const condition = byId("condition");
+  if (condition && window.innerWidth < NARROW) condition.open = false;
   suggest();
   listen();
   restore();

@@ -14,6 +14,7 @@ import pytest
 from kraftcheck.ci.logs import command
 from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR
 from tests.shared.commands import kraftcheck
+from tests.shared.places import TESTS
 from tests.solvers.drawings.test_log_drawing import read_back
 
 
@@ -84,3 +85,26 @@ def test_bad_input_is_one_line(
     monkeypatch.chdir(tmp_path)
     assert reason in kraftcheck("replay", *words).refusal()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_opens_at_what_is_wrong(tmp_path: Path) -> None:
+    """Before the batches stands what `status` says of the end of the log, open where something is wrong."""
+    for log, opened, headline in (
+        (TESTS / "snapshots" / "outage.txt", True, "2 of 8 partitions are offline"),
+        (healthy(tmp_path), False, "all is well"),
+    ):
+        page = tmp_path / "log.html"
+        kraftcheck("replay", log, "--html", page)
+        condition = page.read_text(encoding="utf-8").partition('<details id="condition"')[2].partition("</details>")
+        assert condition[0].startswith(" open>" if opened else ">")
+        assert f"<summary>{headline}" in condition[0]
+        assert ("1. start broker 2: gives strict-1, alone-0 a leader" in condition[0]) == opened
+        assert 'id="window"' in condition[2]
+
+
+def healthy(place: Path) -> Path:
+    """The beginning of a captured log, when all is well."""
+    text = (TESTS / "snapshots" / "outage.txt").read_text(encoding="utf-8")
+    log = place / "healthy.txt"
+    log.write_text(text[: text.index("baseOffset: 38 ")], encoding="utf-8")
+    return log

@@ -15,6 +15,7 @@ from attrs import asdict, frozen
 from kraftcheck.ci.logs.end import cluster_end
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.logs.requests import Handler, handler
+from kraftcheck.ci.systems.lookup import choice_text
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.model.controller.brokers import HeartbeatReply
@@ -117,6 +118,11 @@ class Deciding:
     variant: str
     instead: Answer
 
+    @property
+    def says(self) -> str:
+        """What is so under the rule set: the rule, or what its choice says where that is on."""
+        return choice_text(self.variant[1:]) if self.variant.startswith("-") else self.rule.says
+
 
 def deciding(asked: Handler, controller: Controller, text: str) -> tuple[Answer, list[Rule], list[Deciding]]:
     """The answer under a rule set, the rules that were consulted, and those of them that decide it."""
@@ -149,18 +155,20 @@ def asked_of(path: Path, words: Sequence[str], options: ReplayOptions) -> dict[s
         "resigns": answer.resigns, "answers": answer.rows, "reply": answer.reply,
         "records": [*_records(controller, answer.records, parse(end.rules))],
         "decided_by": [
-            {"rule": one.rule.id, "says": one.rule.says, "variant": one.variant, "instead": _in_short(one.instead)}
+            {"rule": one.rule.id, "says": one.says, "variant": one.variant, "instead": _in_short(one.instead, answer)}
             for one in found
         ],
         "consulted": [rule.id for rule in rules], "doubts": [*end.doubts()],
     }  # fmt: skip
 
 
-def _in_short(answer: Answer) -> str:
-    """An answer in a few words."""
-    errors = dict.fromkeys(row["error"] for row in answer.rows)
-    count = len(answer.records)
-    return f"{', '.join(errors)}, {count} record{'' if count == 1 else 's'}"
+def _in_short(instead: Answer, answer: Answer) -> str:
+    """An answer in a few words, and how it differs from another one that has as many records."""
+    errors = dict.fromkeys(row["error"] for row in instead.rows)
+    count = len(instead.records)
+    other = sum(one != two for one, two in zip(instead.records, answer.records, strict=False))
+    told = f"{', '.join(errors)}, {count} record{'' if count == 1 else 's'}"
+    return f"{told}, {other} otherwise" if other and count == len(answer.records) else told
 
 
 def _records(controller: Controller, records: Sequence[LogRecord], rules: RuleSet) -> Iterator[Row]:
@@ -206,7 +214,7 @@ def show(found: Row, screen: Screen, every: bool = False) -> None:
     screen.plain(f"{found['log']} at offset {found['offset']}, rules {found['rules']}\n")
     for row in found["answers"]:
         about = f"{row['partition']}: " if "partition" in row else ""
-        screen.plain(about + row["error"] + (f": {row['reason']}" if row["reason"] else ""))
+        screen.plain(about + row["error"] + (f": {row['reason'].replace('_', ' ')}" if row["reason"] else ""))
     if found["reply"] is not None:
         told = [name.replace("_", " ") for name, so in found["reply"].items() if so]
         screen.plain(f"  the broker is told: {', '.join(told) or 'nothing'}")
@@ -227,6 +235,8 @@ def _show_rules(found: Row, screen: Screen, every: bool) -> None:
         for row in found["decided_by"]:
             table.add(row["rule"], row["says"], row["variant"], row["instead"])
         screen.table(table)
+    elif found["exit"]:
+        screen.plain("decided by a check that no choice switches")
     others = [id_ for id_ in found["consulted"] if id_ not in {row["rule"] for row in found["decided_by"]}]
     if others:
         few = every or len(others) <= FEW_RULES

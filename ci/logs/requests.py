@@ -99,6 +99,14 @@ class Words:
             raise Refusal(f"{self.kind} takes {FORMS[self.kind]}")
         return tuple(_whole(name, part) for part in self.values[name].split(",")) if self.values[name] else ()
 
+    def each(self, name: str) -> tuple[int, ...]:
+        """Brokers, none twice."""
+        found = self.members(name)
+        for broker in found:
+            if found.count(broker) > 1:
+                raise Refusal(f"{name} names broker {broker} twice; name it once")
+        return found
+
     def flag(self, name: str) -> bool:
         """Whether something is so; False by default."""
         return self.choice(name, ("false", "true")) == "true"
@@ -141,7 +149,7 @@ def _alter_partition(controller: Controller, words: Words) -> Handler:
         raise Refusal(f"{words.target} has no leader that could ask; say from=BROKER")
     sender = _broker(controller, "from", words.values.get("from", str(int(p.leader))))
     known = controller.image.registrations
-    members = tuple((b, known[b].epoch if b in known else UNCHECKED) for b in words.members("isr"))
+    members = tuple((b, known[b].epoch if b in known else UNCHECKED) for b in words.each("isr"))
     proposal = Proposal(
         place.topic_id, place.index, words.number("leader-epoch", int(p.leader_epoch)),
         words.number("partition-epoch", int(p.partition_epoch)), members, words.flag("recovering"),

@@ -95,7 +95,7 @@ def dump_batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[
                     problem(place, f"offset {follows} should follow in the batch, but the record has {entry.offset}")
                 entries.append(entry)
         elif not _OTHER_LINES.match(text):
-            problem(place, f"not a line of the dump tool: {text[:60]!r}")
+            problem(place, f"not a line of the dump tool: {text[:60]!r}; give a segment, a checkpoint, or its dump")
     yield from _finish(open_batch, entries, due, problem)
 
 

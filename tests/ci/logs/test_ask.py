@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 import kraftcheck as kc
-from kraftcheck.ci.logs.ask import Answer, deciding
+from kraftcheck.ci.logs.ask import Answer, asked_of, deciding
 from kraftcheck.ci.logs.end import followed
 from kraftcheck.ci.logs.format.read import find
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.logs.requests import handler
+from kraftcheck.ci.systems.lookup import choice_text
 from kraftcheck.model.controller.commits import replay_all
 from kraftcheck.model.controller.state import ConfigRecord, Controller
 from kraftcheck.model.rules.ruleset import parse
@@ -98,6 +99,19 @@ def test_a_rule_decides_where_its_choice_changes_the_answer() -> None:
     assert "leader.unfenced" not in [rule.id for rule in consulted]
 
 
+def test_a_rule_that_is_off_says_what_is_so() -> None:
+    """Where a choice is on, what it says stands for the rule that it switches; as many other records are told apart."""
+    found = asked_of(OUTAGE, ["heartbeat", "2"], ReplayOptions(None, (), 0))
+    (elr,) = [row for row in found["decided_by"] if row["variant"] == "-elr-available"]
+    assert elr["says"] == choice_text("elr-available")
+    assert elr["instead"] == "NONE, 3 records, 2 otherwise"
+
+
+def test_an_error_of_a_check_without_a_choice_says_so() -> None:
+    """Nothing is named as deciding where no choice would bring another answer."""
+    assert "decided by a check that no choice switches" in kraftcheck("ask", OUTAGE, "unregister", "9").out
+
+
 def test_a_change_that_is_none_is_decided_by_nothing() -> None:
     """A value that a topic has already is written by no record, and an empty value removes it."""
     controller = end(OUTAGE)
@@ -116,6 +130,7 @@ def test_a_change_that_is_none_is_decided_by_nothing() -> None:
         ("elect loose-0 type=dirty", "type is 'dirty', none of preferred, unclean"),
         ("elect loose-0 type=unclean type=unclean", "type is given twice"),
         ("alter-partition strict-1 isr=0", "strict-1 has no leader that could ask; say from=BROKER"),
+        ("alter-partition loose-0 isr=1,1", "isr names broker 1 twice; name it once"),
         ("alter-partition loose-0 isr=a", "isr takes a whole number, not 'a'"),
         ("alter-partition loose-0", "alter-partition takes TOPIC-N isr=1,2"),
         ("reassign loose-0 cancel replicas=1", "reassign takes TOPIC-N replicas=1,2,3, or TOPIC-N cancel"),

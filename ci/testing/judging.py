@@ -26,6 +26,7 @@ from kraftcheck.ci.run.questions import (
     search_budget,
     symmetry_of,
 )
+from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.run.walks import WALKED, walks_of
 from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import Subject, program, refuse_liveness, subject
@@ -242,24 +243,35 @@ def _by_machine(request: JudgementRequest) -> _Answered:
     return _Answered(run, traced, f"{shown.size} of {chosen.title()}", "none")
 
 
-def _by_compiled_code(request: JudgementRequest) -> _Answered:
-    """The answer of a search of all states, or of random walks."""
+def result_of(request: JudgementRequest) -> Result:
+    """What compiled code says of all properties: a search of all states, or random walks.
+
+    Raises:
+        Refusal: of the engine hypothesis, which has no such result.
+    """
     chosen = request.chosen
     if request.engine == "explore":
         budget = search_budget(request.threads, strict=request.strict)
         question = SearchQuestion(chosen, budget, symmetry=request.symmetry, reduce=request.reduce, spelled=argument)
-        found = question.result(question.traced(), search)
-        assert found.exploration is not None
+        return question.result(question.traced(), search)
+    if request.engine != "simulate":
+        raise Refusal("the engine hypothesis judges by a machine, and has no result; take 'explore' or 'simulate'")
+    plan = WalkPlan(request.runs or RUNS, request.steps or STEPS, request.seed, threads=request.threads,
+                    cache_dir=cache_folder(), strict=request.strict)  # fmt: skip
+    return WalkQuestion(chosen, plan).result(program(chosen), walks_of)
+
+
+def _by_compiled_code(request: JudgementRequest) -> _Answered:
+    """The answer of a search of all states, or of random walks."""
+    chosen, found = request.chosen, result_of(request)
+    if found.exploration is not None:
         bounds = {one.claim: one.verdict.bound for one in found.judged if isinstance(one.verdict, Holds)}
         reached = found.exploration.distinct
         return _Answered(found.run(request.folder), found.program, chosen.title(), reached, found.shortest, bounds)
-    plan = WalkPlan(request.runs or RUNS, request.steps or STEPS, request.seed, threads=request.threads,
-                    cache_dir=cache_folder(), strict=request.strict)  # fmt: skip
-    drawn = WalkQuestion(chosen, plan).result(program(chosen), walks_of)
-    assert drawn.walked is not None
-    walks = drawn.walked.walks
+    assert found.walked is not None
+    walks = found.walked.walks
     size = f"{walks.runs:,} runs, {walks.steps:,} steps of {chosen.title()}"
-    return _Answered(drawn.run(request.folder), drawn.program, size, walks.distinct)
+    return _Answered(found.run(request.folder), found.program, size, walks.distinct)
 
 
 def _judgement(

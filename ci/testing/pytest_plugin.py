@@ -16,18 +16,23 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import pytest
 
 if TYPE_CHECKING:  # a run of tests without the marker loads nothing of this
-    from kraftcheck.ci.testing.judging import PropertyJudgement
+    from kraftcheck.ci.run.result import Result
+    from kraftcheck.ci.testing.judging import JudgementRequest, PropertyJudgement
+    from kraftcheck.solvers.hypothesis.machine import SystemMachine
 
 MARKER = "kraftcheck_system"
 FIXTURE = "kraftcheck_property"
+RESULT, MACHINE = "kraftcheck_result", "kraftcheck_machine"
+
+T = TypeVar("T")
 
 _JUDGEMENT = pytest.StashKey[Any]()
 
@@ -63,27 +68,38 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker(MARKER)
     if marker is None:
         return
-    from kraftcheck.ci.terminal.refusal import Refusal
-    from kraftcheck.ci.testing.judging import JudgementRequest, properties
+    taken = [name for name in (FIXTURE, RESULT, MACHINE) if name in metafunc.fixturenames]
+    if not taken:
+        fault = f"a test with the marker {MARKER} takes the argument {FIXTURE}, {RESULT} or {MACHINE}"
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {fault}")
+    from kraftcheck.ci.testing.judging import properties
 
-    where = metafunc.definition.nodeid
-    if FIXTURE not in metafunc.fixturenames:
-        raise pytest.UsageError(f"{where}: a test with the marker {MARKER} takes the argument {FIXTURE}")
-    root = metafunc.config.rootpath
+    request = _asked(metafunc.definition, marker)
+    # the mark is pytest-xdist's: where that is absent, pytest warns of a mark that nobody registered
+    shared = metafunc.config.pluginmanager.hasplugin("xdist")
+    marks = [pytest.mark.xdist_group(request.key())] if shared else []
+    if FIXTURE in taken:
+        cases = [pytest.param((request, name), id=name, marks=marks) for name in properties(request)]
+        metafunc.parametrize(FIXTURE, cases, indirect=True)
+
+
+def _asked(item: Any, marker: pytest.Mark | None) -> JudgementRequest:
+    """The request of the marker of a test; raises UsageError in one line."""
+    from kraftcheck.ci.terminal.refusal import Refusal
+    from kraftcheck.ci.testing.judging import JudgementRequest
+
+    if marker is None:
+        raise pytest.UsageError(f"{item.nodeid}: {FIXTURE}, {RESULT} and {MACHINE} need the marker {MARKER}")
+    root = item.config.rootpath
     try:
         _check_arguments(marker, JudgementRequest.of)
         named = _from(root, marker.args[0])
         request = JudgementRequest.of(named, **marker.kwargs)
-        names = properties(request)
     except (Refusal, TypeError) as error:
-        raise pytest.UsageError(f"{where}: {MARKER}: {error}") from error
+        raise pytest.UsageError(f"{item.nodeid}: {MARKER}: {error}") from error
     if ":" in request.chosen.name and named == marker.args[0] and root != Path.cwd():
         request = attrs.evolve(request, folder=os.path.relpath(root))
-    # the mark is pytest-xdist's: where that is absent, pytest warns of a mark that nobody registered
-    shared = metafunc.config.pluginmanager.hasplugin("xdist")
-    marks = [pytest.mark.xdist_group(request.key())] if shared else []
-    cases = [pytest.param((request, name), id=name, marks=marks) for name in names]
-    metafunc.parametrize(FIXTURE, cases, indirect=True)
+    return request
 
 
 def _check_arguments(marker: pytest.Mark, takes: Any) -> None:
@@ -124,9 +140,7 @@ def kraftcheck_property(request: pytest.FixtureRequest, tmp_path_factory: pytest
     from kraftcheck.ci.terminal.refusal import Refusal
     from kraftcheck.ci.testing.judging import judgement, unjudged
 
-    if not hasattr(request, "param"):
-        raise pytest.UsageError(f"{request.node.nodeid}: {FIXTURE} needs the marker {MARKER}")
-    judgement_request, name = request.param
+    judgement_request, name = request.param if hasattr(request, "param") else (_asked(request.node, None), "")
     worker = getattr(request.config, "workerinput", {}).get("workerid", "main")
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if worker != "main" else base
@@ -143,6 +157,33 @@ def kraftcheck_property(request: pytest.FixtureRequest, tmp_path_factory: pytest
         request.node.user_properties += [("again", result.again), *result.files.items()]
     request.node.stash[_JUDGEMENT] = result
     return result
+
+
+@pytest.fixture(name=RESULT)
+def kraftcheck_result(request: pytest.FixtureRequest) -> Result:
+    """What a search, or walks, say of the marker's system: states, verdicts, traces; nothing fails by itself."""
+    from kraftcheck.ci.testing.judging import result_of
+
+    return _of_setting(request, result_of)
+
+
+@pytest.fixture(name=MACHINE)
+def kraftcheck_machine(request: pytest.FixtureRequest) -> type[SystemMachine]:
+    """A Hypothesis machine of the marker's system, for `kraftcheck.testing.run` or its `TestCase`."""
+    from kraftcheck.solvers.hypothesis.machine import machine
+    from kraftcheck.solvers.reference.interpreter import Integers
+
+    return _of_setting(request, lambda asked: machine(Integers(asked.chosen.system, asked.chosen.setting)))
+
+
+def _of_setting(request: pytest.FixtureRequest, make: Callable[[JudgementRequest], T]) -> T:
+    """What is made of the marker's system; what cannot be made fails the test in one line."""
+    from kraftcheck.ci.terminal.refusal import Refusal
+
+    try:
+        return make(_asked(request.node, request.node.get_closest_marker(MARKER)))
+    except (Refusal, ValueError) as error:
+        pytest.fail(f"{MARKER}: {error}", pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

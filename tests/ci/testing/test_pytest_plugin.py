@@ -302,6 +302,23 @@ def test_marker_and_argument_need_each_other(run) -> None:
     alone.assert_outcomes(errors=1)
 
 
+def test_a_result_and_a_machine_are_fixtures(run) -> None:
+    """A test may take what the engine says of all properties, or a machine; without the marker neither is there."""
+    marked = '@pytest.mark.kraftcheck_system("lights:LIGHT"{})\n'
+    made = run(
+        "import pytest\nfrom kraftcheck import testing\n\n"
+        + marked.format("") + "def test_states(kraftcheck_result):\n"
+        "    assert (kraftcheck_result.refuted, kraftcheck_result.exit_code) == (('red',), 12)\n\n"
+        + marked.format(", engine='hypothesis'") + "def test_machine(kraftcheck_machine):\n"
+        "    with pytest.raises(testing.Violation, match='red does not hold'):\n"
+        "        testing.run(kraftcheck_machine)\n\n"
+        + marked.format(", engine='hypothesis'") + "def test_no_result(kraftcheck_result):\n    pass\n\n"
+        "def test_alone(kraftcheck_machine):\n    pass\n"
+    )  # fmt: skip
+    made.assert_outcomes(passed=2, errors=2)
+    made.stdout.fnmatch_lines(["*the engine hypothesis judges by a machine, and has no result*"])
+
+
 def test_the_entry_point_names_the_plugin() -> None:
     """pyproject.toml registers the plugin with pytest."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

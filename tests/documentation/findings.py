@@ -44,10 +44,12 @@ than `fixed` is a finding, or [says why it is none](#no-findings).
 kraftcheck findings
 kraftcheck bugs --kafka {newest}
 kraftcheck findings --run --kafka {newest} --out findings
+kraftcheck diff {mended} fixed elections --scope tiny
 ```
 
 The second command searches again, with and without each mend, and needs no Java. The third asks the classes too, and
 writes each trace as ITF JSON and as a JUnit test. It ends with 23 where a release answers otherwise than recorded here.
+The fourth shows what the release does otherwise than `fixed` once every finding is mended.
 `python -m kraftcheck.ci.conformance.findings.command` writes the record.
 
 In the tables, {legend}.

@@ -32,6 +32,7 @@ import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.TopicPartitionReplica;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -85,6 +86,7 @@ public final class ClusterAdmin {
             case "add partitions" -> done(admin.createPartitions(Map.of(topic(request), newPartitions(request))).all());
             case "configure" -> done(configure(admin, request));
             case "reassign" -> done(reassign(admin, request));
+            case "move" -> done(move(admin, request));
             case "elect" -> done(elect(admin, request));
             case "unregister" -> done(admin.unregisterBroker(request.get("broker").asInt()).all());
             case "feature" -> done(feature(admin, request));
@@ -151,6 +153,12 @@ public final class ClusterAdmin {
         Optional<NewPartitionReassignment> target =
             replicas.isNull() ? Optional.empty() : Optional.of(new NewPartitionReassignment(ids(replicas)));
         return admin.alterPartitionReassignments(Map.of(partition(request), target)).all();
+    }
+
+    private static Future<?> move(Admin admin, JsonNode request) {
+        TopicPartition partition = partition(request);
+        var replica = new TopicPartitionReplica(partition.topic(), partition.partition(), request.get("broker").asInt());
+        return admin.alterReplicaLogDirs(Map.of(replica, request.get("directory").asText())).all();
     }
 
     private static Future<?> elect(Admin admin, JsonNode request) {

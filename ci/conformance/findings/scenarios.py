@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -26,6 +27,13 @@ SETTINGS = (
     "log.dir.failure.timeout.ms=300000", "initial.broker.registration.timeout.ms=40000",
 )  # fmt: skip
 """Short timeouts, so that what takes minutes happens in seconds; unclean elections stay off, as by default."""
+
+
+UNNOTICED = (
+    "replica.high.watermark.checkpoint.interval.ms=3600000", "log.flush.offset.checkpoint.interval.ms=3600000",
+    "log.flush.start.offset.checkpoint.interval.ms=3600000", "log.cleaner.backoff.ms=3600000",
+)  # fmt: skip
+"""No checkpoint is due, so that a broker notices a failed directory only where something else is written there."""
 
 
 @frozen
@@ -316,6 +324,63 @@ def deleted_offline(cluster: KafkaCluster) -> Outcome:
             "broker 1": "runs" if cluster.runs(1) else "has ended",
         },
     )
+
+
+@_scenario(
+    "duplicate-logs", "KIP-113",
+    "A directory that fails while a move out of it ends leaves two logs, and the broker does not start again.",
+    "Replication 2. The replica of broker 1 is moved to its other directory, throttled; meanwhile the directory that "
+    "it leaves fails, which broker 1 notices where it renames the old log; the directory is brought back; broker 1 "
+    "starts twice, and once more after the old log was deleted.",
+    ClusterLayout((1, 2), (100,), (*SETTINGS, *UNNOTICED)),
+)  # fmt: skip
+def duplicate_logs(cluster: KafkaCluster) -> Outcome:
+    """Move a replica, take away what it leaves before the move ends, bring it back, and start the broker."""
+    cluster.create(TOPIC, [(1, 2)])
+    acknowledged = cluster.admin.produce(TOPIC, 0, 2_000, size=1000).acknowledged
+    time.sleep(40)  # the first checkpoints of a broker are 30 s after its start
+    source = next(n for n, place in enumerate(cluster.directories(1)) if (place / f"{TOPIC}-0").is_dir())
+    old, new = (cluster.directories(1)[n] for n in (source, 1 - source))
+    rate = {"replica.alter.log.dirs.io.max.bytes.per.second": "100000"}
+    cluster.admin.ask("configure", kind="BROKER", name="1", configs=rate)
+    cluster.admin.ask("move", topic=TOPIC, partition=0, broker=1, directory=str(new))
+    cluster.wait("the copy begins", lambda: any(new.glob(f"{TOPIC}-0.*-future")))
+    cluster.break_directory(1, source)
+    cluster.wait("the move ends", lambda: (new / f"{TOPIC}-0").is_dir())
+    cluster.wait("the broker has seen it", lambda: _count(cluster, 1, "Stopping serving logs in dir") > 0)
+    led_away = cluster.happens(lambda: cluster.partition(TOPIC).leader != 1, OBSERVED_S)
+    after_move = cluster.partition(TOPIC)
+    produced = cluster.admin.produce(TOPIC, 0, 10)
+    cluster.kill(1)
+    cluster.mend_directory(1, source)
+    ended = [_starts_in_vain(cluster) for _ in range(2)]
+    refusals = _count(cluster, 1, "IllegalStateException: Duplicate log directories")
+    shutil.rmtree(old / f"{TOPIC}-0")
+    cluster.start(1)
+    cluster.wait_until_unfenced(1)
+    return Outcome(
+        all(ended) and refusals >= len(ended),
+        {
+            "records acknowledged before the move": acknowledged,
+            f"{OBSERVED_S} s after the directory has failed": state(after_move),
+            "the leader": "another" if led_away else "the same",
+            "records acknowledged then, of 10": produced.acknowledged,
+            "starts that have ended, of 2": sum(ended),
+            "messages about duplicate log directories": refusals,
+            "a start after the old log was deleted": "succeeds",
+        },
+    )
+
+
+def _starts_in_vain(cluster: KafkaCluster) -> bool:
+    """Whether a start of broker 1 ends by itself."""
+    cluster.start(1)
+    ends = cluster.happens(lambda: not cluster.runs(1), 90)
+    if ends:
+        cluster.wait_for_end(1)
+    else:
+        cluster.kill(1)
+    return ends
 
 
 def _reassigned_twice(cluster: KafkaCluster, then: Sequence[int]) -> PartitionDescription:

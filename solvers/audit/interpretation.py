@@ -24,12 +24,12 @@ class Places:
 
     count: int
     words: Mapping[str, Sequence[Any]]
-    _known: dict[Any, int] = field(factory=dict, eq=False, repr=False)
-    _free: dict[int, frozenset[int]] = field(factory=dict, eq=False, repr=False)
+    _known: dict[Any, int] = field(factory=dict, eq=False, repr=False, kw_only=True)
+    _free: dict[int, frozenset[int]] = field(factory=dict, eq=False, repr=False, kw_only=True)
 
     def given(self, more: Mapping[str, Sequence[Any]]) -> Places:
         """The same with more words; what is known of terms without them stays known."""
-        return Places(self.count, {**self.words, **more}, dict(self._known), self._free)
+        return Places(self.count, {**self.words, **more}, known=dict(self._known), free=self._free)
 
     def value(self, term: Term | int, bound: Mapping[int, int] | None = None) -> int:
         """The value of a term, where bound places stand for some."""

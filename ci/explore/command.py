@@ -7,15 +7,25 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
+from attrs import evolve
 
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.tour.explore import explore_classes, rules_of
 from kraftcheck.ci.dataset.dataset_place import DatasetPlace
 from kraftcheck.ci.dataset.options import cluster_options
 from kraftcheck.ci.run.folder import check_out, keep_traces
-from kraftcheck.ci.run.questions import ENGINES, SearchQuestion, reduction_options, run, search_budget, searched
+from kraftcheck.ci.run.questions import ENGINES, SearchQuestion, reduction_options, run, search, search_budget, searched
 from kraftcheck.ci.run.reports import finish, report_options
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.systems.subject import DEFAULT_RULES, expression_options, find_option, subject, system_and_bounds
+from kraftcheck.ci.systems.subject import (
+    DEFAULT_RULES,
+    Subject,
+    expression_options,
+    find_option,
+    subject,
+    system_and_bounds,
+)
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
@@ -36,6 +46,8 @@ from kraftcheck.solvers.traces.render import lines
 @click.option("--property", "only", multiple=True, help="Judge only this property (and deadlock); repeatable.")
 @expression_options
 @find_option
+@click.option("--kafka", metavar="VERSION|PATH", help="Explore this build's own controller in place of the rules.")
+@click.option("--like", metavar="VERSION", help="--kafka: the release whose jars complete the build.")
 @click.option("--engine", type=click.Choice(ENGINES), default="native", help="Which engine.")
 @reduction_options
 @cluster_options
@@ -61,7 +73,8 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
     """Search every reachable state of SYSTEM (a name from `kraftcheck list`, or module:attribute).
 
     Each bound of the system is a flag too, such as --brokers 2. With --invariant, its verdict and its trace are shown,
-    and the system's own properties are judged and counted.
+    and the system's own properties are judged and counted. With --kafka, the controller of elections, directories or
+    kraft is Kafka's own managers: what they answer is followed and judged, and compared with the rules.
 
     \b
     Exit codes: 0 all hold, 11 deadlock, 12 a property is refuted, 13 only one that
@@ -76,10 +89,10 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
       kraftcheck explore elections --engine disk --out run1
       kraftcheck explore elections --invariant 'size(isr) >= 1' --when recovering
       kraftcheck explore elections --find 'isr == {} and size(elr) == 2'
+      kraftcheck explore directories --kafka 4.4.0
     """
-    name, bounds = system_and_bounds(words)
     find, out, target, reports = flags["find"], flags["out"], flags["target"], flags["reports"]
-    chosen = subject(name, flags["scope"], bounds, flags["rules"], flags["only"], expressions=flags["expressions"])
+    chosen, build = subject_of(words, flags)
     if not flags["expressions"].invariants:
         check_idle("shows what is only counted beside an --invariant", "every")
     if find:
@@ -93,9 +106,9 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
     question = SearchQuestion(chosen, budget_of(flags), find=find, out=out, **ways)
     traced = question.traced()
     check_switches(chosen)
-    quiet = flags["quiet"]
+    how = search if build is None else functools.partial(explore_classes, build)
     with reports.of_unfinished(chosen, "explore"):
-        result = question.result(traced, functools.partial(run, quiet=quiet), quiet)
+        result = question.result(traced, functools.partial(run, quiet=flags["quiet"], search=how), flags["quiet"])
     screen = console(to_stderr=target == "-")
     if find:
         print_located(screen, result)
@@ -106,6 +119,20 @@ def explore_command(words: tuple[str, ...], **flags: Any) -> None:
         for path in keep_traces(out, result, question.engine, flags["show_goals"] or bool(find)):
             screen.plain(f"wrote {path}")
     finish(screen, result, target, reports)
+
+
+def subject_of(words: tuple[str, ...], flags: Mapping[str, Any]) -> tuple[Subject, Build | None]:
+    """What is explored, and the build whose classes are; None where the rules are."""
+    name, bounds = system_and_bounds(words)
+    kafka, like, rules, build = flags["kafka"], flags["like"], flags["rules"], None
+    if kafka is None:
+        check_idle("completes a build of Kafka; name one with --kafka", "like")
+    else:
+        check_idle("is of engines that run the rules, not of --kafka", "engine", "sampling")
+        build = Build.of(kafka, like)
+        rules = rules_of(build, rules)
+    chosen = subject(name, flags["scope"], bounds, rules, flags["only"], expressions=flags["expressions"])
+    return evolve(chosen, kafka=tuple(filter(None, (kafka, like)))), build
 
 
 def budget_of(flags: Mapping[str, Any]) -> SearchBudget:

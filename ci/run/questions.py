@@ -113,10 +113,15 @@ def search(
         raise Refusal(f"{symmetry}: {error}") from error
 
 
-def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
+def run(traced: Program, budget: SearchBudget, quiet: bool, search: Callable[..., Exploration] = search) -> Exploration:
     """Explore with progress on standard error; Ctrl-C and SIGTERM cut it.
 
     Where an earlier run explored the same space whole, progress says how much time is left.
+
+    Args:
+        traced, budget: as `search` takes them.
+        quiet: whether no progress is shown.
+        search: what explores; it takes what `search` takes.
 
     Raises:
         Refusal: as `search` does.
@@ -133,7 +138,8 @@ def run(traced: Program, budget: SearchBudget, quiet: bool) -> Exploration:
 
         compiling = None if meter is None else meter.compiling
         result = run_interruptibly(lambda: search(traced, budget, stop, note, compiling), stop, begin_event)
-    warning = keep_size(traced, result) if budget.cache_dir and not budget.limited else None
+    keeps = budget.cache_dir and not budget.limited and result.answers is None  # another's steps are another space
+    warning = keep_size(traced, result) if keeps else None
     if warning is not None:
         click.echo(f"warning: {warning}", err=True)
     return result
@@ -300,6 +306,8 @@ class SearchQuestion:
             Refusal: as `reduced_program`; for another engine; for a reduction that may leave out the shortest way.
         """
         for name, value, without in (("reduce", self.reduce, NONE), ("symmetry", self.symmetry, OFF)):
+            if value != without and self.chosen.kafka:
+                raise Refusal(f"{self.spelled(name, value)} is of the rules; Kafka's classes are explored without it")
             if value != without and self.engine != "native":
                 works = self.spelled(name, value)
                 raise Refusal(f"{works} works with {self.spelled('engine', 'native')}, not with {self.engine}")

@@ -29,9 +29,20 @@ class Assured(Protocol):
 def of_explorations(results: Sequence[Assured]) -> str:
     """The assurance of explorations: the extent of their audits, and the bounds that cut transitions."""
     states, transitions = (sum(getattr(result.audit, name) for result in results) for name in ("states", "transitions"))
-    traces = sum(_trace(verdict.verdict) is not None for result in results for verdict in result.verdicts)
+    traces = _traces(results)
     audited = f"audited {_count(states, 'state')} and {_count(transitions, 'transition')} on ints, no difference"
     return _line(audited, traces, [pruning for result in results for pruning in result.prunings])
+
+
+def of_answers(result: Assured) -> str:
+    """The same of an exploration of Kafka's own classes: every answer is compared with the rules, a report says how."""
+    replayed = f"{_count(_traces([result]), 'trace')} replayed on Kafka's classes"
+    declared = sum(bool(pruning.cap) for pruning in result.prunings)
+    return f"assurance: {replayed}; {_bounds(declared, len(result.prunings) - declared)}"
+
+
+def _traces(results: Sequence[Assured]) -> int:
+    return sum(_trace(verdict.verdict) is not None for result in results for verdict in result.verdicts)
 
 
 def of_walks(traces: int, prunings: Sequence[Pruning]) -> str:

@@ -154,7 +154,10 @@ def summary(result: Exploration) -> list[str]:
         f"{result.bytes_per_state:.0f} bytes a state); compiled in {result.compile_seconds:.1f} s"
         + (" (from cache)" if result.cached else "")
     ]
-    lines.append(assurance.of_explorations([result]))
+    if result.answers is None:
+        lines.append(assurance.of_explorations([result]))
+    else:
+        lines += [*result.answers.lines(), assurance.of_answers(result)]
     names = symmetries(result)
     if names:
         lines.append(f"each state stands for all that are like it but for the names of: {', '.join(names)}")
@@ -206,6 +209,7 @@ def document(
         "command": "explore",
         "engine": engine,
         **({} if part is None else {engine: part}),
+        **({} if result.answers is None else {"kafka": result.answers.document()}),
         **subject.document(),
         "exit_code": worst_exit_code(v.verdict for v in result.verdicts),
         "symmetry": symmetries(result), "orders": None if result.orders is None else result.orders.document(),

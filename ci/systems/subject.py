@@ -217,6 +217,8 @@ class Subject:
         setting: scope, bounds and rules.
         rules: the rule set as typed; None for systems without rules.
         whole: the system with all its properties.
+        kafka: the build whose own classes are the controller, and the release that completes it where one is named;
+            empty: the rules are.
     """
 
     name: str
@@ -224,6 +226,7 @@ class Subject:
     setting: Setting
     rules: str | None
     whole: System
+    kafka: tuple[str, ...] = ()
 
     @property
     def shipped(self) -> bool:
@@ -237,7 +240,8 @@ class Subject:
         rules = [] if self.rules is None else [f"--rules {self.rules}"]
         scope = f"--scope {shlex.quote(self.setting.scope)}"
         name = OWN_NAME if self.system.base and ":" not in self.name else self.name
-        return " ".join([f"kraftcheck {engine}", shlex.quote(name), scope, *bounds, *rules])
+        classes = [f"--{word} {shlex.quote(text)}" for word, text in zip(("kafka", "like"), self.kafka, strict=False)]
+        return " ".join([f"kraftcheck {engine}", shlex.quote(name), scope, *bounds, *rules, *classes])
 
     def again(self, claim: str) -> str:
         """The command that explores this subject again, and judges one property."""
@@ -258,6 +262,7 @@ class Subject:
         bounds = self.setting.text()
         parts = [f"scope {self.setting.scope}" + (f" ({bounds})" if bounds else "")]
         parts += [] if self.rules is None else [f"rules {self.rules}"]
+        parts += [f"controller of Kafka {self.kafka[0]}"] if self.kafka else []
         return f"{self.name}, " + ", ".join(parts) + changed(self.system)
 
 

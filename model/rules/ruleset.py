@@ -61,6 +61,14 @@ class RuleSet:
     controller: ControllerRules = field(factory=ControllerRules)
     own: Any = None
 
+    def outcome(self, before: Any, ruled: Any) -> Any:
+        """The outcome of an event of the controller: what the rules decide, unless a controller is asked for them."""
+        return ruled
+
+    def granted(self, ruled: Any) -> Any:
+        """The truth that the controller grants a request: what the rules say, unless a controller is asked for them."""
+        return ruled
+
     def value(self, choice: str) -> bool:
         """The value of a choice; raises KeyError where there is none."""
         return bool(getattr(getattr(self, self._group(choice)), choice))

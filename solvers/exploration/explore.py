@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,9 @@ from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.audit.audit import Audit, VisitedSpace
 from kraftcheck.solvers.audit.sampling import DEFAULT, Sampling
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, liveness_verdicts, search_liveness
-from kraftcheck.solvers.machine_code.compile import Compiler, Kernel
+from kraftcheck.solvers.machine_code.compile import Compiler
 from kraftcheck.solvers.machine_code.objectcode import CompileEffort
-from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD, prunings
+from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD, FramePlan, prunings
 from kraftcheck.solvers.program.premises.cases import (
     checks_nothing,
     lenient_warnings,
@@ -73,10 +73,40 @@ class SearchResult(Protocol[Mark]):
         """Bytes in use."""
 
 
+class Planned(Protocol):
+    """What verdicts need of the code that a search ran; the attributes are those of `Kernel`."""
+
+    @property
+    def program(self) -> Program:
+        """What was compiled."""
+
+    @property
+    def plan(self) -> FramePlan:
+        """The places of its counters."""
+
+    @property
+    def cached(self) -> bool:
+        """Whether the code came from the cache."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know."""
+
+
+class EnginePart(Protocol):
+    """The part of a report that only one engine has."""
+
+    def lines(self) -> list[str]:
+        """For people."""
+
+    def document(self) -> dict[str, Any]:
+        """For machines."""
+
+
 Names = tuple[tuple[str, str], ...]
 
 
-def never_met(kernel: Kernel, counters: npt.NDArray[np.int64]) -> tuple[Names, Names]:
+def never_met(kernel: Planned, counters: npt.NDArray[np.int64]) -> tuple[Names, Names]:
     """The guard conjuncts that were never true, and those never false."""
     plan = kernel.plan
     if kernel.program.orders is not None:
@@ -166,6 +196,7 @@ class Exploration:
         outside: states outside the system's constraint, which are judged and not followed; distinct counts them.
         orders: what was left out as another order of independent steps; None where every order was followed.
         premises_shown: ids of the properties of whose premises a state or step was reached.
+        answers: what is to be said where Kafka's own classes answered.
     """
 
     program: Program
@@ -191,6 +222,7 @@ class Exploration:
     outside: int = 0
     orders: OrdersFound | None = None
     premises_shown: frozenset[str] = frozenset()
+    answers: EnginePart | None = None
 
     @property
     def shortest(self) -> bool:
@@ -272,7 +304,7 @@ def explore(
 
 
 def conclude(
-    search: SearchResult[Mark], kernel: Kernel, seconds: float, compile_seconds: float, audit: Audit,
+    search: SearchResult[Mark], kernel: Planned, seconds: float, compile_seconds: float, audit: Audit,
     recoverability: Recoverability = NOT_SEARCHED, liveness: Liveness = NO_LIVENESS_SEARCH, *, strict: bool = False,
 ) -> Exploration:  # fmt: skip
     """The verdicts and numbers of a search that has ended, without its states; raises as `explore` does.
@@ -308,7 +340,7 @@ def conclude(
     )  # fmt: skip
 
 
-def _bound_text(search: SearchResult[Mark], kernel: Kernel, pruned: Sequence[Pruning]) -> str:
+def _bound_text(search: SearchResult[Mark], kernel: Planned, pruned: Sequence[Pruning]) -> str:
     program = kernel.program
     text, bounds = f"all {search.distinct:,} states of {program.system.name}", program.setting.text()
     text += f" with {bounds}" if bounds else ""
@@ -317,7 +349,7 @@ def _bound_text(search: SearchResult[Mark], kernel: Kernel, pruned: Sequence[Pru
     return "; ".join([text, *(pruning.text() for pruning in pruned)])
 
 
-def _judged(search: SearchResult[Mark], kernel: Kernel, bound: str, reason: str | None) -> list[PropertyVerdict]:
+def _judged(search: SearchResult[Mark], kernel: Planned, bound: str, reason: str | None) -> list[PropertyVerdict]:
     """What was found of each claim about states or steps, hidden goals among them."""
     program, plan = kernel.program, kernel.plan
     claims = list(enumerate((*program.always, *program.sometimes)))
@@ -326,7 +358,7 @@ def _judged(search: SearchResult[Mark], kernel: Kernel, bound: str, reason: str 
 
 
 def _verdicts(
-    search: SearchResult[Mark], kernel: Kernel, judged: Sequence[PropertyVerdict], stepped: bool,
+    search: SearchResult[Mark], kernel: Planned, judged: Sequence[PropertyVerdict], stepped: bool,
     recoverability: Recoverability, liveness: Liveness, bound: str, reason: str | None,
 ) -> tuple[PropertyVerdict, ...]:  # fmt: skip
     """The verdict of each property: `bound` says what holds, `reason` why nothing does that is not shown."""
@@ -342,7 +374,7 @@ def _verdicts(
 
 
 def _verdict(
-    search: SearchResult[Mark], kernel: Kernel, bound: str, reason: str | None, number: int, claim: Property | None
+    search: SearchResult[Mark], kernel: Planned, bound: str, reason: str | None, number: int, claim: Property | None
 ) -> PropertyVerdict:
     kind, name = (claim.kind, claim.id) if claim is not None else (DEADLOCK, DEADLOCK)
     occurs = number in search.claims

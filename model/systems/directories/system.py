@@ -263,7 +263,7 @@ class Moves:
         known = guards.may_assign(state.controller, broker, host.late)
         current = True if self.rules.directories.assignment_ignores_broker_epoch else negate(host.late_stale)
         ordered = all_of(negate(host.late_stale), not self.rules.directories.abandoned_assignments_accepted)
-        accepted = all_of(current, negate(ordered), *known.values())
+        accepted = self.rules.granted(all_of(current, negate(ordered), *known.values()))
         spent = state.with_host(broker, evolve(host, late=NOTHING, late_stale=False))
         done = decided(spent, self._assigned(state, broker, host.late), self.rules.directories)
         refused = decided(spent, nothing(state), self.rules.directories, True)

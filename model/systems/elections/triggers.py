@@ -157,10 +157,15 @@ class Triggers:
             done = run(state, p, done, wanted, self.rules.partition)
         return done
 
+    def finish(self, before: Elections, after: Elections, done: Progress) -> Outcome:
+        """The outcome of an event, from the state before it, that after it but for the partition, and its passes."""
+        outcome: Outcome = self.rules.outcome(before, finish(before, after, done))
+        return outcome
+
     def fence(self, state: Elections, broker: Word) -> Outcome:
         """Session expiry or a heartbeat that asks for it."""
         done = self.decided(state, triggers.fence(state.partition(), permits(state), broker))
-        return finish(state, evolve(state, fenced=state.fenced.plus(state.fenced.just(broker))), done)
+        return self.finish(state, evolve(state, fenced=state.fenced.plus(state.fenced.just(broker))), done)
 
     def fence_two(self, state: Elections, broker: Word, other: Word) -> Outcome:
         """The defect of sweeping sessions: two brokers are fenced, each decided on the state before both.
@@ -170,18 +175,18 @@ class Triggers:
         p, allowed = state.partition(), permits(state)
         done = self.decided(state, triggers.fence(p, allowed, broker), triggers.fence(p, allowed, other))
         both = state.fenced.just(broker).plus(state.fenced.just(other))
-        return finish(state, evolve(state, fenced=state.fenced.plus(both)), done)
+        return self.finish(state, evolve(state, fenced=state.fenced.plus(both)), done)
 
     def controlled_shutdown(self, state: Elections, broker: Word) -> Outcome:
         """A heartbeat that asks to shut down while leading."""
         done = self.decided(state, triggers.fence(state.partition(), permits(state), broker))
         down = state.shutting_down.plus(state.shutting_down.just(broker))
-        return finish(state, evolve(state, shutting_down=down), done)
+        return self.finish(state, evolve(state, shutting_down=down), done)
 
     def unfence(self, state: Elections, broker: Word) -> Outcome:
         """A heartbeat of a caught-up broker; leaderless partitions are tried again."""
         done = self.decided(state, triggers.unfence(state.partition(), permits(state), broker, self.rules.partition))
-        return finish(state, self._unfenced(state, broker), done)
+        return self.finish(state, self._unfenced(state, broker), done)
 
     @rule("shutdown.ends-with-incarnation", source="KIP-841; invariant 32; semantics 1.2",
           switches=("unfence-clears-controlled-shutdown",),
@@ -204,7 +209,7 @@ class Triggers:
             fenced=state.fenced.minus(one),
             shutting_down=state.shutting_down.minus(one),
         )
-        return finish(state, after, done)
+        return self.finish(state, after, done)
 
     def new_incarnation(self, state: Elections, broker: Word, clean: Truth, dirs: BrokerSet) -> Outcome:
         """The broker registers anew, after a clean or an unclean stop, with the directories it found."""
@@ -218,12 +223,12 @@ class Triggers:
             fenced=state.fenced.plus(one),
             shutting_down=state.shutting_down.minus(one),
         )
-        return finish(state, after, done)
+        return self.finish(state, after, done)
 
     def directories_offline(self, state: Elections, broker: Word, failed: BrokerSet) -> Outcome:
         """A heartbeat reports failed directories."""
         done = self.decided(state, self._failure(state, state.partition(), broker, failed))
-        return finish(state, self._failed(state, broker, failed), done)
+        return self.finish(state, self._failed(state, broker, failed), done)
 
     @rule("failover.directory-failure-replayed", source="KAFKA-15364; catalogue 32",
           switches=("directory-failure-not-replayed",),
@@ -250,13 +255,13 @@ class Triggers:
                 done = run(seen, p, done, self._failure(seen, p, broker, failed), rules)
             if second_sees_first(rules):
                 seen = self._failed(state, broker, failed).with_partition(done.partition)
-        return finish(state, self._unfenced(self._failed(state, broker, failed), broker), done)
+        return self.finish(state, self._unfenced(self._failed(state, broker, failed), broker), done)
 
     def assign(self, state: Elections, broker: Word, directory: Word) -> Outcome:
         """AssignReplicasToDirs; an assignment to an offline directory also ends leadership there."""
         offline = negate(self._online(state, broker, directory))
         wanted = assign(state.partition(), permits(state), broker, directory, offline, self.rules.partition)
-        return finish(state, state, self.decided(state, *wanted))
+        return self.finish(state, state, self.decided(state, *wanted))
 
     def _online(self, state: Elections, broker: Word, directory: Word) -> Truth:
         return directory_online(state, broker, directory, self.rules.partition)
@@ -265,21 +270,22 @@ class Triggers:
         """The leader proposes another ISR."""
         p = state.partition()
         wanted = triggers.alter(p, permits(state), proposed(p, isr, recovering))
-        return finish(state, state, self.decided(state, wanted))
+        return self.finish(state, state, self.decided(state, wanted))
 
     def elect_preferred(self, state: Elections) -> Outcome:
         """ElectLeaders PREFERRED, or the balance timer."""
-        return finish(state, state, self.decided(state, triggers.elect_preferred(state.partition(), permits(state))))
+        wanted = triggers.elect_preferred(state.partition(), permits(state))
+        return self.finish(state, state, self.decided(state, wanted))
 
     def elect_unclean(self, state: Elections) -> Outcome:
         """ElectLeaders UNCLEAN, or the unclean timer."""
         wanted = triggers.elect_unclean(state.partition(), permits(state), self.rules.partition)
-        return finish(state, state, self.decided(state, wanted))
+        return self.finish(state, state, self.decided(state, wanted))
 
     def elect_designated(self, state: Elections, broker: Word) -> Outcome:
         """ElectLeaders DESIGNATED."""
         wanted = triggers.elect_designated(state.partition(), permits(state), broker)
-        return finish(state, state, self.decided(state, wanted))
+        return self.finish(state, state, self.decided(state, wanted))
 
     def reassign(self, state: Elections, target: Replicas) -> Outcome:
         """AlterPartitionReassignments with a target; never elects uncleanly."""
@@ -287,12 +293,12 @@ class Triggers:
         done = self.decided(state, wanted)
         left = done.partition.replicas.minus(done.partition.removing)
         event = evolve(done.event, misdirected=negate(left.same(target)))
-        return finish(state, state, evolve(done, event=event))
+        return self.finish(state, state, evolve(done, event=event))
 
     def cancel(self, state: Elections) -> Outcome:
         """AlterPartitionReassignments without a target: back to the original replicas."""
         wanted = reassigning.cancel(state.partition(), permits(state), self.rules.partition)
-        return finish(state, state, self.decided(state, wanted))
+        return self.finish(state, state, self.decided(state, wanted))
 
     def set_min_isr(self, state: Elections, minimum: Word) -> Outcome:
         """The topic's min.insync.replicas changes; an ELR is dropped where the ISR reaches the new value."""
@@ -303,19 +309,19 @@ class Triggers:
         p = merge(done.partition, change, self.rules.partition)
         bumps = choose(written, p.partition_epoch, 0)
         event = evolve(done.event, records=word(written), partition_epoch_bumps=bumps)
-        return finish(state, after, Progress(p, event))
+        return self.finish(state, after, Progress(p, event))
 
     def set_unclean_election(self, state: Elections) -> Outcome:
         """The topic's unclean.leader.election.enable is switched."""
-        return finish(state, evolve(state, unclean_election=negate(state.unclean_election)), start(state))
+        return self.finish(state, evolve(state, unclean_election=negate(state.unclean_election)), start(state))
 
     def enable_elr(self, state: Elections) -> Outcome:
         """The metadata version gains ELR, with the feature configured on."""
-        return finish(state, evolve(state, elr_enabled=True), start(state))
+        return self.finish(state, evolve(state, elr_enabled=True), start(state))
 
     @rule("elr.downgrade-writes-nothing-else", source="KIP-966; FeatureControlManager",
           switches=("elr-downgrade",),
           says="ELR can be switched off again, and no partition is changed by that.")  # fmt: skip
     def disable_elr(self, state: Elections) -> Outcome:
         """The feature is downgraded; what ELRs hold stays until the next build."""
-        return finish(state, evolve(state, elr_enabled=False), start(state))
+        return self.finish(state, evolve(state, elr_enabled=False), start(state))

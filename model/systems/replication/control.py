@@ -257,7 +257,7 @@ class Control:
         """
         request, controller = state.request, state.controller
         members = member_checks(request.isr, controller, request.stale, request.isr.none(), self.rules.data_plane)
-        eligible = all_of(members[ELIGIBLE], members[MEMBER_EPOCHS])
+        eligible = self.rules.granted(all_of(members[ELIGIBLE], members[MEMBER_EPOCHS]))
         told = self.do.alter_partition(controller, request.isr, False)
         changed = decided(state, told, self.rules.data_plane, request.isr)
         leader = controller.leader

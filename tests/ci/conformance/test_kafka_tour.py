@@ -10,7 +10,7 @@ import pytest
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.tour.model import TourGraph, answer_columns, shortest_paths, tour
-from kraftcheck.ci.conformance.kafka.tour.run import TourSpace, compare_answers, managers, plan
+from kraftcheck.ci.conformance.kafka.tour.run import GOES_ON, SNAPSHOTS, TourSpace, compare_answers, managers, plan
 from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.rules.ruleset import RELEASES, parse
 from kraftcheck.model.systems.elections.system import ELECTIONS
@@ -108,8 +108,8 @@ def test_a_cleared_elr_stays_indexed() -> None:
         here = graph.after[step]
     asked = graph.questions(np.array(steps, dtype=np.int32))
     written = []
-    for snapshots in (True, False):
-        with managers(Build("4.1.2"), graph.model, snapshots) as kafka:
+    for begins in (SNAPSHOTS, GOES_ON):
+        with managers(Build("4.1.2"), graph.model, begins) as kafka:
             written.append(graph.model.outputs.get(kafka.ask(asked), "records")[-1])
     assert written == [0, 1]
 

@@ -56,11 +56,11 @@ import org.apache.kafka.timeline.SnapshotRegistry;
 /**
  * Takes steps of the explored system on the controller's managers: rows of 32-bit ints in, rows of 32-bit ints out.
  *
- * Arguments: the number of brokers, of directories of each, whether a controller that starts from a snapshot takes over
- * after each ClearElrRecord (else its replay leaves the index of ELR members as it was), and one name for each action
- * code. A row is the state
- * before, the action and its arguments. Where the managers are not in that state, its records are replayed into them
- * first; otherwise the step goes on from the one before. Columns are described in tour_columns.py.
+ * Arguments: the number of brokers, of directories of each, where a step starts, and one name for each action code. A
+ * row is the state before, the action and its arguments. Where the managers are not in that state, its records are
+ * replayed into them first; otherwise the step goes on from the one before, unless all start from records. With
+ * SNAPSHOTS a controller that starts from a snapshot takes over after each ClearElrRecord: its replay leaves the index
+ * of ELR members as it was. Columns are described in tour/model.py.
  */
 public final class TourDriver {
     static final int VACANT = -1;
@@ -74,6 +74,8 @@ public final class TourDriver {
     static final int RESIGNED = 2;
     static final int MOST_RECORDS = 2;
     static final int MOST_LOADS = 64;
+    static final long EMPTY_MANAGERS = 0;
+    static final long LOADED = 1;
     static final long FIRST_EPOCH = 100;
     static final long A_MINUTE = 60_000;
     static final String TOPIC_NAME = "foo";
@@ -89,7 +91,7 @@ public final class TourDriver {
     public static void main(String[] args) throws Exception {
         ControlManagers.check();
         int brokers = Integer.parseInt(args[0]);
-        Managers managers = new Managers(brokers, Integer.parseInt(args[1]), args[2].equals("1"));
+        Managers managers = new Managers(brokers, Integer.parseInt(args[1]), Start.valueOf(args[2]));
         String[] actions = Arrays.copyOfRange(args, 3, args.length);
         DataInputStream in = new DataInputStream(new BufferedInputStream(System.in, 1 << 20));
         OutputStream out = new BufferedOutputStream(System.out, 1 << 20);
@@ -114,6 +116,9 @@ public final class TourDriver {
             out.flush();
         }
     }
+
+    /** Where a step starts: on from the one before, the same but for a snapshot after ClearElrRecords, from records. */
+    enum Start { GOES_ON, SNAPSHOTS, RECORDS }
 
     /** Stands still but where it is told to go on. */
     static final class Clock implements Time {
@@ -160,7 +165,7 @@ public final class TourDriver {
     static final class Managers {
         private final int brokers;
         private final int directories;
-        private final boolean fromSnapshots;
+        private final Start start;
         private final Clock clock = new Clock();
         private final Map<String, VersionRange> supported = TourRelease.supportedFeatures();
         private ControlManagers managers;
@@ -171,15 +176,16 @@ public final class TourDriver {
         private ReplicationControlManager replication;
         private int loads = 0;
         private boolean cleared = false;
+        private int[] kept = {};
         private final MetadataVersion withElr = MetadataVersion.latestProduction();
         private final MetadataVersion withoutElr;
         private long offset = 1000;
         private int error;
 
-        Managers(int brokers, int directories, boolean fromSnapshots) throws ReflectiveOperationException {
+        Managers(int brokers, int directories, Start start) throws ReflectiveOperationException {
             this.brokers = brokers;
             this.directories = directories;
-            this.fromSnapshots = fromSnapshots;
+            this.start = start;
             MetadataVersion last = null;
             for (MetadataVersion version : MetadataVersion.VERSIONS) {
                 if (!version.isElrSupported() && version.compareTo(withElr) <= 0) last = version;
@@ -197,12 +203,12 @@ public final class TourDriver {
             configs = made.configs;
             replication = made.replication;
             managers = made;
-            TourRelease.createSnapshot(snapshots);
+            TourRelease.createSnapshot(snapshots, EMPTY_MANAGERS);
         }
 
         /** Managers in a state, for a test that takes steps one by one. */
         static Managers in(int brokers, int directories, int... state) throws ReflectiveOperationException {
-            Managers made = new Managers(brokers, directories, false);
+            Managers made = new Managers(brokers, directories, Start.GOES_ON);
             made.load(new State(state));
             return made;
         }
@@ -234,8 +240,10 @@ public final class TourDriver {
 
         int[] step(int[] given, String[] actions, int outputs) throws ReflectiveOperationException {
             int[] before = Arrays.copyOf(given, stateWidth());
-            boolean goesOn = Arrays.equals(before, present());
-            if (!goesOn) {
+            boolean goesOn = start != Start.RECORDS && Arrays.equals(before, present());
+            if (start == Start.RECORDS) {
+                reload(before);
+            } else if (!goesOn) {
                 load(new State(before));
             }
             // What only an active controller remembers is not part of the explored state: another one takes over.
@@ -260,7 +268,7 @@ public final class TourDriver {
             PartitionRegistration now = replication.getPartition(TOPIC, 0);
             found[at + after.length] = now.leaderEpoch - leaderEpoch;
             found[at + after.length + 1] = now.partitionEpoch - partitionEpoch;
-            if (cleared && fromSnapshots) {
+            if (cleared && start == Start.SNAPSHOTS) {
                 load(new State(after));
             }
             cleared = false;
@@ -343,13 +351,25 @@ public final class TourDriver {
             return result;
         }
 
+        /** Goes back to a state as its records made it, and replays them only where it is not the last that they made. */
+        private void reload(int[] state) throws ReflectiveOperationException {
+            if (Arrays.equals(state, kept)) {
+                cluster.deactivate();
+                snapshots.revertToSnapshot(LOADED);
+                return;
+            }
+            load(new State(state));
+            TourRelease.createSnapshot(snapshots, LOADED);
+            kept = state;
+        }
+
         private void load(State state) throws ReflectiveOperationException {
             // A snapshot remembers every collection that was made since: going back costs ever more.
             if (++loads % MOST_LOADS == 0) {
                 renew();
             } else {
                 cluster.deactivate();
-                snapshots.revertToSnapshot(0);
+                snapshots.revertToSnapshot(EMPTY_MANAGERS);
             }
             List<Integer> replicas = list(state.slots(brokers));
             int[] placed = state.slots(brokers);
@@ -593,8 +613,9 @@ public final class TourDriver {
             order.retainAll(members(isr));
             List<AlterPartitionRequestData.BrokerState> wanted = new ArrayList<>();
             for (int member : order) {
+                long epoch = registration(member) == null ? 0 : registration(member).epoch();
                 wanted.add(new AlterPartitionRequestData.BrokerState().setBrokerId(member)
-                    .setBrokerEpoch(registration(member).epoch() - (outdated ? 1 : 0)));
+                    .setBrokerEpoch(epoch - (outdated ? 1 : 0)));
             }
             AlterPartitionRequestData.TopicData topic = new AlterPartitionRequestData.TopicData().setTopicId(TOPIC)
                 .setPartitions(List.of(new AlterPartitionRequestData.PartitionData().setPartitionIndex(0)

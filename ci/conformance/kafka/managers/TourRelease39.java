@@ -18,8 +18,8 @@ final class TourRelease {
         return QuorumFeatures.defaultFeatureMap(true);
     }
 
-    static void createSnapshot(SnapshotRegistry snapshots) {
-        snapshots.getOrCreateSnapshot(0);
+    static void createSnapshot(SnapshotRegistry snapshots, long epoch) {
+        snapshots.getOrCreateSnapshot(epoch);
     }
 
     static void withFeatures(ConfigurationControlManager.Builder configs, FeatureControlManager features) { }

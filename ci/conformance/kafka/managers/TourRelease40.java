@@ -19,8 +19,8 @@ final class TourRelease {
         return QuorumFeatures.defaultSupportedFeatureMap(true);
     }
 
-    static void createSnapshot(SnapshotRegistry snapshots) {
-        snapshots.idempotentCreateSnapshot(0);
+    static void createSnapshot(SnapshotRegistry snapshots, long epoch) {
+        snapshots.idempotentCreateSnapshot(epoch);
     }
 
     static void withFeatures(ConfigurationControlManager.Builder configs, FeatureControlManager features) {

@@ -39,6 +39,9 @@ from kraftcheck.solvers.traces.render import call
 MOST_RECORDS = 2
 """Changes of the partition that one event writes at most."""
 
+NOT_COMPARED = ("error", "continued")
+"""Columns of an answer that the model does not give."""
+
 REFUSED, RESIGNED = -1, -2
 """The column `records` of an event that was answered with an error, or with an exception; else how many changes."""
 

@@ -11,12 +11,14 @@ from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.system import Action, Outcome, Setting
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, choose, negate
+from kraftcheck.model.partition.election import LEADERLESS
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.directories.process import Process
 from kraftcheck.model.systems.directories.state import Told
 from kraftcheck.model.systems.elections.triggers import Triggers, start
 from kraftcheck.model.systems.kraft.system import request_in_flight
+from kraftcheck.model.triggers import leadership, table
 from kraftcheck.model.triggers.leadership import member_checks
 
 ARGUMENTS = {
@@ -24,6 +26,21 @@ ARGUMENTS = {
     "minimum": ("first",), "isr": ("second",), "dirs": ("second",), "target": ("target",),
 }  # fmt: skip
 """The column of each argument of an action of `elections`."""
+
+OF_ELECTIONS = frozenset(
+    ("fence", "unfence", "heartbeat", "directories_offline", "controlled_shutdown", "unregister", "new_incarnation",
+     "assign", "alter_partition", "elect_preferred", "elect_unclean", "unclean_timer", "balance_timer", "set_min_isr",
+     "set_unclean_election", "enable_elr", "disable_elr", "reassign", "cancel")
+)  # fmt: skip
+"""Actions of `elections` that are requests or timers of Kafka's."""
+
+CHECKED = frozenset(
+    (leadership.REPLICAS, leadership.LEADER, leadership.ONE_MEMBER, leadership.NOT_ANEW, leadership.ELIGIBLE,
+     table.IN_PROGRESS, table.ORIGINAL_LEFT, table.ORIGINAL_IN_ISR, table.ORIGINAL_LEADS, LEADERLESS,
+     "leader is not the first replica", "topic allows unclean election", "targets are registered",
+     "broker is a replica", "the controller knows its directories")
+)  # fmt: skip
+"""Conjuncts of guards that Kafka checks by itself: a request that the rules refuse for them can be put all the same."""
 
 WITHOUT_CONTROLLER = frozenset(
     ("apply_metadata", "log_dir_timeout", "send", "answer", "lose", "replicate", "fail_directory", "crash",
@@ -92,14 +109,15 @@ def request_of(system: str, action: Action, rules: RuleSet) -> RequestRule | Non
     Raises:
         TourError: for a system or an action whose request is not defined here.
     """
-    if system == "elections":
+    if system == "elections" and action.name in OF_ELECTIONS:
         return _of_elections(action.name)
-    if system not in ("directories", "kraft"):
+    if system not in ("elections", "directories", "kraft"):
         raise TourError(f"the actions of {system} are not put to the managers")
     silent = WITHOUT_CONTROLLER | OF_LOGS if system == "kraft" else WITHOUT_CONTROLLER
     if action.name in (*silent, *REFUSED_EARLIER):
         return None
-    rule = (_of_kraft(rules) if system == "kraft" else _of_directories(Control(rules))).get(action.name)
+    rules_of = {"kraft": lambda: _of_kraft(rules), "directories": lambda: _of_directories(Control(rules))}
+    rule = rules_of[system]().get(action.name) if system in rules_of else None
     if rule is None:
         raise TourError(f"it is not said what {action.name} of {system} asks of the managers")
     return rule

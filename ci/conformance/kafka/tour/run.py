@@ -17,6 +17,7 @@ from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
 from kraftcheck.ci.conformance.kafka.drivers import TOUR, DriverError, JavaProcess, compile_driver
 from kraftcheck.ci.conformance.kafka.tour.model import (
     CHUNK,
+    NOT_COMPARED,
     Numbers,
     ShortestPaths,
     States,
@@ -290,9 +291,6 @@ OPTIONS = ("-XX:+UseSerialGC", "-Xms128m", "-Xmx512m")
 MOST_CAUSES = 8
 """How many causes are shown."""
 
-NOT_COMPARED = ("error", "continued")
-"""Columns of an answer that the model does not give."""
-
 
 TourProgress = Callable[[str, int, int], None]
 
@@ -375,14 +373,17 @@ class Differing:
     sequence: tuple[int, ...]
 
 
-def managers(build: Build, model: TourModel, snapshots: bool = True) -> JavaProcess:
-    """Kafka's managers in a process; with `snapshots`, others load a snapshot after each ClearElrRecord.
+GOES_ON, SNAPSHOTS, RECORDS = "GOES_ON", "SNAPSHOTS", "RECORDS"
+"""Where a step starts: on from the one before; where a controller that loaded a snapshot has taken over after each
+ClearElrRecord, whose replay leaves the partition in the index of ELR members, which the model does not have; each from
+the records of its state."""
 
-    Its replay leaves the partition in the index of ELR members, which the model does not have.
-    """
+
+def managers(build: Build, model: TourModel, start: str = SNAPSHOTS) -> JavaProcess:
+    """Kafka's managers in a process; `start` says where a step starts."""
     setting = model.program.setting
     names = setting["directories"] if model.managed_width == model.width else names_of(setting.bounds)
-    arguments = [str(setting["brokers"]), str(names), str(int(snapshots)), *model.actions]
+    arguments = [str(setting["brokers"]), str(names), start, *model.actions]
     return JavaProcess(build, TOUR, arguments, model.outputs, OPTIONS)
 
 

@@ -122,8 +122,8 @@ def test_a_tour_that_kills_shows_its_steps(monkeypatch: pytest.MonkeyPatch) -> N
     """A tour whose managers die shows the steps up to the one that killed them; exit code 23."""
     begin = tours.managers
 
-    def managers(build: Build, model: TourModel, snapshots: bool = True) -> Any:
-        kafka = begin(build, model, snapshots)
+    def managers(build: Build, model: TourModel, start: str = tours.SNAPSHOTS) -> Any:
+        kafka = begin(build, model, start)
         kafka.__class__ = Choking
         return kafka
 

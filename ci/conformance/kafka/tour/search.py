@@ -1,0 +1,482 @@
+"""The search of an answered system: every state that Kafka's own managers lead to, level by level, in blocks."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field, frozen
+
+from kraftcheck.ci.conformance.kafka.columns import Rows
+from kraftcheck.ci.conformance.kafka.drivers import JavaProcess
+from kraftcheck.ci.conformance.kafka.tour.answers import (
+    COUNTS,
+    DOUBTS,
+    HEAD,
+    MOST_RAISED,
+    AnsweredSystem,
+    answer_rows,
+    takes,
+)
+from kraftcheck.ci.conformance.kafka.tour.model import NOT_COMPARED, States, keys_of
+from kraftcheck.ci.conformance.kafka.tour.requests import CHECKED
+from kraftcheck.ci.terminal.machine import cache_folder
+from kraftcheck.solvers.machine_code.compile import RowFunction
+from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD, NO_ACTION, FramePlan, live_kinds
+from kraftcheck.solvers.program.evaluation import closure
+from kraftcheck.solvers.program.program import Kind, Program
+from kraftcheck.solvers.search.backward import RecoverabilityFinding
+from kraftcheck.solvers.search.levels import OUT_OF_MEMORY, Limits
+from kraftcheck.solvers.traces.path import PackedRun
+
+BLOCK = 4096
+"""States that are expanded at a time."""
+
+PORTION = 8192
+"""Questions that one process is asked at a time."""
+
+Numbers = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.bool_]
+
+
+@define(eq=False)
+class Managers:
+    """Processes with Kafka's managers, which share questions, and a memo of their answers.
+
+    Attributes:
+        processes: that run.
+        remembers: whether questions may come again: not where they hold the whole state.
+        asked, remembered: how many questions were put to them, and how many the memo answered.
+    """
+
+    processes: Sequence[JavaProcess]
+    remembers: bool
+    asked: int = 0
+    remembered: int = 0
+    _memo: dict[bytes, Rows] = field(factory=dict)
+
+    def ask(self, questions: Rows) -> Rows:
+        """One answer for each question.
+
+        Raises:
+            DriverError: when a process ends before it has answered.
+        """
+        if not len(questions):
+            return self.processes[0].ask(questions)
+        # Questions about one state follow each other: its records are replayed once.
+        keys, first, places = np.unique(keys_of(questions), return_index=True, return_inverse=True)
+        names = [key.tobytes() for key in keys] if self.remembers else []
+        new = np.array([n for n, name in enumerate(names) if name not in self._memo], dtype=np.int64)
+        new = new if self.remembers else np.arange(len(first))
+        answers = self._put(questions[first[new]])
+        self.asked, self.remembered = self.asked + len(new), self.remembered + len(questions) - len(new)
+        if not self.remembers:
+            return answers[places]
+        self._memo.update((names[n], answer) for n, answer in zip(new.tolist(), answers, strict=True))
+        return np.stack([self._memo[name] for name in names])[places]
+
+    def _put(self, questions: Rows) -> Rows:
+        portions = [questions[n : n + PORTION] for n in range(0, len(questions), PORTION)]
+        count = len(self.processes)
+
+        def drive(number: int) -> list[Rows]:
+            return [self.processes[number].ask(portion) for portion in portions[number::count]]
+
+        if len(portions) < 2:
+            return self.processes[0].ask(questions)
+        with ThreadPoolExecutor(count) as pool:
+            answers = list(pool.map(drive, range(count)))
+        return np.concatenate([answers[n % count][n // count] for n in range(len(portions))])
+
+
+@frozen
+class KindRows:
+    """An action kind on rows of values.
+
+    Attributes:
+        number, kind: of the program.
+        asks: whether it asks the managers.
+        guard: the conjuncts, of the leaves of a state and of arguments.
+        step: the leaves after it and the truths of claims about it, of these and of the columns of an answer.
+    """
+
+    number: int
+    kind: Kind
+    asks: bool
+    guard: RowFunction
+    step: RowFunction
+
+
+@define(eq=False)
+class Found:
+    """The states found, by number in the order of discovery, and the steps between them.
+
+    Attributes:
+        packed, parents, instances: of each state, and how it was reached first.
+        edges: of each block of steps the states before, the action instances, and the states after.
+        ends: of each level the number of states up to its end.
+    """
+
+    packed: list[tuple[int, ...]] = field(factory=list)
+    parents: list[int] = field(factory=list)
+    instances: list[int] = field(factory=list)
+    edges: list[tuple[Numbers, Numbers, Numbers]] = field(factory=list)
+    ends: list[int] = field(factory=list)
+    _numbers: dict[tuple[int, ...], int] = field(factory=dict)
+
+    def add(self, packed: npt.NDArray[np.uint64], before: Numbers, by: Numbers) -> None:
+        """Add steps, and the states that are new among those they lead to."""
+        _, first, places = np.unique(keys_of(packed), return_index=True, return_inverse=True)
+        numbers = np.empty(len(first), dtype=np.int64)
+        for n in np.argsort(first).tolist():
+            state = tuple(packed[first[n]].tolist())
+            number = self._numbers.setdefault(state, len(self.packed))
+            if number == len(self.packed):
+                self.packed.append(state)
+                self.parents.append(int(before[first[n]]))
+                self.instances.append(int(by[first[n]]))
+            numbers[n] = number
+        self.edges.append((before, by, numbers[places]))
+
+    def run_to(self, number: int) -> PackedRun:
+        """How a state is reached."""
+        way, at = list[int](), number
+        while self.parents[at] >= 0:
+            way.append(self.instances[at])
+            at = self.parents[at]
+        return PackedRun(self.packed[at], tuple(way[::-1]), self.packed[number])
+
+    def occurrence(self, mark: tuple[int, int]) -> tuple[PackedRun, int]:
+        """The run to the state of a mark, and the action instance taken there."""
+        return self.run_to(mark[0]), mark[1]
+
+
+@define(eq=False)
+class AnsweredSearch:
+    """The search of an answered system; see `kraftcheck.solvers.exploration.explore.SearchResult`.
+
+    Attributes:
+        answered, program: the system, and it traced.
+        managers: who answers.
+        limits, stop: where the search is cut.
+        on_block: called after each block.
+        levels, claims, cut, store: the result.
+        whole: whether every state found was expanded.
+        queue: states of the level that wait.
+        impossible: steps of the model that cannot be put to the managers; they are left out.
+        refused: requests that the rules grant, and Kafka does not; they are no steps.
+        beyond: requests that the rules refuse, and that make Kafka do something.
+        compared, differing: steps whose answers were compared with those of the rules, by action those that differ.
+        strays, stray: answers that the system cannot hold, how many, and the first; they are not followed.
+        undecided: numbers of claims about steps that no answer tells.
+    """
+
+    answered: AnsweredSystem
+    program: Program
+    managers: Managers
+    limits: Limits
+    stop: threading.Event
+    on_block: Callable[[AnsweredSearch], None] = lambda search: None
+    levels: list[int] = field(factory=list)
+    claims: dict[int, tuple[int, int]] = field(factory=dict)
+    cut: str | None = None
+    whole: bool = False
+    store: Found = field(factory=Found)
+    queue: int = 0
+    impossible: int = 0
+    refused: int = 0
+    beyond: int = 0
+    compared: int = 0
+    differing: dict[str, int] = field(factory=dict)
+    strays: int = 0
+    stray: str = ""
+    undecided: set[int] = field(factory=set)
+    plan: FramePlan = field(init=False)
+    _kinds: tuple[KindRows, ...] = field(init=False)
+    _judge: RowFunction = field(init=False)
+    _counters: Numbers = field(init=False)
+    _open: set[int] = field(factory=set)
+
+    def __attrs_post_init__(self) -> None:
+        """Compile the rules on rows."""
+        program, answer = self.program, self.answered.variables(self.program)
+        self.plan = FramePlan(program)
+        self._counters = np.zeros(self.plan.size, dtype=np.int64)
+
+        def rows(variables: Iterable[Any], roots: Iterable[Any]) -> RowFunction:
+            return RowFunction(program.graph, [*program.state, *variables], list(roots), cache_folder())
+
+        self._kinds = tuple(
+            KindRows(number, kind, self.answered.model.kinds[number].rules is not None,
+                     rows(kind.variables, kind.guard.values()),
+                     rows((*kind.variables, *answer), (*kind.after, *kind.steps)))
+            for number, kind in live_kinds(program)
+        )  # fmt: skip
+        backward = [term for one in program.recovers for term in (one.when, one.goal)]
+        self._judge = rows((), [*program.always_terms, *program.sometimes_terms, program.quiescent, *backward])
+
+    @property
+    def distinct(self) -> int:
+        """Distinct states so far."""
+        return len(self.store.packed)
+
+    @property
+    def generated(self) -> int:
+        """Transitions taken so far, and the initial states."""
+        return int(self._counters[self.plan.fired : self.plan.pruned].sum()) + len(self.program.initial)
+
+    def counters(self) -> Numbers:
+        """The frame."""
+        return self._counters
+
+    def bytes_in_use(self) -> int:
+        """Bytes in use, about."""
+        edges = sum(part.nbytes for block in self.store.edges for part in block)
+        return edges + self.distinct * (200 + 40 * self.program.layout.words)
+
+    def run(self) -> None:
+        """Search until nothing is left or the search is cut."""
+        initial = np.array(self.program.initial, dtype=np.uint64)
+        none = np.full(len(initial), -1)
+        self.store.add(initial, none, none)
+        self.store.edges.clear()
+        begin = 0
+        while begin < self.distinct and self.cut is None:
+            end = self.distinct
+            self.levels.append(end - begin)
+            self.store.ends.append(end)
+            judge_only = self.limits.max_depth is not None and len(self.levels) > self.limits.max_depth
+            for first in range(begin, end, BLOCK):
+                self._block(np.arange(first, min(end, first + BLOCK)), judge_only)
+                self.queue = max(0, end - first - BLOCK)
+                self.on_block(self)
+                if self.cut is None:
+                    self.cut = self._limit(unfinished=self.queue > 0 or self.distinct > end)
+                if self.cut is not None:
+                    break
+            if judge_only and self.cut is None:
+                self.cut = f"depth limit {self.limits.max_depth}"
+            begin = end
+        self.whole = self.cut is None
+        if self.whole and self.strays:
+            answers = f"{self.strays:,} answer{'s' * (self.strays != 1)}"
+            self.cut = f"{answers} of Kafka beyond what the system can hold, as to {self.stray}"
+        if self.distinct > sum(self.levels):
+            self.levels.append(self.distinct - sum(self.levels))
+
+    def _limit(self, *, unfinished: bool) -> str | None:
+        if self.bytes_in_use() > self.limits.memory:
+            return f"{OUT_OF_MEMORY} {self.limits.memory:,} bytes"
+        refuted = not self.plan.goals.issuperset(self.claims)
+        return self.limits.reached(self.stop, self.distinct if unfinished else -1, refuted)
+
+    def _block(self, numbers: Numbers, judge_only: bool) -> None:
+        """Judge some states, and take every step from them."""
+        packed = np.array([self.store.packed[n] for n in numbers.tolist()], dtype=np.uint64)
+        states = self.answered.model.unpack(packed)
+        quiescent = self._judged(numbers, states)
+        if judge_only:
+            self._open.update(numbers.tolist())
+            return
+        able = np.zeros(len(states), dtype=np.bool_)
+        asking, silent = list[tuple[KindRows, int, Numbers, Bits]](), list[tuple[KindRows, int, Numbers]]()
+        questions: list[Rows] = []
+        for one, row, at, ruled in self._enabled(states):
+            if not one.asks:
+                silent.append((one, row, at))
+                continue
+            possible, put = self.answered.model.requests(states[at], one.kind.first + row)
+            self.impossible += int((~possible & ruled).sum())
+            asking.append((one, row, at[possible], ruled[possible]))
+            questions.append(put[possible])
+        put = np.concatenate(questions) if questions else self.answered.model.inputs.empty(0)
+        raw = self.managers.ask(put)
+        answers, done = answer_rows(self.answered.model, put, raw), 0
+        for one, row, at in silent:
+            able[at] = True
+            self._steps(one, row, numbers[at], states[at], np.zeros((len(at), answers.shape[1]), dtype=np.int64))
+        width = self.answered.model.managed_width
+        for one, row, at, ruled in asking:
+            own = slice(done, done + len(at))
+            done += len(at)
+            taken = takes(answers[own], states[at, :width], ruled, self.answered.reports_refusals)
+            self.refused += int((ruled & ~taken).sum())
+            differs = ~ruled
+            differs[ruled] = self._differs(one, row, states[at[ruled]], raw[own][ruled])
+            self._note(one.kind.action.name, ruled, differs, taken)
+            able[at[taken]] = True
+            self._steps(one, row, numbers[at[taken]], states[at[taken]], answers[own][taken], differs[taken])
+        stuck = np.flatnonzero(~able & ~quiescent)
+        if len(stuck):
+            self.claims.setdefault(self.plan.deadlock, (int(numbers[stuck[0]]), NO_ACTION))
+
+    def _judged(self, numbers: Numbers, states: States) -> Bits:
+        """Note the claims about states that occur in some; which of them may rest."""
+        program = self.program
+        truths = self._judge(states) != 0
+        always = len(program.always)
+        for claim in range(self.plan.deadlock):
+            occurs = np.flatnonzero(truths[:, claim] != (claim < always))
+            if len(occurs):
+                self.claims.setdefault(claim, (int(numbers[occurs[0]]), NO_ACTION))
+        quiescent: Bits = truths[:, self.plan.deadlock]
+        return quiescent
+
+    def _enabled(self, states: States) -> Iterable[tuple[KindRows, int, Numbers, Bits]]:
+        """Each action instance with the places of the states that enable it, but for what Kafka checks by itself.
+
+        And whether the rules enable it there. What guards were is noted.
+        """
+        for one in self._kinds:
+            own = np.array([name not in CHECKED or not one.asks for name in one.kind.guard], dtype=np.bool_)
+            for row, arguments in enumerate(one.kind.table):
+                parts = one.guard(_with(states, np.array(arguments, dtype=np.int64))) != 0
+                self._cover(one, parts)
+                at = np.flatnonzero(parts[:, own].all(axis=1))
+                if len(at):
+                    yield one, row, at, parts[at].all(axis=1)
+
+    def _cover(self, one: KindRows, parts: Bits) -> None:
+        first, words = self.plan.covered[one.number], self.plan.coverage_words(one.kind)
+        for offset, met in ((0, parts.any(axis=0)), (words, ~parts.all(axis=0))):
+            for position in np.flatnonzero(met).tolist():
+                word, bit = divmod(position, CONJUNCTS_PER_WORD)
+                self._counters[first + offset + word] |= np.int64(np.uint64(1 << bit).view(np.int64))
+
+    def _differs(self, one: KindRows, row: int, states: States, raw: Rows) -> Bits:
+        """Which answers are not those of the rules."""
+        if not len(states):
+            return np.zeros(0, dtype=np.bool_)
+        ruled = self.answered.model.decide(states, one.kind.first + row)[0]
+        given = raw.astype(np.int64)
+        for name in NOT_COMPARED:
+            given[:, self.answered.model.outputs.slice(name)] = 0
+        differs: Bits = (given != ruled).any(axis=1)
+        return differs
+
+    def _note(self, action: str, ruled: Bits, differs: Bits, taken: Bits) -> None:
+        """Count what was compared: of requests that the rules refuse, whether Kafka does nothing either."""
+        self.compared += len(ruled)
+        self.beyond += int((~ruled & taken).sum())
+        if count := int((differs & (ruled | taken)).sum()):
+            self.differing[action] = self.differing.get(action, 0) + count
+
+    def _steps(
+        self, one: KindRows, row: int, before: Numbers, states: States, answers: Numbers, differs: Bits | None = None
+    ) -> None:  # fmt: skip
+        """Take the steps of an action instance from some states, with the answers that each has."""
+        within = self._within(one, before, answers)
+        before, states, answers = before[within], states[within], answers[within]
+        if not len(states):
+            return
+        rows = _with(states, np.array(one.kind.table[row], dtype=np.int64), answers)
+        values, slots = one.step(rows), self.program.layout.slots
+        broken = values[:, len(slots) :] == 0
+        if differs is not None and (doubtful := np.flatnonzero(differs[within])).size:
+            broken[doubtful] = self._undoubted(one, rows[doubtful], answers.shape[1])
+        kept = self._uncut(one, before, values)
+        instance = one.kind.first + row
+        for claim in np.flatnonzero(broken[kept].any(axis=0)).tolist():
+            first = int(before[kept][np.flatnonzero(broken[kept, claim])[0]])
+            self.claims.setdefault(self.plan.first_step + claim, (first, instance))
+        self._counters[self.plan.fired + one.number] += len(kept)
+        packed = np.zeros((len(kept), self.program.layout.words), dtype=np.uint64)
+        for slot, column in zip(slots, values[kept].T, strict=False):
+            packed[:, slot.word] |= (column - slot.domain.lo).astype(np.uint64) << np.uint64(slot.shift)
+        self.store.add(packed, before[kept], np.full(len(kept), instance))
+
+    def _undoubted(self, one: KindRows, rows: Numbers, width: int) -> Bits:
+        """Which claims steps break whatever is in doubt of their answers, in the last columns; others are noted."""
+        answer, read = self.answered.variables(self.program), {term.index for term in closure(one.kind.steps)}
+        columns = [HEAD.index(name) for name in DOUBTS if answer[HEAD.index(name)].index in read]
+        every: list[Bits] = []
+        for doubts in itertools.product((0, 1), repeat=len(columns)):
+            rows[:, [column - width for column in columns]] = doubts
+            every.append(one.step(rows)[:, len(self.program.layout.slots) :] == 0)
+        broken: Bits = np.logical_and.reduce(every)
+        self.undecided.update(np.flatnonzero((np.logical_or.reduce(every) & ~broken).any(axis=0)).tolist())
+        return broken
+
+    def _within(self, one: KindRows, before: Numbers, answers: Numbers) -> Numbers:
+        """The answers whose values the system can have; the search is not complete where there are others."""
+        if not one.asks:
+            return np.arange(len(answers))
+        slots = self.program.layout.slots[: answers.shape[1] - len(HEAD)]
+        lo = np.array([0] * len(HEAD) + [slot.domain.lo for slot in slots])
+        hi = np.array([MOST_RAISED if name in COUNTS else 1 for name in HEAD] + [slot.domain.hi for slot in slots])
+        strays = (answers < lo) | (answers > hi)
+        if strays.any():
+            at, column = np.argwhere(strays)[0].tolist()
+            name = [*HEAD, *(self.program.layout.name(slot.path) for slot in slots)][column]
+            self.strays += int(strays.any(axis=1).sum())
+            self.stray = self.stray or f"{one.kind.action.name} with {name} = {answers[at, column]}"
+            self._open.update(before[strays.any(axis=1)].tolist())
+        return np.flatnonzero(~strays.any(axis=1))
+
+    def _uncut(self, one: KindRows, before: Numbers, values: Numbers) -> Numbers:
+        """The steps that leave no field's domain; the others are counted."""
+        kept = np.ones(len(values), dtype=np.bool_)
+        for place, crossing in self.plan.crossings_of(one.number):
+            domain = self.program.layout.slots[crossing.slot].domain
+            column = values[:, crossing.slot]
+            crosses = column > domain.hi if crossing.above else column < domain.lo
+            self._counters[place] += int(crosses.sum())
+            kept &= ~crosses
+        self._open.update(before[~kept].tolist())
+        return np.flatnonzero(kept)
+
+    def recoverability(self) -> tuple[RecoverabilityFinding, ...]:
+        """What a search backward over all steps finds of each `recovers` property."""
+        none = np.zeros(0, dtype=np.int64)
+        edges = [np.concatenate(column) for column in zip((none,) * 3, *self.store.edges, strict=True)]
+        packed = np.array(self.store.packed, dtype=np.uint64)
+        truths = self._judge(self.answered.model.unpack(packed)) != 0
+        unfollowed = np.arange(len(packed)) >= (self.store.ends[-1] if self.whole else self._followed())
+        unfollowed[list(self._open)] = True
+        return tuple(self._recovers(number, truths, edges, unfollowed) for number in range(len(self.program.recovers)))
+
+    def _followed(self) -> int:
+        """How many states were expanded, at least, when the search was cut."""
+        return 0 if len(self.store.ends) < 2 else self.store.ends[-2]
+
+    def _recovers(
+        self, number: int, truths: Bits, edges: Sequence[Numbers], unfollowed: Bits
+    ) -> RecoverabilityFinding:  # fmt: skip
+        claim, at = self.program.recovers[number], self.plan.deadlock + 1 + 2 * number
+        concerned, goal = truths[:, at], truths[:, at + 1]
+        flows = np.array(claim.allowed)[edges[1]]
+        before, after = edges[0][flows], edges[2][flows]
+        reaches, leaves = _backward(goal, before, after), _backward(unfollowed, before, after)
+        lost = np.flatnonzero(concerned & ~reaches & ~leaves)
+        unsure = np.flatnonzero(concerned & ~reaches & leaves)
+        return RecoverabilityFinding(
+            claim.claim, int(concerned.sum()), int((concerned & ~goal).sum()),
+            self.store.run_to(int(lost[0])) if len(lost) else None,
+            len(self.store.run_to(int(unsure[0])).instances) if len(unsure) else None, satisfied=bool(goal.any()),
+        )  # fmt: skip
+
+
+def _backward(marked: Bits, before: Numbers, after: Numbers) -> Bits:
+    """The states from which steps lead to a marked one, and these."""
+    reached = marked.copy()
+    while True:
+        rises = before[reached[after] & ~reached[before]]
+        if not len(rises):
+            return reached
+        reached[rises] = True
+
+
+def _with(states: States, *columns: Numbers) -> Numbers:
+    """States with further columns: of one row for all of them, or of a row each."""
+    width = sum(column.shape[-1] for column in columns)
+    rows = np.empty((len(states), states.shape[1] + width), dtype=np.int64)
+    rows[:, : states.shape[1]], at = states, states.shape[1]
+    for column in columns:
+        rows[:, at : at + column.shape[-1]] = column
+        at += column.shape[-1]
+    return rows

@@ -25,7 +25,7 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.reference.interpreter import Integers
 
-DRIVERS = tuple(FOLDER / name for name in ("TourDriver.java", "ControlManagers.java", "TourRelease40.java"))
+DRIVERS = tuple(FOLDER / "managers" / f"{name}.java" for name in ("TourDriver", "ControlManagers", "TourRelease40"))
 """What a test stands on: the managers of 4.0.0 and later, how they are made, and how events reach them."""
 
 CONTROLLER_STAYS = "controller-stays"

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.cases import random_ordered
 from kraftcheck.ci.conformance.kafka.change.checks import compare
 from kraftcheck.ci.conformance.kafka.change.models import OrderedModel
@@ -50,7 +51,7 @@ def test_hash_sets_list_ids_as_java_does() -> None:
         cut -= cut in (12, 24)  # From Java 19 on a set made of so many ids has a smaller table.
         cases.append((ids, cut))
         rows.append([cut, len(ids) - cut, *ids, *[0] * (MOST_IDS - len(ids))])
-    with Driver(VERSION, "hash-set", MOST_IDS, Columns.of(HASH_SET_OUTPUTS, MOST_IDS)) as java:
+    with Driver(Build(VERSION), "hash-set", MOST_IDS, Columns.of(HASH_SET_OUTPUTS, MOST_IDS)) as java:
         answers = java.ask(np.array(rows, dtype=np.int32)).tolist()
     expected = [tuple(ids[:count]) for count, *ids in answers]
     assert [hash_order(ids[:cut], ids[cut:]) for ids, cut in cases] == expected
@@ -73,7 +74,7 @@ def test_the_map_of_partitions_begins_as_the_class_does() -> None:
             known[key] = None
         rows.append([len(keys), *keys, *[0] * (MOST_IDS - len(keys))])
         expected.append(first_key(known, slots))
-    with Driver(VERSION, "timeline-map", MOST_IDS, Columns.of(TIMELINE_MAP_OUTPUTS, MOST_IDS)) as kafka:
+    with Driver(Build(VERSION), "timeline-map", MOST_IDS, Columns.of(TIMELINE_MAP_OUTPUTS, MOST_IDS)) as kafka:
         assert kafka.ask(np.array(rows, dtype=np.int32))[:, 0].tolist() == expected
     assert sum(first != min(row[1 : 1 + row[0]]) for first, row in zip(expected, rows, strict=True)) > 1_000
 
@@ -92,7 +93,7 @@ class Recorded:
 def test_ordered_lists_conform_for_any_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     """The builder's lists are the model's, order included, in both modes; lists in ascending order differ from them."""
     table, model = random_ordered(5, SLOTS, 400, 5), OrderedModel(SLOTS, parse(f"kafka-{VERSION}"))
-    with Driver(VERSION, "ordered", SLOTS, model.outputs) as kafka:
+    with Driver(Build(VERSION), "ordered", SLOTS, model.outputs) as kafka:
         recorded = Recorded(kafka.ask(table))
     (right,) = compare(recorded, model, [table])
     assert (right.cases, right.differences) == (400, 0)
@@ -122,6 +123,6 @@ def test_ordered_lists_conform_in_every_release(rules: str) -> None:
     """Drawn cases with any ids, of up to ten replicas, under the preset of each release."""
     for factor in (3, 5, 10):
         model = OrderedModel(factor + 2, parse(rules))
-        with Driver(rules.removeprefix("kafka-"), "ordered", factor + 2, model.outputs) as kafka:
+        with Driver(Build(rules.removeprefix("kafka-")), "ordered", factor + 2, model.outputs) as kafka:
             (*_, found) = compare(kafka, model, [random_ordered(9, factor + 2, 10_000, factor)])
         assert (found.cases, found.differences) == (10_000, 0)

@@ -12,6 +12,7 @@ import pytest
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.drivers import TOUR, JavaProcess
 from kraftcheck.ci.conformance.kafka.tour.model import answer_columns, step_columns
+from kraftcheck.ci.conformance.kafka.tour.run import SNAPSHOTS
 from kraftcheck.model.controller.partitions import Reassignment, reassign
 from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.records.records import PartitionChangeRecord, ids
@@ -76,7 +77,7 @@ def test_another_target_while_a_reassignment_runs() -> None:
     """A permutation of three replicas while some come or go, and other targets, are answered as 4.1.2's managers do."""
     every, outputs = cases(), answer_columns(LAYOUT, BROKERS)
     rows = np.concatenate([question(case) for case in every])
-    with JavaProcess(Build("4.1.2"), TOUR, [str(BROKERS), "1", "1", "reassign"], outputs) as kafka:
+    with JavaProcess(Build("4.1.2"), TOUR, [str(BROKERS), "1", SNAPSHOTS, "reassign"], outputs) as kafka:
         answers = [outputs.read(row) for row in kafka.ask(rows)]
     expected = [
         (

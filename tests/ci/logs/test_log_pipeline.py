@@ -78,7 +78,7 @@ def test_a_log_that_cannot_be_read_leaves_nothing(tmp_path: Path) -> None:
     """One unreadable log refuses the run in one line, and no dataset is left behind."""
     (tmp_path / "odd.jsonl").write_text("no log\n", encoding="utf-8")
     ran = kraftcheck("replay", tmp_path / "odd.jsonl", "--engine", "spark", "--out", tmp_path / "out")
-    assert "odd.jsonl:1: not JSON" in ran.refusal()
+    assert "odd.jsonl:1: not a line of the dump tool" in ran.refusal()
     assert not any((tmp_path / "out" / kind).exists() for kind in SCHEMAS)
 
 

@@ -67,7 +67,7 @@ def test_spark_finds_what_native_finds(words: str, tmp_path: Path) -> None:
 def test_spark_is_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule that is another on ints ends a run under Spark without a verdict, whichever engine expanded."""
     monkeypatch.setattr(
-        "kraftcheck.ci.systems.subject.check_sample", lambda _: None
+        "kraftcheck.ci.systems.subject.check_sample", lambda *_: None
     )  # which finds it before Spark starts
     for handover in (0, 1000):
         ran = kraftcheck(

@@ -137,7 +137,7 @@ def test_a_fault_of_kraftcheck_is_no_verdict(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.fixture
 def unsampled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compared before a run, as if the sample met none of the states that differ."""
-    monkeypatch.setattr(settings, "check_sample", lambda _: None)
+    monkeypatch.setattr(settings, "check_sample", lambda *_: None)
 
 
 @pytest.mark.usefixtures("unsampled")

@@ -10,11 +10,11 @@ _LINE = (
 )
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*"
 _PREFIX = re.compile(
-    rf"(?:\s+|>\s?|\s*\d+[\t:]\s*|\s*[\w.-]+\s+\| |(?:\w{{3}} +\d+ \d\d:\d\d:\d\d|{_TIME}) \S+ \S+: |{_TIME} "
-    rf"|\[[\w./-]+\] )+?{_LINE}"
+    rf"(?:\s++|>|\d++[\t:]|[\w.-]++\s++\| |(?:\w{{3}} +\d+ \d\d:\d\d:\d\d|{_TIME}) \S++ \S+: |{_TIME} |\[[\w./-]++\] )"
+    rf"{{1,8}}?{_LINE}"
 )
 """What terminals, editors, mails, `docker logs -t`, `docker compose logs`, journals, `kubectl logs --prefix` put before
-a line."""
+a line: few parts, each of which can be read in one way, so that a long line of another kind is passed over at once."""
 
 _LEVELS = "TRACE|DEBUG|INFO|WARN|ERROR"
 _NOISE = re.compile(

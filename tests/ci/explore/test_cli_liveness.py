@@ -45,7 +45,9 @@ def test_a_lasso_exits_13_and_says_why_it_is_fair() -> None:
     assert "for ever: steps 1 to 4 again, for state 4 is state 0" in text
     assert "fair: WF(up): taken in steps 1, 2, 3" in text
     assert "fair: WF(ring): not enabled in states 0, 1, 3" in text
-    halt = kraftcheck("explore", NAME, "--scope", "idle", "--property", "up", "--quiet").out
+    ran = kraftcheck("explore", NAME, "--scope", "idle", "--property", "up", "--quiet")
+    assert ran.code == 13, ran.err
+    halt = ran.out
     assert "a run of 1 step into a halt" in halt
     assert "for ever: nothing happens any more" in halt
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.logs.format.pasted import clean
 from kraftcheck.ci.logs.format.read import NO_OFFSETS, LogError, SkipCount, find, read
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.solvers.logs.explain.state import Batch
@@ -90,6 +91,13 @@ def test_what_is_no_line_of_a_log_is_not_passed_over(line: str, tmp_path: Path) 
     path.write_text(LINES[0] + LINES[1] + line + "".join(LINES[2:]), encoding="utf-8")
     with pytest.raises(LogError, match=rf"{path}:3: not a line of the dump tool"):
         batches(path)
+
+
+@pytest.mark.parametrize("part", [" ", "> ", "1:", "1:\t", "a | ", "[a] ", "2026-01-02T03:04:05 a b: "])
+def test_a_long_line_of_another_kind_is_read_to_its_end(part: str) -> None:
+    """What could be a prefix again and again, before nothing of a log, is looked at in few ways."""
+    lines, _ = clean(part * 4000)
+    assert lines in ([(part * 4000)], [""])
 
 
 def test_payloads_alone_are_counted_from_0(tmp_path: Path) -> None:

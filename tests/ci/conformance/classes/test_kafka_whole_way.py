@@ -70,7 +70,7 @@ class FakeDriver:
     def __init__(self, build: Build, check: str, slots: int, columns: Columns) -> None:
         self._check = check
         if (check, slots) not in self.models:
-            self.models[check, slots] = checks._model(check, slots, parse(RULES))
+            self.models[check, slots] = checks.model_of(check, slots, parse(RULES))
         self._model = self.models[check, slots]
 
     def __enter__(self) -> Self:

@@ -75,6 +75,10 @@ class LayoutError(ValueError):
     """A layout that cannot be packed, or that does not describe its states."""
 
 
+class NoStateError(LayoutError):
+    """A layout with a field that can have no value, so that there is no state."""
+
+
 class DomainError(ValueError):
     """A value outside the domain of its field; the message names the field."""
 
@@ -300,7 +304,7 @@ class Layout:
                 raise LayoutError(f"layout field {self.name(path)} is {described(domain)}, no domain; {mend}")
             if domain.hi < domain.lo:
                 where = f"layout field {self.name(path)} has the domain {domain.lo}..{domain.hi}; it is empty"
-                raise LayoutError(f"{where}; give the smaller end first, or a larger bound that it depends on")
+                raise NoStateError(f"{where}; give the smaller end first, or a larger bound that it depends on")
             if not self.packed:
                 slots.append(Slot(path, domain, 0, 0))
                 continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import gc
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -45,12 +46,15 @@ def followed(question: Callable[[], T], way: Way) -> T:
 
         return taken
 
-    before = sys.gettrace()
+    before, collects = sys.gettrace(), gc.isenabled()
+    gc.disable()  # what it calls for the garbage of others is no part of the answer
     sys.settrace(called)
     try:
         return question()
     finally:
         sys.settrace(before)
+        if collects:
+            gc.enable()
 
 
 def without_identity(way: Way) -> Way:

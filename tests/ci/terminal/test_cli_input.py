@@ -78,7 +78,7 @@ UNUSABLE = [
     ("list --json /no/such/folder/x", "cannot write /no/such/folder/x: "),
     ("check nope", "unknown system 'nope'"),
     ("check tests.toys:CLOCK", "no expected verdicts for system 'tests.toys:CLOCK'"),
-    ("check elections --scope tny", "no expected verdicts for scope 'tny'; did you mean tiny?"),
+    ("check elections --scope tny", "no expected verdicts for scope 'tny'; did you mean tiny, torn?"),
     ("check elections --rules fixd", "no expected verdicts for rule set 'fixd'; did you mean fixed?"),
     ("check elections --memory q", "--memory takes a size"),
     ("check --scop tiny", "No such option"),

@@ -213,7 +213,7 @@ def _of_any_number(row: Row, budget: SearchBudget, quiet: bool) -> ProofRow:
         lemmas=lambda setting: [claim for claim in whole.lemmas(setting) if claim.id in names],
     )
     bounds = {bound.name: ANY for bound in whole.bounds if bound.takes_any}
-    request = ProofRequest(few, row[1], bounds, row[2])
+    request = ProofRequest(few, row[1], bounds, row[2], compared=False)
     proof = run_proof(request, EFFORT, (), 1, quiet)
     numbers = () if proof.stopped else numbers_that_agree(request, proof, EFFORT, budget, quiet)
     return evolve(_proof_row(row, proof, bounds), numbers=numbers)

@@ -310,7 +310,6 @@ DIRECTORY_ARROWS: Mapping[str, tuple[Arrow, ...]] = {
     "lose": event(BROKER),
     "copy": event(BROKER),
     "promote": event(BROKER),
-    "fail_while_promoting": event(BROKER),
     "request_promotion": event(BROKER),
     "assign": sent(BROKER, CONTROLLER, "AssignReplicasToDirs"),
     "assign_late": sent(BROKER, CONTROLLER, "AssignReplicasToDirs, an abandoned one"),
@@ -327,6 +326,7 @@ LEGEND = Legend(
     lanes,
     {
         **DIRECTORY_ARROWS,
+        "fail_while_promoting": event(BROKER),
         "apply_metadata": sent(CONTROLLER, BROKER, "metadata records"),
         "expand_isr": sent("broker {leader}", CONTROLLER, "AlterPartition"),
         "shrink_isr": sent("broker {leader}", CONTROLLER, "AlterPartition"),

@@ -90,7 +90,7 @@ def test_what_one_decides_by_passes_is_reported() -> None:
     """What is decided by the controller's passes reports records and epochs; a state alone reports none."""
     chosen = subject(waiting(), "tiny", {}, ON)
     of = Integers(chosen.system, chosen.setting)
-    steps = [step for step in _walk(of, 6) if step.action == "enough"]
+    steps = [step for step in _walk(of, 5) if step.action == "enough"]
     led = [step for step in steps if step.after.leader >= 0]
     assert led
     assert all((one.event.records, one.event.leader_epoch_bumps) == (1, 1) for one in led)
@@ -202,8 +202,9 @@ def test_what_changes_nothing_is_refused(system: Callable[[], kc.System], rules:
 
 @pytest.mark.parametrize(("change", "goal"), [
     (lambda of: of.action(kc.Action("never", lambda s: evolve(s, leader=0), lambda s: s.leader < -1)), "taken-never"),
-    (lambda of: of.action(kc.Action("idle", lambda s: evolve(s, isr=s.isr.plus(s.isr)))), "taken-idle"),
-    (lambda of: of.guard("fence", lambda state, broker: False), "taken-fence"),
+    pytest.param(lambda of: of.action(kc.Action("idle", lambda s: evolve(s, isr=s.isr.plus(s.isr)))), "taken-idle",
+                 marks=pytest.mark.slow),
+    pytest.param(lambda of: of.guard("fence", lambda state, broker: False), "taken-fence", marks=pytest.mark.slow),
     (lambda of: of.guard("fence", lambda s, broker: kc.implies(s.isr.has(broker), s.replicas.has(broker))),
      "refused-fence"),
 ])  # fmt: skip
@@ -211,8 +212,8 @@ def test_what_shows_nothing_is_no_pass(change: Callable[[Any], kc.System], goal:
     """An action that never changes anything, and a guard that allows nothing, or all that is possible, are vacuous,
     whichever properties are asked for, in a search, a comparison, walks and a test."""
     system = change(plain())
-    found = kc.explore(system, scope="tiny", properties=["leader-active"])
-    walked = kc.simulate(system, scope="tiny", runs=20, steps=20, properties=["leader-active"])
+    found = kc.explore(system, properties=["leader-active"], scope="tiny")
+    walked = kc.simulate(system, runs=20, steps=20, properties=["leader-active"], scope="tiny")
     compared = kc.diff("fixed", system, scope="tiny")
     assert isinstance(found.verdict(goal), kc.Vacuous)
     assert [one["id"] for one in compared.document["properties"] if one["b"] == "vacuous"] == [goal]

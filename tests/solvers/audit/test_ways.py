@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+
 import pytest
 
 from kraftcheck.solvers.audit.ways import Way, followed
@@ -26,7 +27,8 @@ def codes(way: Way) -> set[str]:
 
 def test_garbage_of_others_is_no_turn_of_a_rule(request: pytest.FixtureRequest) -> None:
     """The finalizer of an object that is garbage before is not followed; the question is."""
-    request.addfinalizer(lambda before=gc.get_threshold(): gc.set_threshold(*before))
+    before = gc.get_threshold()
+    request.addfinalizer(lambda: gc.set_threshold(*before))
 
     def question() -> int:
         return len([[] for _ in range(5000)])  # so many that the collector runs meanwhile

@@ -69,6 +69,7 @@ def test_a_group_stays_on_one_worker(pytester: pytest.Pytester) -> None:
 def test_files_left_behind_fail_the_run(pytester: pytest.Pytester, writes: str, code: int) -> None:
     """A run whose tests all pass fails when one of them leaves a file that git does not know."""
     subprocess.run(["git", "init", "-q", str(pytester.path)], check=True)
+    (pytester.path / ".gitignore").write_text("__pycache__/\n")
     pytester.makeconftest(
         f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n"
         "from pathlib import Path\nfrom tests.project import leftovers\n"

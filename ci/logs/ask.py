@@ -211,7 +211,8 @@ def show(found: Row, screen: Screen, every: bool = False) -> None:
         every: whether the rules are named that were consulted and do not decide it.
     """
     screen.plain(f"{shlex.join(found['request'])}")
-    screen.plain(f"{found['log']} at offset {found['offset']}, rules {found['rules']}\n")
+    at = ", a snapshot" if found["offset"] is None else f" at offset {found['offset']}"
+    screen.plain(f"{found['log']}{at}, rules {found['rules']}\n")
     for row in found["answers"]:
         about = f"{row['partition']}: " if "partition" in row else ""
         screen.plain(about + row["error"] + (f": {row['reason'].replace('_', ' ')}" if row["reason"] else ""))

@@ -402,7 +402,7 @@ def _at(place: str, given: Any, setting: Setting) -> Any:
     """What is given, at a setting; raises ChangeError where it raises."""
     try:
         return given(setting) if callable(given) else given
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         what = f"as a function of the setting it raised {type(error).__name__}: {error}{mend_of(error)}"
         raise ChangeError(f"{place}: {what}") from error
 

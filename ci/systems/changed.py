@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Callable
+from keyword import iskeyword
 from typing import Any, TypeVar
 
 import attrs
@@ -161,7 +162,7 @@ class ChangedSystem(System):
         """
         place, setting = caller(), self.setting(rules=_words(self).parse(self.base))
         kind = type(self.layout(setting))
-        if not name.isidentifier() or name.startswith("_"):
+        if not name.isidentifier() or iskeyword(name) or name.startswith("_"):
             raise ChangeError(f"{place}: {name!r} is no name of a field")
         if hasattr(kind, name) or name in (record_fields(kind) or ()):
             raise ChangeError(f"{place}: a state of {self.name} has {name!r} already; give the field another name")

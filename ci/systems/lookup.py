@@ -111,7 +111,7 @@ def properties_of(name: str, system: System, setting: Setting) -> tuple[Property
         claims = tuple(system.properties(setting))
     except Refusal:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Refusal(f"{name}: properties raised {type(error).__name__}: {error}") from error
     for claim in claims:
         if not isinstance(claim, Property):

@@ -365,7 +365,7 @@ def traced(
         raise Refusal(f"{chosen.name}: {error}{cheaper(chosen.system, chosen.setting)}") from error
     except Refusal:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if chosen.shipped:
             raise
         raise Refusal(f"{chosen.name}: tracing it raised {type(error).__name__}: {error}") from error

@@ -10,6 +10,7 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -192,6 +193,10 @@ def cli() -> None:
     """
 
 
+PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
+"""What files of kraftcheck begin with."""
+
+
 def run() -> int:
     """Run the command line: whatever goes wrong is one line on standard error; the exit code is returned."""
     for stream in (sys.stdout, sys.stderr):
@@ -210,7 +215,9 @@ def _guarded() -> int:
     try:
         return _number(cli.main(prog_name="kraftcheck", standalone_mode=False))
     except SystemExit as ended:
-        return _number(ended.code)
+        if (line := _foreign(ended)) is None:
+            return _number(ended.code)
+        _say(f"{line} raised SystemExit: {ended}")
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
     except click.ClickException as error:
@@ -243,6 +250,12 @@ def _guarded() -> int:
         _fault(error)
         return EXIT_FAULT
     return EXIT_USAGE
+
+
+def _foreign(error: BaseException) -> str | None:
+    """The line that raised an error, where it is not of kraftcheck: what it says is no exit code of a command."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return None if last.filename.startswith(PACKAGE) else f"{last.filename}:{last.lineno}"
 
 
 def _number(code: Any) -> int:

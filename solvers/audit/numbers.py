@@ -24,7 +24,7 @@ def answered(rule: Callable[..., Any], *subject: Any) -> Any:
     """The answer of a rule on ints; None where it raises: no rule need make sense in an unreachable state."""
     try:
         return rule(*subject)
-    except Exception:
+    except (Exception, SystemExit):
         return None
 
 

@@ -219,7 +219,7 @@ def ask(what: str, question: Callable[[], T], rule: Callable[..., Any] | None = 
         return question()
     except (UntraceableRule, LayoutError, RuleError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # which would end the process as if it had a verdict
         line = place_of(error)
         at = line_of(rule) if line is None else f" ({line})"
         raise SystemFault(f"{what} raised {type(error).__name__}: {error}{mend_of(error)}{at}") from error

@@ -86,3 +86,14 @@ STRANGE_WORDS = evolve(
     ],
 )
 """A system that is right, with names that a terminal or a file system might take amiss."""
+
+
+def leave(*_: Any, **__: Any) -> Any:
+    """End the process as one that succeeds."""
+    raise SystemExit(0)
+
+
+LEAVING_EFFECT = with_action(Action("leave", leave))
+LEAVING_PROPERTY = with_property(Property("leave", "always", "It leaves.", leave))
+LEAVING_LAYOUT = evolve(CLOCK, layout=leave)
+LEAVING_PROPERTIES = evolve(CLOCK, properties=leave)

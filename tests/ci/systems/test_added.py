@@ -232,6 +232,7 @@ def test_what_shows_nothing_is_no_pass(change: Callable[[Any], kc.System], goal:
     (lambda of: of.field("partition", kc.truth(), False), "elections has 'partition' already"),
     (lambda of: of.field("a", kc.truth(), False).field("a", kc.truth(), False), "elections has 'a' already"),
     (lambda of: of.field("a b", kc.truth(), False), "no name of a field"),
+    (lambda of: of.field("class", kc.truth(), False), "no name of a field"),
     (lambda of: of.scope("tiny", brokers=2), "has a scope 'tiny' already"),
     (lambda of: of.scope("mine", brokers=77), "brokers = 77 is out of range"),
     (lambda of: of.scope("mine", borkers=2), "no bound 'borkers'; did you mean brokers"),

@@ -105,6 +105,10 @@ def test_unusable_words_are_refused(words: str, told: str) -> None:
     ("name", "told"),
     [
         ("RAISING_EFFECT", "action boom, effect raised RuntimeError: the toy panics"),
+        ("LEAVING_EFFECT", "action leave, effect raised SystemExit: 0"),
+        ("LEAVING_PROPERTY", "property leave raised SystemExit: 0"),
+        ("LEAVING_LAYOUT", "raised SystemExit: 0"),
+        ("LEAVING_PROPERTIES", "properties raised SystemExit: 0"),
         ("RAISING_GUARD", "action boom, guard raised RuntimeError: the toy panics"),
         ("WRONG_GUARD", "action odd, guard gave 3, not a truth"),
         ("WRONG_EFFECT", "action odd set the state to 'noon', not a word"),

@@ -182,7 +182,7 @@ def test_two_bounds_of_one_name_are_refused() -> None:
 def test_what_no_class_can_refuse_is_found_by_a_sample(system: System) -> None:
     """`id()` and `type()` decide silently: some state of the layout shows that the rule says otherwise on ints."""
     for traced in (trace(system, system.setting()), theory(system, system.setting()).program):
-        with pytest.raises(SystemFault, match="property claim goes another way on ints than when traced"):
+        with pytest.raises(SystemFault, match=r"property claim (goes another way|says 0) on ints"):
             check_sample(traced)
 
 

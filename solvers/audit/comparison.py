@@ -402,5 +402,5 @@ def described(state: Any) -> str:
     return ", ".join(f"{name} = {show(value, name)}" for name, value in fields(state).items())
 
 
-def _error_text(error: Exception) -> str:
+def _error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"

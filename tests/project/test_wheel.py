@@ -177,6 +177,7 @@ USED: dict[str, tuple[tuple[str | Path, ...], int]] = {
     "bugs": (("hw-advances-under-min-isr", "--quiet"), 0),
     "explore": (("lease:LEASE", "--quiet"), 0),
     "diff": (("lease:LEASE", "lease:LEASE", "--quiet"), 0),
+    "branch": (("missing",), 2),
     "step": (("lease:LEASE",), 0),
     "simulate": (("lease:LEASE", "--runs", "3", "--quiet"), 0),
     "explain": (("lease:LEASE", "--quiet"), 0),

@@ -193,8 +193,8 @@ def cli() -> None:
     """
 
 
-PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
-"""What files of kraftcheck begin with."""
+OWN = (f"{Path(__file__).parents[2]}{os.sep}", f"{Path(click.__file__).parent}{os.sep}")
+"""What files begin with whose exit codes are those of a command: kraftcheck's, and those of its command line."""
 
 
 def run() -> int:
@@ -253,9 +253,9 @@ def _guarded() -> int:
 
 
 def _foreign(error: BaseException) -> str | None:
-    """The line that raised an error, where it is not of kraftcheck: what it says is no exit code of a command."""
+    """The line that raised an error, where it is none of the command line: what it says is no exit code of a command."""
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return None if last.filename.startswith(PACKAGE) else f"{last.filename}:{last.lineno}"
+    return None if last.filename.startswith(OWN) else f"{last.filename}:{last.lineno}"
 
 
 def _number(code: Any) -> int:

@@ -253,7 +253,7 @@ def _guarded() -> int:
 
 
 def _foreign(error: BaseException) -> str | None:
-    """The line that raised an error, where it is none of the command line: what it says is no exit code of a command."""
+    """The line that raised an error, where it is none of the command line: it says no exit code of a command."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return None if last.filename.startswith(OWN) else f"{last.filename}:{last.lineno}"
 

@@ -53,7 +53,7 @@ class FinishedRun:
 
     def query(self, sql: str, limit: int = MOST_ROWS) -> Answer:
         """The answer to a question in SQL; raises Refusal for a run without a dataset, and as `kraftcheck.query`."""
-        self._data()
+        self._check_dataset()
         return query(self._out, sql, limit=limit, system=None if self.subject.shipped else self.subject.name)
 
     def spark(self, session: Any) -> dict[str, Any]:
@@ -67,15 +67,15 @@ class FinishedRun:
         """
         from kraftcheck.ci.spark.query_engine import register
 
-        data = self._data()
+        self._check_dataset()
+        data = _dataset(self._out, None if self.subject.shipped else self.subject.name)
         data.check()
         register(session, data, computes=True)
         return {view: session.table(view) for view in ("states", "transitions", "levels")}
 
-    def _data(self) -> Dataset:
+    def _check_dataset(self) -> None:
         if self.complete is None:
             raise Refusal(f"{self._out} has no dataset; explore with engine='disk' or 'spark'")
-        return _dataset(self._out, None if self.subject.shipped else self.subject.name)
 
 
 def open_run(out: Place, *, system: str | None = None) -> FinishedRun:

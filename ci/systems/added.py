@@ -44,7 +44,7 @@ from kraftcheck.model.language.system import (
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.program.parts import mend_of
+from kraftcheck.solvers.program.parts import RAISED, mend_of
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
 Part = TypeVar("Part")
@@ -402,7 +402,7 @@ def _at(place: str, given: Any, setting: Setting) -> Any:
     """What is given, at a setting; raises ChangeError where it raises."""
     try:
         return given(setting) if callable(given) else given
-    except (Exception, SystemExit) as error:
+    except RAISED as error:
         what = f"as a function of the setting it raised {type(error).__name__}: {error}{mend_of(error)}"
         raise ChangeError(f"{place}: {what}") from error
 

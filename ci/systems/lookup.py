@@ -35,6 +35,7 @@ from kraftcheck.properties.catalogue import find as find_in_catalogue
 from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.properties.register.rules import UNCOVERED
+from kraftcheck.solvers.program.parts import RAISED
 from kraftcheck.solvers.program.program import KINDS, recovery_actions
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
@@ -76,7 +77,7 @@ def _import(name: str) -> Any:
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         hint = "; run from the folder that holds it" if missing else ""
         raise Refusal(f"cannot import {name}: {error}{hint}") from error
-    except (Exception, SystemExit) as error:
+    except RAISED as error:
         raise Refusal(f"importing {name} raised {type(error).__name__}: {error}{_line_in(error)}") from error
 
 
@@ -111,7 +112,7 @@ def properties_of(name: str, system: System, setting: Setting) -> tuple[Property
         claims = tuple(system.properties(setting))
     except Refusal:
         raise
-    except (Exception, SystemExit) as error:
+    except RAISED as error:
         raise Refusal(f"{name}: properties raised {type(error).__name__}: {error}") from error
     for claim in claims:
         if not isinstance(claim, Property):

@@ -25,7 +25,7 @@ from kraftcheck.solvers.audit.traced_sample import check_sample
 from kraftcheck.solvers.expressions.checking import ExpressionError
 from kraftcheck.solvers.expressions.expression import FIND, NO_EXPRESSIONS, Expressions, typed_id
 from kraftcheck.solvers.machine_code.lower import LoweringError
-from kraftcheck.solvers.program.parts import SystemFault, ask
+from kraftcheck.solvers.program.parts import RAISED, SystemFault, ask
 from kraftcheck.solvers.program.premises.cases import deadlock_alone
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
@@ -365,7 +365,7 @@ def traced(
         raise Refusal(f"{chosen.name}: {error}{cheaper(chosen.system, chosen.setting)}") from error
     except Refusal:
         raise
-    except (Exception, SystemExit) as error:
+    except RAISED as error:
         if chosen.shipped:
             raise
         raise Refusal(f"{chosen.name}: tracing it raised {type(error).__name__}: {error}") from error

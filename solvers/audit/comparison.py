@@ -21,6 +21,7 @@ from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.transition import NO_ACTION, Crossing, FramePlan
 from kraftcheck.solvers.program.orders import Orders
+from kraftcheck.solvers.program.parts import RAISED
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
@@ -211,7 +212,7 @@ class Comparison:
         self.owner = tuple(number for number, kind in enumerate(program.kinds) for _ in kind.instances)
         try:
             self.integers = Integers(program.system, program.setting)
-        except (Exception, SystemExit) as error:
+        except RAISED as error:
             raise EngineDisagreement(f"asked a second time, the system raised {_error_text(error)}") from error
         before = [(kind.action.name, len(kind.instances)) for kind in program.kinds]
         after = [(action.name, self.integers.rows(number)) for number, action in enumerate(self.integers.actions)]
@@ -258,7 +259,7 @@ class Comparison:
             return self._compare(state, report, instances)
         except EngineDisagreement as error:
             raise EngineDisagreement(f"{error}; in the state {described(state)}") from error
-        except (Exception, SystemExit) as error:
+        except RAISED as error:
             where = f"in the state {described(state)}"
             raise EngineDisagreement(f"on ints the rules raise {_error_text(error)}; {where}") from error
 

@@ -14,7 +14,7 @@ from kraftcheck.model.language.system import Action, Property, Setting, System
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.program.evaluation import add_values
-from kraftcheck.solvers.program.parts import SystemFault, ask
+from kraftcheck.solvers.program.parts import RAISED, SystemFault, ask
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.traces.render import show
@@ -24,7 +24,7 @@ def answered(rule: Callable[..., Any], *subject: Any) -> Any:
     """The answer of a rule on ints; None where it raises: no rule need make sense in an unreachable state."""
     try:
         return rule(*subject)
-    except (Exception, SystemExit):
+    except RAISED:
         return None
 
 

@@ -213,13 +213,17 @@ def no_state(state: Any, shape: Any, differing: Iterable[str]) -> str:
     return f"; {first} is a {type(given).__name__}: make it a tuple" if isinstance(given, (list, set, dict)) else ""
 
 
+RAISED = (Exception, SystemExit)
+"""What a part of a user's system may raise; the second would end the process as if it had a verdict."""
+
+
 def ask(what: str, question: Callable[[], T], rule: Callable[..., Any] | None = None) -> T:
     """Call a part of the system; blame that part for what it raises, at its line or at that of the rule called."""
     try:
         return question()
     except (UntraceableRule, LayoutError, RuleError):
         raise
-    except (Exception, SystemExit) as error:  # which would end the process as if it had a verdict
+    except RAISED as error:
         line = place_of(error)
         at = line_of(rule) if line is None else f" ({line})"
         raise SystemFault(f"{what} raised {type(error).__name__}: {error}{mend_of(error)}{at}") from error

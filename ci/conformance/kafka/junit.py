@@ -9,8 +9,8 @@ from typing import Any
 
 from attrs import fields, frozen
 
-from kraftcheck.ci.conformance.kafka.drivers import PACKAGE
-from kraftcheck.ci.conformance.kafka.jars import FOLDER
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.drivers import PACKAGE, TOUR, sources
 from kraftcheck.ci.conformance.kafka.tour.requests import ARGUMENTS
 from kraftcheck.ci.terminal.files import results, write
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -25,7 +25,7 @@ from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.reference.interpreter import Integers
 
-DRIVERS = tuple(FOLDER / "managers" / f"{name}.java" for name in ("TourDriver", "ControlManagers", "TourRelease40"))
+DRIVERS = sources(Build("4.0.0"), TOUR)
 """What a test stands on: the managers of 4.0.0 and later, how they are made, and how events reach them."""
 
 CONTROLLER_STAYS = "controller-stays"

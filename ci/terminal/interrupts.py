@@ -76,14 +76,18 @@ class Stop(StopFlag):
 
 
 class _Watch:
-    """State that the main thread and the thread that reads signals share."""
+    """State that the main thread and the thread that reads signals share.
+
+    Attributes:
+        unread: signals that a handler took before the thread read them, and whose flag has been left since.
+    """
 
     def __init__(self, begun: bool) -> None:
         self.stops: list[Stop] = []
         self.terminal = 2
         self.lock = threading.RLock()  # a handler may run while this thread holds it
         self.announced, self.stop_requested = False, False
-        self.begun = begun
+        self.begun, self.unread = begun, 0
 
 
 _watch = _Watch(begun=False)
@@ -152,11 +156,14 @@ def _read_signals(reader: int, watch: _Watch) -> None:
     """Act on each signal as it arrives; on SIGTERM nothing but flags."""
     while data := os.read(reader, 1):
         number = data[0]
-        stops = [stop for stop in watch.stops if not stop.signalled]
-        for stop in stops:
-            stop.ask(number)
-            stop.signalled = True
-        if number != signal.SIGINT:
+        with watch.lock:
+            stops = [stop for stop in watch.stops if not stop.signalled]
+            for stop in stops:
+                stop.signalled = True
+                stop.ask(number)
+            taken = not stops and watch.unread > 0
+            watch.unread -= taken
+        if taken or number != signal.SIGINT:
             continue
         if not stops:
             announce()
@@ -179,11 +186,14 @@ def _force(watch: _Watch) -> None:
 @contextmanager
 def register_stop(stop: Stop) -> Iterator[None]:
     """Meanwhile a signal sets this flag, even while the main thread is in a call that hears nothing."""
-    _watch.stops.append(stop)
+    watch = _watch
+    watch.stops.append(stop)
     try:
         yield
     finally:
-        _watch.stops.remove(stop)
+        with watch.lock:
+            watch.stops.remove(stop)
+            watch.unread += stop.asked_by is not None and not stop.signalled and not watch.stops
 
 
 def end_children() -> None:

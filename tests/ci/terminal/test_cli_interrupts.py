@@ -244,6 +244,36 @@ def test_what_is_said_while_the_line_is_written_is_dropped() -> None:
     assert ended.code == EXIT_INTERRUPTED
 
 
+LATE_READER = """
+import os, sys, time
+from kraftcheck.ci.terminal import interrupts
+from kraftcheck.ci.terminal.progress import stop_flag
+read = os.read
+
+def slow(place, size):
+    data = read(place, size)
+    time.sleep(0.5)
+    return data
+
+os.read = slow
+interrupts.begin()
+with stop_flag(awaits_report=True) as stop:
+    print("begun", flush=True)
+    while not stop.is_set():
+        time.sleep(0.01)
+time.sleep(1.5)
+code = 130 if interrupts.interrupted() else 10
+interrupts.end()
+sys.exit(code)
+"""
+"""Work that a handler has stopped, and that is left before the thread that reads signals has read the signal."""
+
+
+def test_a_signal_that_is_read_late_is_taken_once() -> None:
+    """The report of stopped work is the outcome, though the thread that reads signals comes after its end."""
+    assert interrupted(LATE_READER, (), 0.2).code == 10
+
+
 def test_a_swallowed_interruption_ends_all_the_same() -> None:
     """Code that catches the exception and goes on, with words of its own, is ended, and its words are dropped."""
     ended = interrupted(SWALLOWED, (), 0.2)

@@ -14,6 +14,8 @@ from typing import Any
 
 from attrs import frozen
 
+from kraftcheck.ci.dataset.backward.search import CommittedBackward
+from kraftcheck.ci.dataset.jobs.stages import RESULT_SCHEMA
 from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets, default_handover
 from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError
 from kraftcheck.ci.dataset.search.run import DatasetRun
@@ -22,13 +24,12 @@ from kraftcheck.ci.dataset.store.dataset import entries, refuse_damage
 from kraftcheck.ci.dataset.store.job import Sight
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
-from kraftcheck.ci.spark.backward.search import SparkBackward
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.liveness.search import SparkLiveness
 from kraftcheck.ci.spark.session import is_embedded, parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.spark.small import SMALL, VISITED_BYTES
-from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, sight_task, verify_task
+from kraftcheck.ci.spark.tasks import sight_task, verify_task
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.liveness.judge import Liveness
@@ -168,7 +169,7 @@ class SparkEngine:
         compaction.open(run.commits)
         run.expand(runner, compaction)
         runner.visited.clear()
-        backward = SparkBackward(runner, run.log, run.commits, program, self.memory, report=run.report_backward)
+        backward = CommittedBackward(runner, run.log, run.commits, program, self.memory, report=run.report_backward)
         run.search_backward(lambda: backward.run(run.stop))
         if isinstance(run.log.out, ObjectPath):  # its rounds are files that Spark itself writes and reads
             run.liveness = Liveness(None, "liveness is judged under Spark in an --out that is a folder")

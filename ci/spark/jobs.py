@@ -17,16 +17,25 @@ import numpy as np
 import numpy.typing as npt
 from attrs import asdict, evolve, field, frozen
 
+from kraftcheck.ci.dataset.jobs.exchange import CANDIDATE_SCHEMA, Batches, candidate_row
+from kraftcheck.ci.dataset.jobs.stages import (
+    ORDER,
+    RESULT_SCHEMA,
+    Stages,
+    Task,
+    exchange_folder,
+    result_row,
+    rows_here,
+)
 from kraftcheck.ci.dataset.search.levels import MOST_BLOCKS, JobFailedError, JobResult, MergeJob, least, merge_tasks
 from kraftcheck.ci.dataset.store.job import BLOCK, LevelJob, RunWriter, StoredRun, check_sight
 from kraftcheck.ci.dataset.store.levelfiles import PLACE, BucketRange, Groups, LevelFile, Table, pack, unpack
-from kraftcheck.ci.dataset.store.objects import GONE, AnyPath, remove_folder
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.errors import job_error
-from kraftcheck.ci.spark.exchange import CANDIDATE_SCHEMA, Batches, candidate_row
 from kraftcheck.ci.spark.session import is_embedded
-from kraftcheck.ci.spark.small import VISITED_BYTES, DriverVisited, errors_of_a_job, is_small, rows_here
-from kraftcheck.ci.spark.tasks import RESULT_SCHEMA, Stages, Task, level_stages, result_row
+from kraftcheck.ci.spark.small import VISITED_BYTES, DriverVisited, errors_of_a_job, is_small
+from kraftcheck.ci.spark.tasks import level_stages
 from kraftcheck.solvers.blocks.tasks import (
     MOST_BUCKET_BITS,
     BlockKernel,
@@ -265,7 +274,7 @@ class SparkCluster:
         numbers = self.session.range(0, stages.inputs, 1, stages.inputs)
         candidates = numbers.mapInArrow(stages.first, CANDIDATE_SCHEMA)
         placed = candidates.repartitionById(stages.targets, "target")
-        ordered = placed.sortWithinPartitions("bucket", "source", "part")
+        ordered = placed.sortWithinPartitions(*ORDER)
         return ordered.mapInArrow(stages.second, RESULT_SCHEMA)
 
     @contextlib.contextmanager
@@ -338,33 +347,17 @@ class SparkCluster:
         if not is_embedded(self.session.sparkContext.master):
             yield None
             return
-        folder = (where if isinstance(where, Path) else self.log.parent) / f"{GONE}{uuid.uuid4().hex}"
-        folder.mkdir(parents=True)
-        try:
+        with exchange_folder(where if isinstance(where, Path) else self.log.parent) as folder:
             yield folder
-        finally:
-            remove_folder(folder)
 
     def rows(
         self, stages: Stages, label: str, stop: threading.Event, *, here: bool
     ) -> tuple[Sequence[Any], dict[str, float]] | None:
-        """Run a job of two stages; None when it was cancelled because `stop` was set.
-
-        Args:
-            stages: the job.
-            label: what Spark calls it.
-            stop: cancels it.
-            here: in the driver, without Spark.
-
-        Returns:
-            What its second stage gave, and what was moved.
-
-        Raises:
-            JobFailedError: when it fails on all attempts.
-        """
+        """See `JobRunner`; `label` is what Spark calls it, `here`: in the driver, without Spark."""
         start = time.monotonic()
         if here:
-            rows = rows_here(stages, self.log)
+            with errors_of_a_job(self.log):
+                rows = rows_here(stages)
             JobTimes(label, start, time.monotonic() - start, 1, ()).append(self.log.parent)
             return rows, dict.fromkeys(MOVED, 0.0)
         context, name = self.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"

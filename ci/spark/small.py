@@ -7,21 +7,16 @@ files, wherever it was made.
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from attrs import define, field
 
 from kraftcheck.ci.dataset.store.job import LevelJob, Part, StoredRun
 from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError
 from kraftcheck.ci.spark.errors import job_error
-from kraftcheck.ci.spark.exchange import CANDIDATE_COLUMNS
-from kraftcheck.ci.spark.tasks import Stages
 from kraftcheck.ci.terminal import machine
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Sorted, blocks_of
 from kraftcheck.solvers.blocks.visited import CompactBucket, OutOfMemoryError
@@ -144,22 +139,3 @@ def errors_of_a_job(log: Path) -> Iterator[None]:
         raise job_error(RuntimeError(f"{type(error).__name__}: {error}"), log) from error
 
 
-def rows_here(stages: Stages, log: Path) -> list[Any]:
-    """The result rows of a job of two stages, as Spark brings them back.
-
-    Raises:
-        JobFailedError: when a task fails.
-    """
-    numbers = pa.RecordBatch.from_pydict({"id": list(range(stages.inputs))})
-    with errors_of_a_job(log):
-        candidates = pa.Table.from_batches(stages.first(iter([numbers])), schema=CANDIDATE_COLUMNS)
-        ordered = candidates.sort_by([(name, "ascending") for name in ("target", "bucket", "source", "part")])
-        batches = list(itertools.chain.from_iterable(map(stages.second, _parts(ordered, stages.targets))))
-    return [SimpleNamespace(**row) for batch in batches for row in batch.to_pylist()]
-
-
-def _parts(ordered: pa.Table, targets: int) -> Iterator[Iterator[Any]]:
-    """The rows of each task of the second stage."""
-    borders = np.searchsorted(ordered["target"].to_numpy(), np.arange(targets + 1))
-    for first, last in itertools.pairwise(borders.tolist()):
-        yield iter(ordered.slice(first, last - first).to_batches())

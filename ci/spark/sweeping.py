@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from attrs import field, frozen
 
-from kraftcheck.ci.spark.exchange import Batches
+from kraftcheck.ci.dataset.jobs.exchange import Batches
 from kraftcheck.ci.systems.subject import Subject, program
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.solvers.blocks.tasks import BlockSpec, Words, load_block_kernel

@@ -15,18 +15,14 @@ import json
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-from attrs import asdict, frozen
+from attrs import asdict
 
 from kraftcheck.ci import spark
-from kraftcheck.ci.dataset.store.job import LevelJob, Sight, check_sight
-from kraftcheck.ci.dataset.store.levelfiles import BucketRange, LevelFile, LevelWriter, read_states, verify
-from kraftcheck.ci.dataset.store.stores import place_of
-from kraftcheck.ci.spark.exchange import (
+from kraftcheck.ci.dataset import backward, jobs
+from kraftcheck.ci.dataset.jobs.exchange import (
     FRAME,
     Batches,
     CandidateFile,
@@ -37,6 +33,10 @@ from kraftcheck.ci.spark.exchange import (
     from_files,
     from_rows,
 )
+from kraftcheck.ci.dataset.jobs.stages import Stages, Task, result_row
+from kraftcheck.ci.dataset.store.job import LevelJob, Sight, check_sight
+from kraftcheck.ci.dataset.store.levelfiles import BucketRange, LevelFile, LevelWriter, read_states, verify
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.expansion import Expansion, SuccessorMemo
 from kraftcheck.solvers.blocks.tasks import (
     ROW_BITS,
@@ -69,30 +69,8 @@ def memo_of(spec: BlockSpec, level: LevelJob) -> SuccessorMemo | None:
     return memo
 
 
-RESULT_SCHEMA = "kind string, payload binary"
-
-_RESULTS = pa.schema([("kind", pa.string()), ("payload", pa.binary())])
-
-Task = Callable[[Batches], Batches]
-
 Others = Callable[[Sorted], Sorted]
 """Of candidates those that are not visited, as far as that is known."""
-
-
-@frozen
-class Stages:
-    """A job of two stages: tasks of the first give candidates, those of the second get them sorted.
-
-    Attributes:
-        inputs: tasks of the first stage; each gets one number.
-        targets: tasks of the second.
-        first, second: what they do.
-    """
-
-    inputs: int
-    targets: int
-    first: Task
-    second: Task
 
 
 def level_stages(
@@ -205,11 +183,6 @@ def _description(file: LevelFile | None, writer: LevelWriter, candidates: int) -
     return json.dumps(content).encode()
 
 
-def result_row(kind: str, payload: bytes) -> Any:
-    """One row of what a job brings back."""
-    return pa.RecordBatch.from_arrays([pa.array([kind]), pa.array([payload], pa.binary())], schema=_RESULTS)
-
-
 def task_number() -> int:
     """The number of this task; 0 in the driver."""
     from pyspark import TaskContext  # only on workers of Spark
@@ -239,8 +212,9 @@ def sight_task(sight: Sight) -> Callable[[Batches], Batches]:
     """
 
     def see(batches: Batches) -> Batches:
-        for module in pkgutil.walk_packages(spark.__path__, f"{spark.__name__}."):
-            importlib.import_module(module.name)
+        for room in (spark, backward, jobs):
+            for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+                importlib.import_module(module.name)
         for batch in batches:
             check_sight(sight)
             for _ in range(batch.num_rows):

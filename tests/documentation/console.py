@@ -27,7 +27,7 @@ VARYING = (
     (r"in [\d.]+ s \([\d.]+ s in Z3 [\d.]+\)", "in TIME"),
     (r"(?<=by Z3) [\d.]+", ""),
     (r"rounds, [\d.]+ s$", "rounds, TIME"),
-    (r"(?<=passed|failed) in [\d.]+s", " in TIME"),
+    (r"(?<=passed|failed) in [\d.]+s(?: \(\d+:\d\d:\d\d\))?", " in TIME"),
     (r"^(assurance: audited) [\d,]+ states and [\d,]+ transitions on ints", r"\1 SAMPLE on ints"),
 )
 """What differs between runs: times, rates, versions of solvers; and the size of a sample, which depends on packing."""

@@ -258,6 +258,11 @@ class LevelWriter(TaskFile):
         self._finish_group()
         self._writer.close()
 
+    def let_go(self) -> None:
+        """See `WrittenFile`."""
+        if self._writer is not None:
+            self._writer.close()
+
     def write_sorted(self, records: Words, counts: npt.NDArray[np.int64], bits: Words) -> None:
         """Add the rows of all buckets, in their order; `counts` says how many each has."""
         ends = np.cumsum(counts)

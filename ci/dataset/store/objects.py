@@ -304,12 +304,17 @@ class WrittenFile:
             raise
         finally:
             if kind is not None:
+                with contextlib.suppress(OSError):  # what was not written is not missed
+                    self.let_go()
                 self._file.abandon()
                 if isinstance(self.folder, Path):
                     (self.folder / self._name).unlink(missing_ok=True)
 
     def finish(self) -> None:
         """Write what is still held."""
+
+    def let_go(self) -> None:
+        """Close what writes to the file, which something has made useless; else Python does so later, and complains."""
 
 
 @define

@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import define, evolve, field, frozen
 
+from kraftcheck.ci.dataset.jobs.exchange import Batches
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit, StatePlace
 from kraftcheck.ci.dataset.store.objects import on_disk
 from kraftcheck.ci.spark.errors import job_error
-from kraftcheck.ci.spark.exchange import Batches
 from kraftcheck.ci.spark.jobs import SparkCluster, cancel_on
 from kraftcheck.ci.spark.liveness.rounds import Round, RoundLog
 from kraftcheck.ci.spark.session import for_sql, on_this_disk

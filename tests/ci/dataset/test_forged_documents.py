@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.dataset.backward.search import BackwardLog, Progress
 from kraftcheck.ci.dataset.store.manifests import write_sealed
 from kraftcheck.ci.dataset.values import INT64, NAME, listed, mapped, matching, number, one_of, read_fields, whole
-from kraftcheck.ci.spark.backward.search import BackwardLog, Progress
 from kraftcheck.ci.spark.liveness.rounds import RoundLog
 from kraftcheck.ci.terminal.refusal import Refusal
 

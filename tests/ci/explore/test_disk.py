@@ -9,15 +9,20 @@ import pytest
 
 from kraftcheck.ci.dataset import disk as disk
 from kraftcheck.ci.dataset.disk import DiskRunner, RoundProgress
+from kraftcheck.ci.dataset.jobs.exchange import CandidateFile
+from kraftcheck.ci.dataset.jobs.stages import LocalJobs
+from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store import dataset
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import read_sealed, write_sealed
-from kraftcheck.model.language.system import System
+from kraftcheck.model.language.system import LIVENESS, System
+from kraftcheck.solvers.blocks.tasks import Sorted
 from kraftcheck.solvers.program.program import Program
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
 from tests.ci.spark.test_spark import counts
+from tests.ci.spark.test_spark_backward import WAYS, assert_native, committed, judged, small_parts
 from tests.ci.spark.test_spark_levels import rows_of
 from tests.shared.commands import kraftcheck
 from tests.shared.edges import grid
@@ -125,7 +130,8 @@ def test_too_little_memory_is_incomplete(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     ["tests.toys:HASTY --scope 3", "tests.shared.capped:CAPPED --strict", "tests.shared.shelf:UNSAID",
-     "tests.toys:VALVE --scope bound --max-depth 3",
+     "tests.toys:VALVE --scope bound --max-depth 3", "tests.toys:VALVE", "tests.toys:VALVE --scope bound",
+     "tests.ci.spark.test_spark_backward:WAYS",
      "elections --scope tiny --rules kafka-3.9 --property leader-active --property isr-within-replicas"],
 )  # fmt: skip
 def test_the_command_finds_what_native_finds(words: str, tmp_path: Path) -> None:
@@ -140,12 +146,41 @@ def test_the_command_finds_what_native_finds(words: str, tmp_path: Path) -> None
     assert "MB of visited states, " in ran.err
 
 
-def test_what_asks_for_a_way_back_is_unknown(tmp_path: Path) -> None:
-    """Properties that need a backward search are unknown, never hold, and the code says so."""
-    ran = kraftcheck("explore", "tests.toys:VALVE", "--engine", "disk", "--handover", 0, "--json", "-", "--quiet")
-    words = {one["id"]: one["verdict"] for one in ran.document()["properties"] if one["kind"] == "recovers"}
-    assert words
-    assert set(words.values()) == {"unknown"}
+def test_fair_behaviours_are_unknown() -> None:
+    """Liveness properties are unknown, never hold, and the code says so."""
+    words = ("tests.solvers.liveness.toys:DOOR", "--scope", "enough", "--json", "-", "--quiet")
+    ran = kraftcheck("explore", *words, "--engine", "disk", "--handover", 0)
+    told = {one["verdict"] for one in ran.document()["properties"] if one["kind"] in LIVENESS}
+    assert (ran.code, told) == (22, {"unknown"})
+
+
+def test_a_search_backward_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By rounds of jobs on two threads, stopped between two of them, the verdicts are the native ones."""
+    small_parts(monkeypatch)
+    program = program_of(WAYS)
+    run, spec = committed(program, tmp_path)
+    cut, first = judged(program, run, LocalJobs(spec, 2), 0, most=3)
+    assert (cut.findings, first.rounds) == (None, 3)
+    found, second = judged(program, run, LocalJobs(spec, 2), 0)
+    assert second.resumed == 3
+    assert_native(program, run, found)
+
+
+def test_steps_that_are_lost_on_the_way_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file between the stages that was altered is no verdict, but an error that says how to go on."""
+    small_parts(monkeypatch)
+    program = program_of(WAYS)
+    run, spec = committed(program, tmp_path)
+    whole = CandidateFile.write
+
+    def torn(self: CandidateFile, drained: Sorted) -> None:
+        whole(self, drained)
+        for file in self.folder.glob("*.candidates"):
+            file.write_bytes(file.read_bytes()[:-1])
+
+    monkeypatch.setattr(CandidateFile, "write", torn)
+    with pytest.raises(JobFailedError, match="--resume goes on"):
+        judged(program, run, LocalJobs(spec, 2), 0)
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

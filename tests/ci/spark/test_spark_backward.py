@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import define, evolve
 
+from kraftcheck.ci.dataset.backward import arcs, search
+from kraftcheck.ci.dataset.backward.rounds import folded
+from kraftcheck.ci.dataset.backward.search import FOLDER, CommittedBackward, document_of
+from kraftcheck.ci.dataset.jobs.stages import Stages, rows_here
 from kraftcheck.ci.dataset.search.levels import JobFailedError
-from kraftcheck.ci.spark.backward import arcs, search
-from kraftcheck.ci.spark.backward.rounds import folded
-from kraftcheck.ci.spark.backward.search import FOLDER, SparkBackward, document_of
-from kraftcheck.ci.spark.small import rows_here
-from kraftcheck.ci.spark.tasks import Stages
+from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.blocks.tasks import BlockSpec
@@ -79,7 +79,7 @@ class Here:
         if stop.is_set():
             return None
         self.jobs += 1
-        rows = rows_here(stages, Path("log"))
+        rows = rows_here(stages)
         return (rows if self.jobs != self.lost else rows[1:]), {}
 
 
@@ -92,7 +92,7 @@ def committed(program: Program, out: Path, **limits: Any) -> Any:
 
 def judged(
     program: Program, run: Any, runner: Here, memory: int, most: int = 1 << 30
-) -> tuple[Recoverability, SparkBackward]:
+) -> tuple[Recoverability, CommittedBackward]:
     """The backward search, stopped after so many rounds."""
     stop = threading.Event()
 
@@ -100,7 +100,7 @@ def judged(
         if rounds >= most:
             stop.set()
 
-    backward = SparkBackward(runner, run.log, run.commits, program, memory, report)
+    backward = CommittedBackward(runner, run.log, run.commits, program, memory, report)
     return backward.run(stop), backward
 
 
@@ -217,7 +217,7 @@ def test_an_altered_file_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return done
 
     monkeypatch.setattr(Here, "rows", altered)
-    with pytest.raises(JobFailedError, match="arcs-"):
+    with pytest.raises(DamagedLevelError, match="arcs-"):
         judged(program, run, Here(spec), 0)
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.ci.spark import exchange
-from kraftcheck.ci.spark.exchange import (
+from kraftcheck.ci.dataset.jobs import exchange
+from kraftcheck.ci.dataset.jobs.exchange import (
     CandidateFile,
     Candidates,
     LostCandidatesError,

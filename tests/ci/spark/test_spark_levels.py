@@ -11,11 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.dataset.jobs import exchange
 from kraftcheck.ci.dataset.store import levelfiles
 from kraftcheck.ci.dataset.store.commits import lease_on
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, verify
 from kraftcheck.ci.dataset.store.manifests import StatePlace
-from kraftcheck.ci.spark import exchange, tasks
+from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.systems.subject import program as subject_program
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal

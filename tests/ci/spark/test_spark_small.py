@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.dataset.jobs import exchange
 from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError, plan
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, footer
-from kraftcheck.ci.spark import exchange, tasks
+from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.small import SMALL, WORD_BYTES, DriverVisited, is_small
 from kraftcheck.model.language.system import System

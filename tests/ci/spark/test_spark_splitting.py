@@ -11,15 +11,16 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
+from kraftcheck.ci.dataset.backward import search
 from kraftcheck.ci.dataset.disk import DiskRunner
+from kraftcheck.ci.dataset.jobs.exchange import LostCandidatesError
+from kraftcheck.ci.dataset.jobs.stages import Stages, rows_here
 from kraftcheck.ci.dataset.search import levels
-from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError, bucket_bits
+from kraftcheck.ci.dataset.search.levels import Compaction, bucket_bits
 from kraftcheck.ci.dataset.store.job import LevelJob, StoredRun
 from kraftcheck.ci.dataset.store.levelfiles import BucketRange, read_states
 from kraftcheck.ci.spark import tasks
-from kraftcheck.ci.spark.backward import search
-from kraftcheck.ci.spark.small import rows_here
-from kraftcheck.ci.spark.tasks import Stages, expand_task, sift_task
+from kraftcheck.ci.spark.tasks import expand_task, sift_task
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Words, load_block_kernel
 from tests.ci.spark.levels import BUCKET_BITS, HELD, InProcess, begun, facts, finished, native_facts, program_of
 from tests.ci.spark.test_spark_backward import Here, assert_native, judged
@@ -125,8 +126,8 @@ def test_candidates_of_another_bucket_are_an_error(tmp_path: Path, monkeypatch: 
     assert level.bits > BUCKET_BITS
     sent = expand_task(lambda: runner.spec, evolve(level, bits=BUCKET_BITS))
     stages = Stages(len(level.splits), level.targets, sent, sift_task(lambda: runner.spec, level))
-    with pytest.raises(JobFailedError, match="are of other buckets"):
-        rows_here(stages, tmp_path / "log")
+    with pytest.raises(LostCandidatesError, match="are of other buckets"):
+        rows_here(stages)
 
 
 def test_lost_attempts_with_split_buckets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.dataset.backward.search import FOLDER, document_of
 from kraftcheck.ci.dataset.store.commits import NAME
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.job import SightError
 from kraftcheck.ci.dataset.store.objects import ObjectPath
-from kraftcheck.ci.spark.backward.search import FOLDER, document_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.spark.levels import HELD, AttemptLostError, begun, facts, finished, native_facts, program_of

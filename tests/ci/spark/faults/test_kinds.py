@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import define
 
+from kraftcheck.ci.dataset.backward.search import FOLDER
+from kraftcheck.ci.dataset.jobs.exchange import LostCandidatesError
 from kraftcheck.ci.dataset.store.commits import NAME, CommitLog
-from kraftcheck.ci.spark.backward.search import FOLDER
-from kraftcheck.ci.spark.exchange import LostCandidatesError
 from kraftcheck.ci.spark.liveness.rounds import RoundLog
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys

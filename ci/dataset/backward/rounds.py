@@ -1,4 +1,4 @@
-"""A round of the backward search as a job of two stages, where the driver has no room for all arcs.
+"""A round of the backward search as a job of two stages, where memory has no room for all arcs.
 
 The first reads the marks that rose in the round before, part by part, and the arcs to them; the shuffle brings what
 flows to the part of its source; the second raises the marks there, and writes those that rose.
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
+from kraftcheck.ci.dataset.backward.arcs import Numbering, Numbers, ways_of
+from kraftcheck.ci.dataset.backward.files import PartFile, read_groups, written_file
+from kraftcheck.ci.dataset.jobs.exchange import BLOCK_BYTES, FRAME, Batches, candidate_row
+from kraftcheck.ci.dataset.jobs.stages import result_row
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
-from kraftcheck.ci.spark.backward.arcs import Numbering, Numbers, ways_of
-from kraftcheck.ci.spark.backward.files import PartFile, read_groups, written_file
-from kraftcheck.ci.spark.exchange import BLOCK_BYTES, FRAME, Batches, candidate_row
-from kraftcheck.ci.spark.tasks import result_row
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 
 PAIR_BYTES = 16

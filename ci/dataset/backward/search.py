@@ -1,6 +1,6 @@
-"""`recovers` properties under Spark: marks flow backward over the transitions of the committed states.
+"""`recovers` properties of a committed run: marks flow backward over the transitions of its states.
 
-Arcs are listed once, by a job, and kept beside the run. Where the driver has memory for all of them it raises the
+Arcs are listed once, by a job, and kept beside the run. Where there is memory for all of them this process raises the
 marks itself, along the arcs to what rose; else each round is a job. A checkpoint names the files of the last finished
 round, so that a search that was killed goes on after it. The marks are those of
 `kraftcheck.solvers.machine_code.backward_sweep`, so is the fixpoint, and so are the verdicts.
@@ -14,26 +14,24 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, evolve, field, fields, frozen
 
+from kraftcheck.ci.dataset.backward.arcs import ArcsJob, Numbering, Numbers, arcs_task, exits_task, splits_of, ways_of
+from kraftcheck.ci.dataset.backward.files import check_written, file_of, is_whole, read_groups
+from kraftcheck.ci.dataset.backward.rounds import PartFiles, RoundJob, flow_task, marks_of, raise_task
+from kraftcheck.ci.dataset.jobs.stages import JobRunner, Stages
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins, JobFailedError
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import Commit, StatePlace, read_sealed, write_sealed
 from kraftcheck.ci.dataset.store.objects import AnyPath, by_name, remove_folder, remove_others
 from kraftcheck.ci.dataset.values import as_it_is, listed, read_fields, whole
-from kraftcheck.ci.spark.backward.arcs import ArcsJob, Numbering, Numbers, arcs_task, exits_task, splits_of, ways_of
-from kraftcheck.ci.spark.backward.files import check_written, file_of, is_whole, read_groups
-from kraftcheck.ci.spark.backward.rounds import PartFiles, RoundJob, flow_task, marks_of, raise_task
-from kraftcheck.ci.spark.tasks import Stages
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.blocks.closure import ARC_BYTES, MOST_STATES, MOST_WAYS, STATE_BYTES, HeldArcs
-from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
+from kraftcheck.solvers.blocks.tasks import load_block_kernel
 from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.backward import Recoverability, RecoverabilityFinding
@@ -169,7 +167,7 @@ PART_TRANSITIONS = 1 << 23
 """Transitions of the explored states for each task that lists arcs, about."""
 
 HERE_TRANSITIONS = 1 << 20
-"""Transitions up to which the driver lists the arcs itself: Spark's scheduling would take longer."""
+"""Transitions up to which one thread of this process lists the arcs: a job of many tasks would take longer."""
 
 
 PIECE = 1 << 20
@@ -177,30 +175,6 @@ PIECE = 1 << 20
 
 Marks = npt.NDArray[Any]
 """The marks of states by their number, as narrow as the kernel keeps them."""
-
-
-class JobRunner(Protocol):
-    """The runner of jobs of two stages, as `kraftcheck.ci.spark.jobs.SparkCluster`."""
-
-    @property
-    def spec(self) -> BlockSpec:
-        """The spec that was shipped."""
-
-    @property
-    def shipped(self) -> Callable[[], BlockSpec]:
-        """What gives it on a worker."""
-
-    @property
-    def cores(self) -> int:
-        """Tasks that run at the same time."""
-
-    def exchange(self, where: AnyPath) -> AbstractContextManager[Path | None]:
-        """A folder for what goes from stage to stage; see there."""
-
-    def rows(
-        self, stages: Stages, label: str, stop: threading.Event, *, here: bool
-    ) -> tuple[Sequence[Any], dict[str, float]] | None:
-        """Run a job; see there."""
 
 
 @frozen
@@ -216,20 +190,20 @@ class Bits:
 
 
 @define
-class SparkBackward:
+class CommittedBackward:
     """One backward search over a committed run.
 
     Attributes:
-        cluster: runs the jobs.
+        runner: runs the jobs.
         log, commits: the run.
         program: what was explored.
-        memory: bytes that arcs may take in the driver.
+        memory: bytes that arcs may take in this process.
         report: called after each round with its number and how many marks rose in it.
-        rounds: rounds so far; what the driver does itself is one.
+        rounds: rounds so far; all that are done in memory are one.
         resumed: rounds of them that were there from a search before; None: not even arcs were.
     """
 
-    cluster: JobRunner
+    runner: JobRunner
     log: CommitLog
     commits: Sequence[Commit]
     program: Program
@@ -252,7 +226,7 @@ class SparkBackward:
             JobFailedError: when a job fails on all attempts; finished rounds stay.
         """
         start = time.monotonic()
-        of = [self.log.read_run().run, self.cluster.spec.recovers, *([one.depth, one.rows] for one in self.commits)]
+        of = [self.log.read_run().run, self.runner.spec.recovers, *([one.depth, one.rows] for one in self.commits)]
         progress = self._kept.read(of)
         self.resumed = None if progress is None else progress.rounds
         progress = self._listed(stop) if progress is None else progress
@@ -264,21 +238,21 @@ class SparkBackward:
         return Recoverability(findings, self.rounds, time.monotonic() - start)
 
     def _numbering(self, progress: Progress) -> Numbering:
-        return Numbering.of(self.commits, self.cluster.spec.buckets, len(progress.parts))
+        return Numbering.of(self.commits, self.runner.spec.buckets, len(progress.parts))
 
     def _listed(self, stop: threading.Event) -> Progress | None:
         """List the arcs; None when stopped."""
-        plan, spec = FramePlan(self.program), self.cluster.spec
+        plan, spec = FramePlan(self.program), self.runner.spec
         transitions = int(np.array(self.commits[-1].counters)[plan.fired : plan.pruned].sum())
         here = transitions <= HERE_TRANSITIONS
-        parts = 1 if here else -(-(transitions // PART_TRANSITIONS + 1) // self.cluster.cores) * self.cluster.cores
+        parts = 1 if here else -(-(transitions // PART_TRANSITIONS + 1) // self.runner.cores) * self.runner.cores
         numbering = Numbering.of(self.commits, spec.buckets, min(spec.buckets, parts))
         visited = tuple(self.log.stored(level) for level in self.commits)
         job = ArcsJob(str(self._kept.folder), numbering, visited, splits_of(visited))
-        with contextlib.nullcontext() if here else self.cluster.exchange(self._kept.folder) as files:
-            first, second = exits_task(self.cluster.shipped, job, files), arcs_task(self.cluster.shipped, job, files)
+        with contextlib.nullcontext() if here else self.runner.exchange(self._kept.folder) as files:
+            first, second = exits_task(self.runner.shipped, job, files), arcs_task(self.runner.shipped, job, files)
             stages = Stages(len(job.splits), numbering.parts, first, second)
-            done = self.cluster.rows(stages, "arcs backward", stop, here=here)
+            done = self.runner.rows(stages, "arcs backward", stop, here=here)
         if done is None:
             return None
         made = sorted(self._kept.results(done[0]), key=lambda part: int(part["part"]))
@@ -312,11 +286,11 @@ class SparkBackward:
     def _fits(self, progress: Progress, numbering: Numbering) -> bool:
         """Whether the driver has memory for all arcs."""
         size = ARC_BYTES * _arcs(progress) + STATE_BYTES * numbering.count
-        return size <= self.memory and numbering.count < MOST_STATES and len(ways_of(self.cluster.spec)) <= MOST_WAYS
+        return size <= self.memory and numbering.count < MOST_STATES and len(ways_of(self.runner.spec)) <= MOST_WAYS
 
     def _here(self, progress: Progress, numbering: Numbering, stop: threading.Event) -> Marks:
         """Raise all marks in the driver, along arcs in memory."""
-        spec, folder = self.cluster.spec, self._kept.folder
+        spec, folder = self.runner.spec, self._kept.folder
         marks = np.empty(numbering.count, dtype=f"u{spec.mark_bytes}")
         for first, part in self._read_marks(progress, numbering):
             marks[first : first + len(part)] = part
@@ -345,9 +319,9 @@ class SparkBackward:
         job = RoundJob(str(self._kept.folder), numbering, is_first, parts, tuple(flowing))
         if not flowing:
             return evolve(progress, rounds=progress.rounds + 1), 0
-        first, second = flow_task(self.cluster.shipped, job), raise_task(self.cluster.shipped, job)
+        first, second = flow_task(self.runner.shipped, job), raise_task(self.runner.shipped, job)
         stages = Stages(len(flowing), numbering.parts, first, second)
-        done = self.cluster.rows(stages, f"backward round {progress.rounds + 1}", stop, here=False)
+        done = self.runner.rows(stages, f"backward round {progress.rounds + 1}", stop, here=False)
         if done is None:
             return None
         results = self._kept.results(done[0])
@@ -379,7 +353,7 @@ class SparkBackward:
                     if len(found):
                         place = int(numbering.places(found + first).min())
                         least[number, which] = min(place, least.get((number, which), place))
-        origins = CommittedOrigins(self.log, self.commits, self.cluster.spec.words)
+        origins = CommittedOrigins(self.log, self.commits, self.runner.spec.words)
         findings = []
         for n, (claim, (concerned, failing, satisfied)) in enumerate(zip(self.program.recovers, own, strict=True)):
             lost, uncertain = (None if (n, i) not in least else StatePlace.of(least[n, i]) for i in range(2))

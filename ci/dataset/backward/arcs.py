@@ -19,12 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from kraftcheck.ci.dataset.store.job import StoredLevel
-from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError, read_states
-from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit
-from kraftcheck.ci.dataset.store.stores import place_of
-from kraftcheck.ci.spark.backward.files import PartWriter, written_file
-from kraftcheck.ci.spark.exchange import (
+from kraftcheck.ci.dataset.backward.files import PartWriter, written_file
+from kraftcheck.ci.dataset.jobs.exchange import (
     FRAME,
     GROUP_RECORDS,
     Batches,
@@ -33,7 +29,11 @@ from kraftcheck.ci.spark.exchange import (
     candidate_row,
     candidate_rows,
 )
-from kraftcheck.ci.spark.tasks import Task, result_row
+from kraftcheck.ci.dataset.jobs.stages import Task, result_row
+from kraftcheck.ci.dataset.store.job import StoredLevel
+from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError, read_states
+from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit
+from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.expansion import CANDIDATES
 from kraftcheck.solvers.blocks.tasks import (
     BATCH,

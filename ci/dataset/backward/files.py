@@ -45,6 +45,11 @@ class PartWriter(WrittenFile):
         """See `WrittenFile`."""
         self._writer.close()
 
+    def let_go(self) -> None:
+        """See `WrittenFile`."""
+        if self._writer is not None:
+            self._writer.close()
+
     def write(self, **columns: Any) -> None:
         """Add a row group; none of no rows."""
         table = pa.table({name: pa.array(values) for name, values in columns.items()})

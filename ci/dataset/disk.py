@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from kraftcheck.ci.dataset.backward.search import CommittedBackward
 from kraftcheck.ci.dataset.jobs.stages import LocalJobs
+from kraftcheck.ci.dataset.judge import judge
 from kraftcheck.ci.dataset.options import ClusterOptions
 from kraftcheck.ci.dataset.part import BUCKETS
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
@@ -293,7 +293,7 @@ class _LevelWork:
 
 @frozen
 class DiskEngine:
-    """Levels in files, as `ci.dataset.search.committed.LevelEngine`; liveness properties stay unknown.
+    """Levels in files, as `ci.dataset.search.committed.LevelEngine`.
 
     Attributes:
         threads, memory: what a runner may take.
@@ -323,11 +323,9 @@ class DiskEngine:
         yield DiskRunner(load_block_kernel(spec), self.threads, self.memory, report)
 
     def go_on(self, run: DatasetRun, runner: DiskRunner, checked: bool) -> None:
-        """Expand what is left, then search backward."""
+        """Expand what is left, then judge."""
         if not checked:
             check_files(run.log, run.commits)
         run.expand(runner)
         runner.visited.clear()
-        jobs, program = LocalJobs(runner.spec, self.threads), run.kernel.program
-        backward = CommittedBackward(jobs, run.log, run.commits, program, self.memory, report=run.report_backward)
-        run.search_backward(lambda: backward.run(run.stop))
+        judge(run, LocalJobs(runner.spec, self.threads), self.memory)

@@ -14,8 +14,8 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.dataset.backward.search import CommittedBackward
 from kraftcheck.ci.dataset.jobs.stages import RESULT_SCHEMA
+from kraftcheck.ci.dataset.judge import judge
 from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets, default_handover
 from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError
 from kraftcheck.ci.dataset.search.run import DatasetRun
@@ -23,16 +23,14 @@ from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.dataset import entries, refuse_damage
 from kraftcheck.ci.dataset.store.job import Sight
 from kraftcheck.ci.dataset.store.manifests import Commit
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.jobs import SparkCluster
-from kraftcheck.ci.spark.liveness.search import SparkLiveness
 from kraftcheck.ci.spark.session import is_embedded, parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.spark.small import SMALL, VISITED_BYTES
 from kraftcheck.ci.spark.tasks import sight_task, verify_task
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 from kraftcheck.solvers.exploration.explore import SearchBudget
-from kraftcheck.solvers.liveness.judge import Liveness
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, portable
 
 
@@ -148,8 +146,7 @@ class SparkEngine:
         with _work_folder(run.log.out) as here:
             place = here / LOG
             begin_event.clear()
-            joins = bool(run.kernel.program.liveness.claims)
-            session = start_session(self.master, self.threads, self.conf, place, schedules_only=not joins)
+            session = start_session(self.master, self.threads, self.conf, place, schedules_only=True)
             begin_event.set()
             try:
                 with stopped_at_the_end(session, place):
@@ -161,21 +158,14 @@ class SparkEngine:
                 (here / SOURCES).unlink(missing_ok=True)
 
     def go_on(self, run: DatasetRun, runner: SparkCluster, checked: bool) -> None:
-        """Expand what is left under Spark, then search backward."""
-        program = run.kernel.program
+        """Expand what is left under Spark, then judge."""
         if not checked:
             check_on(runner.session, run.log, run.commits, runner.log)
         compaction = Compaction(run.log, runner.spec.words, runner.merge, run.stop)
         compaction.open(run.commits)
         run.expand(runner, compaction)
         runner.visited.clear()
-        backward = CommittedBackward(runner, run.log, run.commits, program, self.memory, report=run.report_backward)
-        run.search_backward(lambda: backward.run(run.stop))
-        if isinstance(run.log.out, ObjectPath):  # its rounds are files that Spark itself writes and reads
-            run.liveness = Liveness(None, "liveness is judged under Spark in an --out that is a folder")
-            return
-        live = SparkLiveness(runner, run.log, run.commits, program, self.memory, report=run.report_backward)
-        run.search_liveness(lambda: live.run(run.stop))
+        judge(run, runner, self.memory)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,8 @@ from kraftcheck.ci.dataset.store import stores
 from kraftcheck.ci.dataset.store.hdfs import HdfsPath
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.dataset.store.objects import ObjectPath
-from tests.ci.dataset import test_forged, test_forged_documents
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
+from tests.ci.dataset import test_forged, test_forged_documents, test_liveness
 from tests.ci.dataset.forging import EXPLORE
 from tests.ci.explore import test_disk
 from tests.ci.logs import test_log_reading
@@ -58,6 +59,11 @@ FIXPOINT = Killer(test_closure.test_marks_rise_to_the_fixpoint, (0,))
 def backward(system: int, memory: int) -> Killer:
     """The test that recovery of a toy is judged as natively, by rounds (0) or by arcs in memory (1)."""
     return Killer(test_spark_backward.test_recovery_is_judged_as_natively, (system, memory))
+
+
+def fair(by_memory: int) -> Killer:
+    """The test that fair behaviours of a toy are judged as natively, by rounds (0) or in memory (1)."""
+    return Killer(test_liveness.test_every_kind_of_property_has_the_native_lasso, (by_memory, 0))
 
 
 TWO_RUNS = Killer(test_spark_levels.test_two_runs_in_one_worker_share_no_memo, (1,))
@@ -164,7 +170,19 @@ MUTANTS = (
     Mutant("checkpoint-half", "A checkpoint is taken up though one of its files is missing.",
            "ci.dataset.backward.search:BackwardLog._read", "if all(is_whole", "if True or all(is_whole",
            Killer(test_spark_backward.test_a_checkpoint_that_is_not_whole_is_not_taken_up, (0,)),
-           (JobFailedError,)),
+           (DamagedLevelError,)),
+    Mutant("region-lost", "A state with a step that is not explored counts as one that enables nothing else.",
+           "ci.dataset.liveness.fixpoint:_begun", "if lost.any():", "if False:",
+           Killer(test_liveness.test_a_step_that_is_not_explored_may_be_any, (0,)), (EngineDisagreement,)),
+    Mutant("region-outside", "Steps out of the region of a property count as steps within it.",
+           "ci.dataset.backward.arcs:_RegionPart._order", "np.flatnonzero(self._inside[targets - self._first])",
+           "np.arange(len(targets))", fair(1)),
+    Mutant("kept-rises", "Marks flow through states that the fixpoint has left out.",
+           "ci.dataset.backward.rounds:_raised", "rose = (rising != 0) & ((marks[own] & job.kept) == job.kept)",
+           "rose = rising != 0", fair(0)),
+    Mutant("strong-as-weak", "A state that enables a strong constraint's steps is kept without one of them.",
+           "ci.dataset.liveness.fixpoint:BeginJob.kept", "good &= ((bits | ~nodes[:, 1]) & self.strong) == self.strong",
+           "pass", fair(0)),
     Mutant("memo-of-another-run", "A worker's memo of one run serves another run.",
            "solvers.blocks.expansion:SuccessorMemo.begin",
            "if key != self._key or not (is_next or descent == kept) or self._next >= self.slots:",

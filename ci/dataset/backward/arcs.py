@@ -4,6 +4,8 @@ The first expands states as an exploration does, but keeps every step of a state
 itself; the shuffle brings the steps into a bucket together; the second looks their targets up among the committed
 states of the bucket, and writes the arcs of its part sorted by target, beside the marks that its states have by
 themselves. What leads out of the explored states, or out of a domain, is a row of `leaves`.
+
+Of the region of a liveness property all steps within it are listed, and its states in the place of marks.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from kraftcheck.ci.dataset.backward.files import PartWriter, written_file
+from kraftcheck.ci.dataset.backward.files import PartFile, PartWriter, written_file
 from kraftcheck.ci.dataset.jobs.exchange import (
     FRAME,
     GROUP_RECORDS,
@@ -33,8 +35,10 @@ from kraftcheck.ci.dataset.jobs.stages import Task, result_row
 from kraftcheck.ci.dataset.store.job import StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError, read_states
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.expansion import CANDIDATES
+from kraftcheck.solvers.blocks.regions import RegionQuestion, region_part
 from kraftcheck.solvers.blocks.tasks import (
     BATCH,
     ROW_BITS,
@@ -47,6 +51,7 @@ from kraftcheck.solvers.blocks.tasks import (
 )
 
 Numbers = npt.NDArray[np.int64]
+Ways = npt.NDArray[np.int32]
 
 
 @frozen
@@ -145,13 +150,15 @@ class StepsOfRows:
 
     Attributes:
         frames: of tasks of the first stage.
+        nodes: rows of states of a region, one after the other.
     """
 
     def __init__(self, rows: Iterator[Row]) -> None:
-        self._rows, self.frames = rows, list[Numbers]()
+        self._rows, self.frames, self.nodes = rows, list[Numbers](), list[Numbers]()
         self._next = next(rows, None)
-        while self._next is not None and self._next[0] == FRAME:
-            self.frames.append(np.frombuffer(self._next[2], np.int64))
+        while self._next is not None and self._next[0] < 0:
+            told = self.frames if self._next[0] == FRAME else self.nodes
+            told.append(np.frombuffer(self._next[2], np.int64))
             self._next = next(rows, None)
 
     def within(self, lo: int, hi: int, record: int) -> Iterator[Words]:
@@ -165,11 +172,11 @@ class StepsOfFiles:
     """The steps of which rows bring the places in files; as `StepsOfRows`."""
 
     def __init__(self, rows: Iterator[Row], folder: Path) -> None:
-        self.frames = list[Numbers]()
+        self.frames, self.nodes = list[Numbers](), list[Numbers]()
         places: dict[int, Places] = {}
         for bucket, source, block in rows:
-            if bucket == FRAME:
-                self.frames.append(np.frombuffer(block, np.int64))
+            if bucket < 0:
+                (self.frames if bucket == FRAME else self.nodes).append(np.frombuffer(block, np.int64))
             else:
                 places[source] = Places.of(folder, block)
         self._places = [places[source] for source in sorted(places)]
@@ -187,7 +194,15 @@ SPLIT_STATES = 1 << 18
 WINDOW_STATES = 1 << 19
 """States of neighbouring buckets among which a task looks targets up together, about."""
 
-HEAD = FRAME - 1
+NODES = FRAME - 1
+"""The bucket of a row that has states of a region, each as `NODE` numbers."""
+
+NODE = ("number", "enabled", "allowed", "flags")
+"""A state of a region: its number, what it enables that is not excused, what is not excused, `WAITING` and `CUT`."""
+
+WAITING, CUT = 1, 2
+
+HEAD = NODES - 1
 """The bucket of a row that says which part a task of the second stage makes; each gets one, so that none is idle."""
 
 
@@ -200,12 +215,14 @@ class ArcsJob:
         numbering: the numbers of the states, and the parts, one for each task of the second stage.
         visited: all committed levels.
         splits: for each task of the first stage the groups that it expands: depth, first group, the one after the last.
+        question: the liveness property whose region is listed; None: the ways back are.
     """
 
     folder: str
     numbering: Numbering
     visited: tuple[StoredLevel, ...]
     splits: tuple[tuple[int, int, int], ...]
+    question: RegionQuestion | None = None
 
 
 def splits_of(visited: Sequence[StoredLevel]) -> tuple[tuple[int, int, int], ...]:
@@ -249,7 +266,7 @@ def _exits(kernel: BlockKernel, job: ArcsJob, source: int, files: Path | None) -
     if source == 0:
         for part in range(parts):
             yield candidate_row(part, HEAD, source, 0, np.int64(part).tobytes())
-    split = _Split(kernel, job, source)
+    split = _Split(kernel, job, source) if job.question is None else _RegionSplit(kernel, job, source)
     if files is None:
         number = itertools.count()
         for drained in split.steps():
@@ -259,6 +276,8 @@ def _exits(kernel: BlockKernel, job: ArcsJob, source: int, files: Path | None) -
             for drained in split.steps():
                 file.write(drained)
         yield from file.rows(parts)
+    for part, rows in split.nodes():
+        yield candidate_row(part, NODES, source, 0, rows.tobytes())
     yield candidate_row(source % parts, FRAME, source, 0, split.frame().tobytes())
 
 
@@ -280,15 +299,31 @@ class _Split:
             base = self._job.numbering.first_of(group.bucket, depth)
             for at in range(0, len(states), STATES_AT_ONCE):
                 some = np.ascontiguousarray(states[at : at + STATES_AT_ONCE])
-                records, left = _steps_of(self._kernel, some, np.arange(base + at, base + at + len(some)))
-                waiting.append(records)
-                self._leaves.append(left)
+                waiting.append(self._steps_of(some, np.arange(base + at, base + at + len(some)), depth))
             self._expanded += len(states)
             if sum(map(len, waiting)) >= CANDIDATES:
                 yield self._drained(waiting)
                 waiting = []
         if waiting:
             yield self._drained(waiting)
+
+    def _steps_of(self, states: Words, numbers: Numbers, depth: int) -> Words:
+        """Records (target, source << 16 | way) of some states; where a domain cuts a way, (source, bits) is noted."""
+        kernel, words, ways = self._kernel, self._kernel.spec.words, ways_of(self._kernel.spec)
+        records, counts, leaves = kernel.exits_of(states)
+        owners = np.repeat(np.arange(len(states)), counts)
+        flows = (records[:, words] != 0) & (records[:, :words] != states[owners]).any(axis=1)
+        records, owners = records[flows], owners[flows]
+        marks = np.searchsorted(ways, records[:, words]).astype(np.uint64)
+        records[:, words] = numbers[owners].astype(np.uint64) << np.uint64(16) | marks
+        cut = leaves != 0
+        self._leaves.append(np.column_stack([numbers[cut], leaves[cut].view(np.int64)]))
+        found: Words = records
+        return found
+
+    def nodes(self) -> Iterator[tuple[int, Numbers]]:
+        """For parts what they are told of their states."""
+        return iter(())
 
     def _drained(self, waiting: Sequence[Words]) -> Sorted:
         records = np.ascontiguousarray(np.concatenate(waiting))
@@ -301,17 +336,36 @@ class _Split:
         return np.concatenate([numbers, *(pairs.ravel() for pairs in self._leaves)]).astype(np.int64)
 
 
-def _steps_of(kernel: BlockKernel, states: Words, numbers: Numbers) -> tuple[Words, Numbers]:
-    """Records (target, source << 16 | way) of some states, and (source, bits) where a domain cuts a way."""
-    words, ways = kernel.spec.words, ways_of(kernel.spec)
-    records, counts, leaves = kernel.exits_of(states)
-    owners = np.repeat(np.arange(len(states)), counts)
-    flows = (records[:, words] != 0) & (records[:, :words] != states[owners]).any(axis=1)
-    records, owners = records[flows], owners[flows]
-    marks = np.searchsorted(ways, records[:, words]).astype(np.uint64)
-    records[:, words] = numbers[owners].astype(np.uint64) << np.uint64(16) | marks
-    cut = leaves != 0
-    return records, np.column_stack([numbers[cut], leaves[cut].view(np.int64)])
+class _RegionSplit(_Split):
+    """The states of one task of the first stage, of which those of a region count."""
+
+    def __init__(self, kernel: BlockKernel, job: ArcsJob, source: int) -> None:
+        super().__init__(kernel, job, source)
+        self._nodes: list[Numbers] = []
+
+    def _steps_of(self, states: Words, numbers: Numbers, depth: int) -> Words:
+        """Records (target, source << 16 | action instance) of some states."""
+        assert self._job.question is not None
+        part = region_part(self._kernel, self._job.question, np.full(len(states), depth == 0), states)
+        own = numbers[part.chosen]
+        owners = np.repeat(np.arange(len(own)), part.counts)
+        shown = np.zeros(len(own), dtype=np.int64)
+        np.bitwise_or.at(shown, owners, part.taken)
+        flags = part.waiting * WAITING | part.cut * CUT
+        self._nodes.append(np.column_stack([own, part.allowed & (part.hidden | shown), part.allowed, flags]))
+        self._leaves.append(np.array([[0, part.concerned]]))
+        records: Words = part.records
+        records[:, -1] |= own[owners].astype(np.uint64) << np.uint64(16)
+        return records
+
+    def nodes(self) -> Iterator[tuple[int, Numbers]]:
+        """The states of the region by the part that has them."""
+        rows = np.concatenate([np.zeros((0, len(NODE)), dtype=np.int64), *self._nodes])
+        rows = rows[np.argsort(rows[:, 0])]
+        borders = np.searchsorted(rows[:, 0], self._job.numbering.borders())
+        for part, (first, last) in enumerate(itertools.pairwise(borders.tolist())):
+            if first < last:
+                yield part, rows[first:last]
 
 
 def arcs_task(shipped: Callable[[], BlockSpec], job: ArcsJob, files: Path | None = None) -> Task:
@@ -323,7 +377,8 @@ def arcs_task(shipped: Callable[[], BlockSpec], job: ArcsJob, files: Path | None
         bucket, _, block = next(rows)
         if bucket != HEAD:
             raise RuntimeError("a task of arcs was not told its part")
-        part = _Part(kernel, job, int(np.frombuffer(block, np.int64)[0]))
+        kind = _Part if job.question is None else _RegionPart
+        part = kind(kernel, job, int(np.frombuffer(block, np.int64)[0]))
         steps = StepsOfRows(rows) if files is None else StepsOfFiles(rows, files)
         yield result_row("part", json.dumps(part.made(steps)).encode())
 
@@ -338,8 +393,6 @@ class _Part:
         self._first, last = job.numbering.states_of(part)
         self._marks = np.zeros(last - self._first, dtype=np.uint64)
         self._leaves: list[Numbers] = []
-        n = kernel.spec.recovers
-        self._beyond = np.uint64(((1 << n) - 1) << n)
 
     def made(self, steps: StepsOfRows | StepsOfFiles) -> dict[str, Any]:
         """Write the part; its description."""
@@ -347,6 +400,7 @@ class _Part:
         for frame in steps.frames:
             expanded, sent = expanded + int(frame[0]), sent + int(frame[1])
             self._leaves.append(frame[2:].reshape(-1, 2))
+        self._begin(steps.nodes)
         with PartWriter(folder, "arcs") as writer:
             for lo, hi in self._windows():
                 candidates, waiting = self._window(lo, hi), list[Words]()
@@ -357,14 +411,21 @@ class _Part:
                         self._list(writer, candidates, waiting)
                         waiting = []
                 self._list(writer, candidates, waiting)
-        pairs = np.concatenate([np.zeros((0, 2), np.int64), *self._leaves])
-        files = {
-            "arcs": writer.result(), "marks": written_file(folder, "marks", bits=self._marks.view(np.int64)),
-            "leaves": written_file(folder, "leaves", number=pairs[:, 0].copy(), bits=pairs[:, 1].copy()),
-        }  # fmt: skip
+        files = {"arcs": writer.result(), **self._files(folder)}
         described = {name: None if file is None else file.document() for name, file in files.items()}
         counted = {"expanded": expanded, "sent": sent, "came": came}
         return {"part": self._part, **counted, "own": self._own(), **described}
+
+    def _begin(self, nodes: Sequence[Numbers]) -> None:
+        """Take what the part is told of its states."""
+
+    def _files(self, folder: AnyPath) -> dict[str, PartFile | None]:
+        """The files beside the arcs."""
+        pairs = np.concatenate([np.zeros((0, 2), np.int64), *self._leaves])
+        return {
+            "marks": written_file(folder, "marks", bits=self._marks.view(np.int64)),
+            "leaves": written_file(folder, "leaves", number=pairs[:, 0].copy(), bits=pairs[:, 1].copy()),
+        }
 
     def _windows(self) -> Iterator[tuple[int, int]]:
         """Neighbouring buckets whose states are looked up together: the first, and the one after the last."""
@@ -387,12 +448,15 @@ class _Part:
                 first = numbering.first_of(group.bucket, depth)
                 numbers = np.arange(first, first + len(states))
                 candidates.gather(np.column_stack([states, numbers.astype(np.uint64)]))
-                own = self._kernel.marks(np.ascontiguousarray(states))
-                self._marks[first - self._first : first - self._first + len(states)] = own
+                self._see(first - self._first, np.ascontiguousarray(states))
         if len(candidates.records) != count:
             found = len(candidates.records)
             raise DamagedLevelError(f"the buckets {lo} to {hi - 1} have {found:,} states instead of {count:,}")
         return candidates
+
+    def _see(self, at: int, states: Words) -> None:
+        """Note the marks that states of the part have by themselves."""
+        self._marks[at : at + len(states)] = self._kernel.marks(states)
 
     def _list(self, writer: PartWriter, candidates: CandidateSet, waiting: Sequence[Words]) -> None:
         """Write the arcs of some records; what none of the states is leads out of what was explored."""
@@ -404,12 +468,21 @@ class _Part:
         sources = (records[:, words] >> np.uint64(16)).view(np.int64)
         ways = (records[:, words] & np.uint64(0xFFFF)).astype(np.int32)
         out = found < 0
-        bits = ways_of(self._kernel.spec)[ways[out]] & self._beyond
-        self._leaves.append(np.column_stack([sources[out], bits.view(np.int64)]))
+        self._lead_out(sources[out], ways[out])
         sources, ways = sources[~out], ways[~out]
         targets = candidates.records[found[~out], words].view(np.int64)
-        order = np.argsort(targets)
+        order = self._order(targets)
         writer.write(target=targets[order], source=sources[order], way=ways[order])
+
+    def _lead_out(self, sources: Numbers, ways: Ways) -> None:
+        """Note which steps lead out of what was explored."""
+        n = self._kernel.spec.recovers
+        bits = ways_of(self._kernel.spec)[ways] & np.uint64(((1 << n) - 1) << n)
+        self._leaves.append(np.column_stack([sources, bits.view(np.int64)]))
+
+    def _order(self, targets: Numbers) -> Numbers:
+        """The arcs that count, by target."""
+        return np.argsort(targets)
 
     def _own(self) -> list[list[int]]:
         """For each property states concerned, those of them that fail by themselves, whether any satisfies it."""
@@ -420,3 +493,36 @@ class _Part:
              int((marks & reach).any())]
             for reach, about in bits
         ]  # fmt: skip
+
+
+class _RegionPart(_Part):
+    """One part of a region in the making; `leaves` are the states with a step out of what was explored."""
+
+    def _begin(self, nodes: Sequence[Numbers]) -> None:
+        rows = np.concatenate([np.zeros((0, len(NODE)), np.int64), *(block.reshape(-1, len(NODE)) for block in nodes)])
+        self._nodes = rows[np.argsort(rows[:, 0])]
+        self._inside = np.zeros(len(self._marks), dtype=np.bool_)
+        self._inside[self._nodes[:, 0] - self._first] = True
+        self._concerned = sum(int(pairs[:, 1].sum()) for pairs in self._leaves)
+        self._leaves.clear()
+
+    def _files(self, folder: AnyPath) -> dict[str, PartFile | None]:
+        lost = np.unique(np.concatenate([np.zeros(0, np.int64), *self._leaves]))
+        columns = dict(zip(NODE, self._nodes.T.copy(), strict=True))
+        return {
+            "nodes": written_file(folder, "nodes", **columns), "leaves": written_file(folder, "leaves", number=lost),
+        }  # fmt: skip
+
+    def _see(self, at: int, states: Words) -> None:
+        """The first stage has said what there is to know of a state."""
+
+    def _lead_out(self, sources: Numbers, ways: Ways) -> None:
+        self._leaves.append(sources)
+
+    def _order(self, targets: Numbers) -> Numbers:
+        inside = np.flatnonzero(self._inside[targets - self._first])
+        return inside[np.argsort(targets[inside])]
+
+    def _own(self) -> list[list[int]]:
+        """How many states it is about, how many the region has, and how many of these wait."""
+        return [[self._concerned, len(self._nodes), int(np.count_nonzero(self._nodes[:, 3] & WAITING))]]

@@ -7,16 +7,18 @@ flows to the part of its source; the second raises the marks there, and writes t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, fields, frozen
 
 from kraftcheck.ci.dataset.backward.arcs import Numbering, Numbers, ways_of
-from kraftcheck.ci.dataset.backward.files import PartFile, read_groups, written_file
+from kraftcheck.ci.dataset.backward.files import PartFile, check_written, file_of, read_groups, written_file
 from kraftcheck.ci.dataset.jobs.exchange import BLOCK_BYTES, FRAME, Batches, candidate_row
-from kraftcheck.ci.dataset.jobs.stages import result_row
+from kraftcheck.ci.dataset.jobs.stages import JobRunner, Stages, result_row
+from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.tasks import BlockSpec
@@ -34,12 +36,14 @@ class PartFiles:
         marks: of its states, in the order of their numbers; None: it has no states.
         leaves: what leads out of the explored states or out of a domain, of any part; before the first round only.
         risen: the numbers and marks of its states that rose in the round before; before the first round all count.
+        nodes: the states of a region.
     """
 
     arcs: PartFile | None
     marks: PartFile | None
     leaves: PartFile | None = None
     risen: PartFile | None = None
+    nodes: PartFile | None = None
 
 
 @frozen
@@ -52,6 +56,8 @@ class RoundJob:
         first: whether it is the first round, in which every mark counts as one that rose.
         parts: the files, by part.
         flowing: for each task of the first stage its part.
+        flows: the bits that flow back through each way; None: as the spec says.
+        kept: a bit without which no mark rises; 0: all rise.
     """
 
     folder: str
@@ -59,6 +65,8 @@ class RoundJob:
     first: bool
     parts: Mapping[int, PartFiles]
     flowing: tuple[int, ...]
+    flows: tuple[int, ...] | None = None
+    kept: int = 0
 
 
 def flow_task(shipped: Callable[[], BlockSpec], job: RoundJob) -> Callable[[Batches], Batches]:
@@ -69,7 +77,7 @@ def flow_task(shipped: Callable[[], BlockSpec], job: RoundJob) -> Callable[[Batc
             for source in batch.column(0).to_pylist():
                 sent, number = 0, 0
                 for pairs in _flows(shipped(), job, job.flowing[source]):
-                    for target, rows in _by_part(job.numbering, pairs):
+                    for target, rows in by_part(job.numbering, pairs):
                         sent += len(rows)
                         yield candidate_row(target, target, source, number, rows.tobytes())
                         number += 1
@@ -90,7 +98,7 @@ def _flows(spec: BlockSpec, job: RoundJob, part: int) -> Iterator[Numbers]:
         bits = np.zeros(last - first, dtype=np.int64)
         for numbers, risen in read_groups(folder, files.risen, "number", "bits"):
             bits[numbers - first] = risen
-    ways = ways_of(spec).view(np.int64)
+    ways = ways_of(spec).view(np.int64) if job.flows is None else np.array(job.flows, dtype=np.int64)
     for targets, sources, kinds in read_groups(folder, files.arcs, "target", "source", "way"):
         got = ways[kinds] & bits[targets - first]
         flows = got != 0
@@ -120,7 +128,7 @@ def folded(numbers: Numbers, bits: Numbers) -> Numbers:
     return np.column_stack([numbers[begins], np.bitwise_or.reduceat(bits, begins)])
 
 
-def _by_part(numbering: Numbering, pairs: Numbers) -> Iterator[tuple[int, Numbers]]:
+def by_part(numbering: Numbering, pairs: Numbers) -> Iterator[tuple[int, Numbers]]:
     """The pairs by the part of their number, in blocks."""
     ordered = pairs[np.argsort(pairs[:, 0])]
     borders = np.searchsorted(ordered[:, 0], numbering.borders())
@@ -154,12 +162,78 @@ def _raised(job: RoundJob, part: int, pairs: Numbers) -> dict[str, Any]:
     pairs = folded(pairs[:, 0], pairs[:, 1])
     own = pairs[:, 0] - first
     rising = pairs[:, 1] & ~marks[own]
-    rose = rising != 0
+    rose = (rising != 0) & ((marks[own] & job.kept) == job.kept)
     if not rose.any():
         return {}
-    marks[own] |= rising
+    marks[own[rose]] |= rising[rose]
     risen = written_file(folder, "risen", number=pairs[rose, 0].copy(), bits=rising[rose])
     marked = written_file(folder, "marks", bits=marks)
     if risen is None or marked is None:
         raise RuntimeError(f"marks of part {part} rose, and there are none")
     return {"part": part, "rose": risen.rows, "risen": risen.document(), "marks": marked.document()}
+
+
+def raised_round(
+    runner: JobRunner, job: RoundJob, label: str, stop: threading.Event
+) -> tuple[tuple[PartFiles, ...], int] | None:
+    """One round by a job: the files after it, and how many marks rose; None when stopped.
+
+    Raises:
+        JobFailedError: when what it gave is not whole.
+    """
+    if not job.flowing:
+        return tuple(job.parts.values()), 0
+    first, second = flow_task(runner.shipped, job), raise_task(runner.shipped, job)
+    stages = Stages(len(job.flowing), job.numbering.parts, first, second)
+    done = runner.rows(stages, label, stop, here=False)
+    if done is None:
+        return None
+    results = results_of(place_of(job.folder), done[0])
+    sent, came = (sum(part[name] for part in results) for name in ("sent", "came"))
+    if len(results) != job.numbering.parts or sent != came:
+        raise JobFailedError(f"{label} brought back {len(results)} results, {came:,} of {sent:,} marks")
+    risen = {part["part"]: part_files(part) for part in results if "part" in part}
+    after = tuple(
+        evolve(own, leaves=None, risen=None) if n not in risen
+        else evolve(own, leaves=None, risen=risen[n].risen, marks=risen[n].marks)
+        for n, own in job.parts.items()
+    )  # fmt: skip
+    return after, sum(part["rose"] for part in results if "part" in part)
+
+
+def results_of(folder: AnyPath, rows: Iterable[Any]) -> list[dict[str, Any]]:
+    """What tasks say of their parts, once the driver sees the files that they wrote.
+
+    Raises:
+        JobFailedError: when it does not.
+    """
+    results = [json.loads(bytes(row.payload)) for row in rows]
+    for result in results:
+        for name in NAMES:
+            check_written(folder, file_of(result.get(name)))
+    return results
+
+
+def part_files(document: Any) -> PartFiles:
+    """The files of a part that a document names.
+
+    Raises:
+        ValueError: for what is not as it is written.
+    """
+    if not isinstance(document, dict):
+        raise ValueError("a part is no object")
+    return PartFiles(**{name: file_of(document.get(name)) for name in NAMES})
+
+
+def files_of(parts: Iterable[PartFiles]) -> Iterator[PartFile]:
+    """The files of parts."""
+    return (file for part in parts for name in NAMES if (file := getattr(part, name)) is not None)
+
+
+def described(parts: Iterable[PartFiles]) -> list[dict[str, Any]]:
+    """Parts for a document."""
+    return [{name: None if (file := getattr(part, name)) is None else file.document() for name in NAMES}
+            for part in parts]  # fmt: skip
+
+
+NAMES = tuple(one.name for one in fields(PartFiles))

@@ -8,23 +8,30 @@ round, so that a search that was killed goes on after it. The marks are those of
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, evolve, field, fields, frozen
+from attrs import define, field, frozen
 
-from kraftcheck.ci.dataset.backward.arcs import ArcsJob, Numbering, Numbers, arcs_task, exits_task, splits_of, ways_of
-from kraftcheck.ci.dataset.backward.files import check_written, file_of, is_whole, read_groups
-from kraftcheck.ci.dataset.backward.rounds import PartFiles, RoundJob, flow_task, marks_of, raise_task
-from kraftcheck.ci.dataset.jobs.stages import JobRunner, Stages
-from kraftcheck.ci.dataset.search.levels import CommittedOrigins, JobFailedError
+from kraftcheck.ci.dataset.backward.arcs import Numbering, Numbers, ways_of
+from kraftcheck.ci.dataset.backward.files import is_whole, read_groups
+from kraftcheck.ci.dataset.backward.listing import Listing, arcs_in
+from kraftcheck.ci.dataset.backward.rounds import (
+    PartFiles,
+    RoundJob,
+    described,
+    files_of,
+    marks_of,
+    part_files,
+    raised_round,
+)
+from kraftcheck.ci.dataset.jobs.stages import JobRunner
+from kraftcheck.ci.dataset.search.levels import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import Commit, StatePlace, read_sealed, write_sealed
 from kraftcheck.ci.dataset.store.objects import AnyPath, by_name, remove_folder, remove_others
@@ -32,15 +39,11 @@ from kraftcheck.ci.dataset.values import as_it_is, listed, read_fields, whole
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.blocks.closure import ARC_BYTES, MOST_STATES, MOST_WAYS, STATE_BYTES, HeldArcs
 from kraftcheck.solvers.blocks.tasks import load_block_kernel
-from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.backward import Recoverability, RecoverabilityFinding
 
 FOLDER = "backward"
 """Below a run's folder, until every property is judged."""
-
-NAMES = tuple(one.name for one in fields(PartFiles))
-
 
 @frozen
 class Progress:
@@ -61,17 +64,6 @@ class Progress:
 def document_of(rounds: int) -> str:
     """The name of the document of a round."""
     return f"round-{rounds:05}.json"
-
-
-def part_files(document: Any) -> PartFiles:
-    """The files of a part that a document names.
-
-    Raises:
-        ValueError: for what is not as it is written.
-    """
-    if not isinstance(document, dict):
-        raise ValueError("a part is no object")
-    return PartFiles(**{name: file_of(document.get(name)) for name in NAMES})
 
 
 def _progress(document: Any) -> tuple[Any, Progress]:
@@ -124,50 +116,25 @@ class BackwardLog:
             return None
         if of != self._of or place.name != document_of(progress.rounds):
             return None
-        return progress if all(is_whole(self.folder, file) for file in _files(progress)) else None
-
-    def results(self, rows: Iterable[Any]) -> list[dict[str, Any]]:
-        """What tasks say of their parts, once the driver sees the files that they wrote.
-
-        Raises:
-            JobFailedError: when it does not.
-        """
-        results = [json.loads(bytes(row.payload)) for row in rows]
-        for result in results:
-            for name in NAMES:
-                check_written(self.folder, file_of(result.get(name)))
-        return results
+        return progress if all(is_whole(self.folder, file) for file in files_of(progress.parts)) else None
 
     def write(self, progress: Progress) -> None:
         """Note a finished round; files of rounds before it go."""
-        parts = [
-            {name: None if (file := getattr(part, name)) is None else file.document() for name in NAMES}
-            for part in progress.parts
-        ]
-        document = {"of": self._of, "rounds": progress.rounds, "parts": parts, "own": progress.own}
+        document = {
+            "of": self._of, "rounds": progress.rounds, "parts": described(progress.parts), "own": progress.own,
+        }  # fmt: skip
         write_sealed(self.folder / document_of(progress.rounds), document, self.check)
         self._sweep(progress)
 
     def _sweep(self, progress: Progress) -> None:
         """Remove what the checkpoint does not name, such as files of lost attempts."""
-        named = {document_of(progress.rounds), *(file.name for file in _files(progress) if file is not None)}
+        named = {document_of(progress.rounds), *(file.name for file in files_of(progress.parts))}
         remove_others(self.folder, named)
 
     def remove(self) -> None:
         """Forget the search."""
         self.check()
         remove_folder(self.folder)
-
-
-def _files(progress: Progress) -> Iterable[Any]:
-    return (getattr(part, name) for part in progress.parts for name in NAMES)
-
-
-PART_TRANSITIONS = 1 << 23
-"""Transitions of the explored states for each task that lists arcs, about."""
-
-HERE_TRANSITIONS = 1 << 20
-"""Transitions up to which one thread of this process lists the arcs: a job of many tasks would take longer."""
 
 
 PIECE = 1 << 20
@@ -213,11 +180,13 @@ class CommittedBackward:
     resumed: int | None = None
     _kept: BackwardLog = field(init=False)
     _bits: Bits = field(init=False)
+    _listing: Listing = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Lay out the marks."""
         self._kept = BackwardLog(self.log.out, self.log.check_lease)
         self._bits = Bits(len(self.program.recovers))
+        self._listing = Listing(self.runner, self.log, self.commits, self.program)
 
     def run(self, stop: threading.Event) -> Recoverability:
         """The recoverability of the explored graph; without findings when it was stopped.
@@ -238,31 +207,14 @@ class CommittedBackward:
         return Recoverability(findings, self.rounds, time.monotonic() - start)
 
     def _numbering(self, progress: Progress) -> Numbering:
-        return Numbering.of(self.commits, self.runner.spec.buckets, len(progress.parts))
+        return self._listing.numbering(len(progress.parts))
 
     def _listed(self, stop: threading.Event) -> Progress | None:
         """List the arcs; None when stopped."""
-        plan, spec = FramePlan(self.program), self.runner.spec
-        transitions = int(np.array(self.commits[-1].counters)[plan.fired : plan.pruned].sum())
-        here = transitions <= HERE_TRANSITIONS
-        parts = 1 if here else -(-(transitions // PART_TRANSITIONS + 1) // self.runner.cores) * self.runner.cores
-        numbering = Numbering.of(self.commits, spec.buckets, min(spec.buckets, parts))
-        visited = tuple(self.log.stored(level) for level in self.commits)
-        job = ArcsJob(str(self._kept.folder), numbering, visited, splits_of(visited))
-        with contextlib.nullcontext() if here else self.runner.exchange(self._kept.folder) as files:
-            first, second = exits_task(self.runner.shipped, job, files), arcs_task(self.runner.shipped, job, files)
-            stages = Stages(len(job.splits), numbering.parts, first, second)
-            done = self.runner.rows(stages, "arcs backward", stop, here=here)
-        if done is None:
+        listed = self._listing.listed(self._kept.folder, "arcs backward", stop)
+        if listed is None:
             return None
-        made = sorted(self._kept.results(done[0]), key=lambda part: int(part["part"]))
-        expanded, sent, came = (sum(part[name] for part in made) for name in ("expanded", "sent", "came"))
-        if [part["part"] for part in made] != list(range(numbering.parts)) or expanded != numbering.count:
-            whole = f"{expanded:,} of {numbering.count:,} states"
-            raise JobFailedError(f"the job of arcs brought back those of {whole}, for {len(made)} parts")
-        if sent != came:
-            raise JobFailedError(f"the job of arcs gave {sent:,} steps, of which {came:,} arrived")
-        progress = Progress(0, tuple(part_files(part) for part in made), _total([part["own"] for part in made]))
+        progress = Progress(0, *listed)
         self._kept.write(progress)
         return progress
 
@@ -285,7 +237,7 @@ class CommittedBackward:
 
     def _fits(self, progress: Progress, numbering: Numbering) -> bool:
         """Whether the driver has memory for all arcs."""
-        size = ARC_BYTES * _arcs(progress) + STATE_BYTES * numbering.count
+        size = ARC_BYTES * arcs_in(progress.parts) + STATE_BYTES * numbering.count
         return size <= self.memory and numbering.count < MOST_STATES and len(ways_of(self.runner.spec)) <= MOST_WAYS
 
     def _here(self, progress: Progress, numbering: Numbering, stop: threading.Event) -> Marks:
@@ -294,7 +246,7 @@ class CommittedBackward:
         marks = np.empty(numbering.count, dtype=f"u{spec.mark_bytes}")
         for first, part in self._read_marks(progress, numbering):
             marks[first : first + len(part)] = part
-        held = HeldArcs(load_block_kernel(spec), ways_of(spec), marks, _arcs(progress))
+        held = HeldArcs(load_block_kernel(spec), ways_of(spec), marks, arcs_in(progress.parts))
         for number, files in enumerate(progress.parts):
             first, last = numbering.states_of(number)
             for (targets,) in read_groups(folder, files.arcs, "target"):
@@ -317,28 +269,13 @@ class CommittedBackward:
         is_first, parts = progress.rounds == 0, dict(enumerate(progress.parts))
         flowing = [n for n, part in parts.items() if (part.risen if not is_first else part.marks or part.leaves)]
         job = RoundJob(str(self._kept.folder), numbering, is_first, parts, tuple(flowing))
-        if not flowing:
-            return evolve(progress, rounds=progress.rounds + 1), 0
-        first, second = flow_task(self.runner.shipped, job), raise_task(self.runner.shipped, job)
-        stages = Stages(len(flowing), numbering.parts, first, second)
-        done = self.runner.rows(stages, f"backward round {progress.rounds + 1}", stop, here=False)
+        done = raised_round(self.runner, job, f"backward round {progress.rounds + 1}", stop)
         if done is None:
             return None
-        results = self._kept.results(done[0])
-        sent, came = (sum(part[name] for part in results) for name in ("sent", "came"))
-        if len(results) != numbering.parts or sent != came:
-            raise JobFailedError(f"a backward round brought back {len(results)} results, {came:,} of {sent:,} marks")
-        risen = {part["part"]: part for part in results if "part" in part}
-        after = tuple(
-            evolve(
-                own, leaves=None, risen=None if n not in risen else part_files(risen[n]).risen,
-                marks=own.marks if n not in risen else part_files(risen[n]).marks,
-            )
-            for n, own in parts.items()
-        )  # fmt: skip
-        done_, rose = Progress(progress.rounds + 1, after, progress.own), sum(part["rose"] for part in risen.values())
-        self._kept.write(done_)
-        return done_, rose
+        after = Progress(progress.rounds + 1, done[0], progress.own)
+        if flowing:
+            self._kept.write(after)
+        return after, done[1]
 
     def _findings(
         self, numbering: Numbering, own: Sequence[Sequence[int]], marks: Iterator[tuple[int, Numbers]]
@@ -366,18 +303,8 @@ class CommittedBackward:
         return tuple(findings)
 
 
-def _arcs(progress: Progress) -> int:
-    """How many arcs there are."""
-    return sum(part.arcs.rows for part in progress.parts if part.arcs is not None)
-
-
 def _in_pieces(marks: Marks) -> Iterator[tuple[int, Numbers]]:
     """Marks as the rounds of jobs have them, some at a time."""
     for at in range(0, len(marks), PIECE):
         yield at, marks[at : at + PIECE].astype(np.int64)
 
-
-def _total(parts: Sequence[Sequence[Sequence[int]]]) -> list[list[int]]:
-    """The counts of all parts, by property."""
-    total: list[list[int]] = np.array(parts, dtype=np.int64).sum(axis=0).tolist()
-    return total

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.dataset.backward.search import BackwardLog, Progress
+from kraftcheck.ci.dataset.liveness.kept import RoundLog, document_of
 from kraftcheck.ci.dataset.store.manifests import write_sealed
 from kraftcheck.ci.dataset.values import INT64, NAME, listed, mapped, matching, number, one_of, read_fields, whole
-from kraftcheck.ci.spark.liveness.rounds import RoundLog
 from kraftcheck.ci.terminal.refusal import Refusal
 
 CHECKPOINT = {"of": [1], "rounds": 2, "parts": [], "own": [[1, 2, 3]]}
@@ -31,17 +31,17 @@ def test_a_forged_checkpoint_is_dropped(change: dict[str, Any], tmp_path: Path) 
     assert log.read([1]) == (None if change else Progress(2, (), ((1, 2, 3),)))
 
 
-ROUND = {"count": 0, "sha256": {}}
+ROUND: dict[str, Any] = {"parts": [], "counts": [0]}
 
 
-@pytest.mark.parametrize("rounds", [3, {"a": 3}, {"../x": ROUND}, {"/x": ROUND}, {"a": {**ROUND, "count": "0"}},
-                                    {"a": {"count": 0, "sha256": {"../y.parquet": "0" * 64}}}])  # fmt: skip
+@pytest.mark.parametrize("rounds", [3, {"a": 3}, {"../x": ROUND}, {"/x": ROUND}, {"a": {**ROUND, "counts": ["0"]}},
+                                    {"a": {**ROUND, "parts": [{"arcs": FILE}]}}])  # fmt: skip
 def test_forged_rounds_are_dropped(rounds: Any, tmp_path: Path) -> None:
     """Names of rounds and of their files are no paths."""
     folder = tmp_path / "liveness"
     folder.mkdir()
-    write_sealed(folder / "rounds.json", {"of": [1], "rounds": rounds})
-    RoundLog(None, folder, [1], threading.Event(), lambda *_: None, lambda: None)
+    write_sealed(folder / document_of(1), {"of": [1], "number": 1, "rounds": rounds})
+    RoundLog(folder, [1], threading.Event(), lambda *_: None, lambda: None)
     assert list(folder.iterdir()) == []
 
 

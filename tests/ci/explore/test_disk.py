@@ -16,7 +16,7 @@ from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store import dataset
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import read_sealed, write_sealed
-from kraftcheck.model.language.system import LIVENESS, System
+from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.tasks import Sorted
 from kraftcheck.solvers.program.program import Program
 from tests import toys
@@ -144,14 +144,6 @@ def test_the_command_finds_what_native_finds(words: str, tmp_path: Path) -> None
     assert ran.document()["engine"] == "disk"
     assert ran.document()["disk"]["handed_over"] == 0
     assert "MB of visited states, " in ran.err
-
-
-def test_fair_behaviours_are_unknown() -> None:
-    """Liveness properties are unknown, never hold, and the code says so."""
-    words = ("tests.solvers.liveness.toys:DOOR", "--scope", "enough", "--json", "-", "--quiet")
-    ran = kraftcheck("explore", *words, "--engine", "disk", "--handover", 0)
-    told = {one["verdict"] for one in ran.document()["properties"] if one["kind"] in LIVENESS}
-    assert (ran.code, told) == (22, {"unknown"})
 
 
 def test_a_search_backward_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

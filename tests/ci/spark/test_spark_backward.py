@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import define, evolve
 
-from kraftcheck.ci.dataset.backward import arcs, search
+from kraftcheck.ci.dataset.backward import arcs, listing
 from kraftcheck.ci.dataset.backward.rounds import folded
 from kraftcheck.ci.dataset.backward.search import FOLDER, CommittedBackward, document_of
 from kraftcheck.ci.dataset.jobs.stages import Stages, rows_here
@@ -124,8 +124,8 @@ def assert_native(program: Program, run: Any, found: Recoverability) -> None:
 
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs of many tasks, whose tables hold few states."""
-    monkeypatch.setattr(search, "HERE_TRANSITIONS", 0)
-    monkeypatch.setattr(search, "PART_TRANSITIONS", 8)
+    monkeypatch.setattr(listing, "HERE_TRANSITIONS", 0)
+    monkeypatch.setattr(listing, "PART_TRANSITIONS", 8)
     monkeypatch.setattr(arcs, "SPLIT_STATES", 4)
     monkeypatch.setattr(arcs, "WINDOW_STATES", 2)
     monkeypatch.setattr(arcs, "GROUP_RECORDS", 16)
@@ -225,7 +225,7 @@ def test_a_split_that_is_not_expanded_is_an_error(tmp_path: Path, monkeypatch: p
     """Where the tasks did not expand every state, there is no verdict, but an error."""
     small_parts(monkeypatch)
     run, spec = committed(program := program_of(WAYS), tmp_path)
-    monkeypatch.setattr(search, "splits_of", lambda visited: arcs.splits_of(visited)[:-1])
+    monkeypatch.setattr(listing, "splits_of", lambda visited: arcs.splits_of(visited)[:-1])
     with pytest.raises(JobFailedError, match="brought back those of 7 of 8 states"):
         judged(program, run, Here(spec), 0)
 

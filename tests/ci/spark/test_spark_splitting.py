@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.ci.dataset.backward import search
+from kraftcheck.ci.dataset.backward import listing
 from kraftcheck.ci.dataset.disk import DiskRunner
 from kraftcheck.ci.dataset.jobs.exchange import LostCandidatesError
 from kraftcheck.ci.dataset.jobs.stages import Stages, rows_here
@@ -187,8 +187,8 @@ def test_merged_levels_have_the_finest_buckets(tmp_path: Path, monkeypatch: pyte
 def test_recovery_is_judged_on_split_buckets(memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The backward search gives the native verdicts, counts and depths where levels have buckets of several widths."""
     few_candidates(monkeypatch)
-    monkeypatch.setattr(search, "HERE_TRANSITIONS", 0)
-    monkeypatch.setattr(search, "PART_TRANSITIONS", 1 << 11)
+    monkeypatch.setattr(listing, "HERE_TRANSITIONS", 0)
+    monkeypatch.setattr(listing, "PART_TRANSITIONS", 1 << 11)
     run, runner = begun(PROGRAM, tmp_path)
     run.expand(runner)
     assert len(set(bits_of(run))) > 2

@@ -16,16 +16,21 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.dataset.backward.search import FOLDER, document_of
+from kraftcheck.ci.dataset.liveness.search import FOLDER as FAIR_FOLDER
 from kraftcheck.ci.dataset.store.commits import NAME
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.job import SightError
 from kraftcheck.ci.dataset.store.objects import ObjectPath
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.exploration.explore import conclude
 from tests import toys
+from tests.ci.dataset.test_liveness import claims, natively
+from tests.ci.dataset.test_liveness import judged as judged_fair
 from tests.ci.spark.levels import HELD, AttemptLostError, begun, facts, finished, native_facts, program_of
 from tests.ci.spark.test_spark_backward import WAYS, Here, assert_native, committed, judged, small_parts
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
+from tests.solvers.liveness.toys import DOOR
 
 WORDS = ("explore", "tests.toys:HASTY", "--scope", "3", "--engine", "disk", "--handover", "20", "--quiet", "--out")
 COUNT = "SELECT depth, count(*) AS states, sum(id % 7) AS ids FROM states GROUP BY depth ORDER BY depth"
@@ -102,6 +107,19 @@ def test_recovery_is_judged_at_a_url(store: ObjectPath, monkeypatch: pytest.Monk
     assert second.resumed == 1
     assert_native(program, run, found)
     assert not (store / FOLDER).exists()
+
+
+def test_fair_behaviours_are_judged_at_a_url(store: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A liveness search whose rounds are objects goes on after a stop, and gives the native verdict."""
+    small_parts(monkeypatch)
+    program = program_of(DOOR, "enough")
+    run, spec = committed(program, store)
+    cut, first = judged_fair(program, run, spec, 0, 2)
+    assert (cut.findings, first.computed) == (None, 2)
+    found, second = judged_fair(program, run, spec, 0)
+    assert second.computed == second.rounds - 2
+    assert claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=found)) == natively(program)
+    assert not (store / FAIR_FOLDER).exists()
 
 
 @pytest.mark.parametrize("seed", [0])

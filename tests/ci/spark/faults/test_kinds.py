@@ -5,28 +5,25 @@ Those of a run itself (run.json, manifests, level files) are in `test_spark_dama
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from attrs import define
 
 from kraftcheck.ci.dataset.backward.search import FOLDER
 from kraftcheck.ci.dataset.jobs.exchange import LostCandidatesError
+from kraftcheck.ci.dataset.liveness.search import FOLDER as FAIR_FOLDER
 from kraftcheck.ci.dataset.store.commits import NAME, CommitLog
-from kraftcheck.ci.spark.liveness.rounds import RoundLog
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
-from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
+from tests.ci.dataset.test_liveness import judged as judged_fair
+from tests.ci.spark.levels import begun, facts, finished, native_facts, only, program_of
 from tests.ci.spark.test_spark_backward import WAYS, Here, committed, judged, small_parts
 from tests.ci.spark.test_spark_damage import DAMAGES
 from tests.ci.spark.test_spark_exchange import arrived, drained, sent
 from tests.shared.commands import kraftcheck
+from tests.solvers.liveness.toys import LIFT
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
@@ -107,64 +104,22 @@ def test_a_damaged_checkpoint_is_not_believed(damage: str, tmp_path: Path, monke
     assert seen
 
 
-@define
-class Frame:
-    """Numbers as a data frame that can be written and read."""
-
-    numbers: list[int]
-
-    @property
-    def write(self) -> Frame:
-        """As Spark's."""
-        return self
-
-    def mode(self, _: str) -> Frame:
-        """As Spark's."""
-        return self
-
-    def parquet(self, url: str) -> None:
-        """Write two files."""
-        folder = Path(url.removeprefix("file://"))
-        folder.mkdir(parents=True, exist_ok=True)
-        half = len(self.numbers) // 2
-        for number, part in enumerate((self.numbers[:half], self.numbers[half:])):
-            pq.write_table(pa.table({"place": part}), folder / f"part-{number}.parquet")
-
-
-class Reader:
-    """Reads what frames wrote."""
-
-    def schema(self, _: str) -> Reader:
-        """As Spark's."""
-        return self
-
-    def parquet(self, url: str) -> list[int]:
-        """The numbers."""
-        files = sorted(Path(url.removeprefix("file://")).glob("*.parquet"))
-        return [number for file in files for number in pq.read_table(file)["place"].to_pylist()]
-
-
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_round_is_computed_again(damage: str, tmp_path: Path) -> None:
-    """Each file of the rounds of a liveness search, damaged: the rounds have the rows and counts that they had."""
-    rounds = {"first": list(range(40)), "second": list(range(100, 140))}
-
-    def searched() -> tuple[dict[str, tuple[list[int], int]], int]:
-        session = SimpleNamespace(read=Reader())
-        log = RoundLog(session, tmp_path / "liveness", ["of"], threading.Event(), lambda *_: None, lambda: None)
-        found = {}
-        for name, numbers in rounds.items():
-            one = log.round(name, "place bigint", lambda kept=numbers: Frame(kept))
-            found[name] = (one.frame, one.count)
-        return found, log.computed
-
-    whole, computed = searched()
-    assert (computed, searched()) == (2, (whole, 0))
-    files = contents(tmp_path / "liveness")
-    seen = [(path, *searched()) for path in damaged(files, files, damage, tmp_path / "foreign")]
+def test_a_damaged_round_is_computed_again(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file of a liveness search that was stopped, damaged: it begins anew, and its end is the same."""
+    small_parts(monkeypatch)
+    program = program_of(only(LIFT, "up"), "idle")
+    run, spec = committed(program, tmp_path / "out")
+    whole, _ = judged_fair(program, run, spec, 0)
+    judged_fair(program, run, spec, 0, 3)
+    files, seen = contents(tmp_path / "out" / FAIR_FOLDER), 0
+    assert {path.name.partition("-")[0] for path in files} >= {"rounds", "arcs", "marks", "nodes"}
+    for path in damaged(files, files, damage, tmp_path / "foreign"):
+        found, second = judged_fair(program, run, spec, 0)
+        assert [one.trace for one in found.findings or ()] == [one.trace for one in whole.findings or ()], path.name
+        assert second.computed == second.rounds, path.name
+        seen += 1
     assert seen
-    assert all(found == whole for _, found, _ in seen)
-    assert all(computed == 2 for path, _, computed in seen if path.suffix == ".parquet")
 
 
 @pytest.mark.spark

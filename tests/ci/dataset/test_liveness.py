@@ -1,8 +1,7 @@
-"""Liveness under Spark: the verdicts and lassos of the native engine, by jobs or on the driver, and after a stop."""
+"""Liveness of a committed run: the verdicts and lassos of the native engine, by jobs or in memory, and after a stop."""
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -16,22 +15,21 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.dataset.jobs.stages import LocalJobs
+from kraftcheck.ci.dataset.liveness.kept import document_of
+from kraftcheck.ci.dataset.liveness.search import FOLDER, CommittedLiveness
 from kraftcheck.ci.dataset.store.manifests import read_sealed, write_sealed
-from kraftcheck.ci.spark.jobs import SparkCluster
-from kraftcheck.ci.spark.liveness.rounds import DOCUMENT
-from kraftcheck.ci.spark.liveness.search import FOLDER, SparkLiveness
 from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, conclude, explore
 from kraftcheck.solvers.liveness.judge import Liveness
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Refuted
-from tests.ci.spark.killed_judge import judged_program
+from tests.ci.dataset.killed_judge import ROUND_S, judged_program
 from tests.ci.spark.levels import begun, finished, only, program_of
+from tests.ci.spark.test_spark_backward import small_parts
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 from tests.solvers.liveness.toys import DOOR, LIFT
-
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
 def claims(found: Exploration) -> list[Any]:
@@ -52,16 +50,16 @@ def natively(program: Program) -> list[Any]:
     return claims(explore(program, SearchBudget(keep=False), clock=lambda: 0.0))
 
 
-def committed(program: Program, out: Path) -> Any:
+def committed(program: Program, out: Path, **limits: Any) -> Any:
     """A run whose levels are committed, without any job, and its spec."""
-    run, runner = begun(program, out)
+    run, runner = begun(program, out, **limits)
     run.expand(runner)
     return run, runner.spec
 
 
 def judged(
-    session: Any, program: Program, run: Any, spec: Any, collect: int | None, most: int = 1 << 30
-) -> tuple[Liveness, SparkLiveness]:
+    program: Program, run: Any, spec: Any, collect: int | None, most: int = 1 << 30
+) -> tuple[Liveness, CommittedLiveness]:
     """The search for fair behaviours, stopped after so many rounds."""
     stop = threading.Event()
 
@@ -69,107 +67,98 @@ def judged(
         if rounds >= most:
             stop.set()
 
-    cluster = SparkCluster.of(session, spec, run.log.out / "spark.log")
-    search = SparkLiveness(cluster, run.log, run.commits, program, 1 << 30, report, collect=collect)
+    search = CommittedLiveness(LocalJobs(spec, 2), run.log, run.commits, program, 1 << 30, report, collect=collect)
     return search.run(stop), search
 
 
-def test_jobs_judge_as_the_native_engine_and_go_on_after_a_stop(session: Any, tmp_path: Path) -> None:
+def test_jobs_judge_as_the_native_engine_and_go_on_after_a_stop(tmp_path: Path) -> None:
     """A search by rounds of jobs that was stopped computes only the rounds that were left, and says the same."""
     program = program_of(DOOR, "enough")
     run, spec = committed(program, tmp_path / "out")
-    cut, first = judged(session, program, run, spec, 0, most=7)
+    cut, first = judged(program, run, spec, 0, most=7)
     assert (cut.findings, first.computed) == (None, first.rounds)
     kept = tmp_path / "out" / FOLDER
-    assert (kept / DOCUMENT).exists()
-    whole, second = judged(session, program, run, spec, 0)
+    assert (kept / document_of(7)).exists()
+    whole, second = judged(program, run, spec, 0)
     assert second.rounds > first.rounds >= 7
     assert second.computed == second.rounds - first.rounds
     assert claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=whole)) == natively(program)
     assert not kept.exists()
 
 
-@pytest.mark.slow
-def test_jobs_find_the_native_lasso(session: Any, tmp_path: Path) -> None:
+def test_jobs_find_the_native_lasso(tmp_path: Path) -> None:
     """A lasso that rounds of jobs find has the lengths of the native one."""
     program = program_of(only(LIFT, "up"), "idle")
     run, spec = committed(program, tmp_path / "out")
-    found, _ = judged(session, program, run, spec, 0)
+    found, _ = judged(program, run, spec, 0)
     told = claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=found))
     assert told == natively(program) == [("up", 1, 1)]
 
 
-@pytest.mark.usefixtures("shared")
-def test_the_command_judges_under_spark(tmp_path: Path) -> None:
-    """A region that fits is judged on the driver: beyond a bound it is unknown, with the native engine's words."""
-    words = ["explore", "tests.solvers.liveness.toys:DOOR", "--scope", "cut", "--json", "-", "--quiet"]
+@pytest.mark.parametrize("collect", [0, None])
+def test_a_step_that_is_not_explored_may_be_any(
+    collect: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was cut before the door opens shows no behaviour that leaves it shut, and how far it is open."""
+    small_parts(monkeypatch)
+    program = program_of(DOOR, "enough")
+    run, spec = committed(program, tmp_path / "out", max_depth=2)
+    found, _ = judged(program, run, spec, collect)
+    assert found.findings is not None
+    [finding] = found.findings
+    assert (finding.trace, finding.uncertain) == (None, 0)
+
+
+@pytest.mark.parametrize("scope", ["enough", "cut"])
+def test_the_command_judges_on_disk(scope: str, tmp_path: Path) -> None:
+    """Verdicts, their words and the exit code are those of the native engine."""
+    words = ["explore", "tests.solvers.liveness.toys:DOOR", "--scope", scope, "--json", "-", "--quiet"]
     native = kraftcheck(*words)
-    ran = kraftcheck(*words, "--engine", "spark", "--handover", 0, "--out", tmp_path / "out")
+    ran = kraftcheck(*words, "--engine", "disk", "--handover", 0, "--out", tmp_path / "out")
     told = [[(p["id"], p["verdict"], p["detail"]) for p in one.document()["properties"]] for one in (native, ran)]
     assert (ran.code, told[1]) == (native.code, told[0])
-    assert (ran.code, ran.document()["spark"]["handed_over"]) == (22, 0)
+    assert not (tmp_path / "out" / FOLDER).exists()
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("shared")
-def test_another_default_file_system_is_not_asked(session: Any, tmp_path: Path) -> None:
-    """Where Hadoop's default is a cluster's file system, a run and its questions read and write OUT."""
-    hadoop = session.sparkContext._jsc.hadoopConfiguration()
-    before = hadoop.get("fs.defaultFS")
-    hadoop.set("fs.defaultFS", "hdfs://127.0.0.1:9")
-    try:
-        for number, toy in enumerate(("tests.solvers.liveness.toys:DOOR --scope enough", "tests.toys:VALVE")):
-            words, out = ["explore", *toy.split(), "--json", "-", "--quiet"], tmp_path / f"out{number}"
-            ran = kraftcheck(*words, "--engine", "spark", "--handover", 0, "--out", out)
-            assert ran.code == kraftcheck(*words).code, ran.err
-            words = ["query", out, "SELECT count(*) FROM states", "--engine", "spark", "--system", toy.split()[0]]
-            told = kraftcheck(*words, "--json", "-")
-            assert told.code in (0, 20), told.err
-            assert told.document()["rows"] == [[ran.document()["states"]["distinct"]]]
-    finally:
-        hadoop.set("fs.defaultFS", before)
-
-
-def test_rounds_of_another_run_are_dropped(session: Any, tmp_path: Path) -> None:
+def test_rounds_of_another_run_are_dropped(tmp_path: Path) -> None:
     """Rounds that belong to other levels are not taken up."""
     program = program_of(DOOR, "enough")
     run, spec = committed(program, tmp_path / "out")
-    cut, _ = judged(session, program, run, spec, 0, most=1)
+    cut, _ = judged(program, run, spec, 0, most=1)
     assert cut.findings is None
-    document = tmp_path / "out" / FOLDER / DOCUMENT
+    document = tmp_path / "out" / FOLDER / document_of(1)
     kept, _ = read_sealed(document, "")
     kept["of"][-1][1] += 1
     write_sealed(document, kept)
-    whole, again = judged(session, program, run, spec, None)
+    whole, again = judged(program, run, spec, None)
     assert again.computed == again.rounds
     assert whole.findings is not None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["fair", "moving", "idle"])
 @pytest.mark.parametrize("collect", [0, None])
 def test_every_kind_of_property_has_the_native_lasso(
-    scope: str, collect: int | None, session: Any, tmp_path: Path
+    scope: str, collect: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By jobs or on the driver, each kind under each fairness has the native verdict and lengths."""
+    """By jobs of many parts or in memory, each kind under each fairness has the native verdict and lengths."""
+    small_parts(monkeypatch)
     program = program_of(LIFT, scope)
     run, spec = committed(program, tmp_path / "out")
-    found, _ = judged(session, program, run, spec, collect)
+    found, _ = judged(program, run, spec, collect)
     assert claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=found)) == natively(program)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_driver_that_is_killed_while_it_judges_changes_nothing(seed: int, session: Any, tmp_path: Path) -> None:
+def test_a_driver_that_is_killed_while_it_judges_changes_nothing(seed: int, tmp_path: Path) -> None:
     """Killed at a random moment, a search goes on after its finished rounds, to the same verdicts and lassos."""
     program = judged_program()
     run, spec = committed(program, tmp_path / "calm")
-    calm, search = judged(session, program, run, spec, 0)
+    calm, search = judged(program, run, spec, 0)
     source = random.Random(f"killed judge {seed}")
-    kept = kill_judge(tmp_path / "killed", source.randrange(1, search.rounds), source.random())
+    kept = kill_judge(tmp_path / "killed", source.randrange(1, search.rounds), ROUND_S * source.random())
     run, runner = begun(program, tmp_path / "killed", resume=True)
     assert run.finished
-    again, search = judged(session, program, run, runner.spec, 0)
+    again, search = judged(program, run, runner.spec, 0)
     assert 0 < kept <= search.rounds - search.computed < search.rounds
     assert calm.findings is not None
     assert again.findings is not None
@@ -180,13 +169,13 @@ def test_a_driver_that_is_killed_while_it_judges_changes_nothing(seed: int, sess
 
 def kill_judge(out: Path, rounds: int, delay: float) -> int:
     """Kill a driver some time after it has finished so many rounds; how many it had finished by then."""
-    document = out / FOLDER / DOCUMENT
-    words = [sys.executable, "-m", "tests.ci.spark.killed_judge", str(out)]
+    folder = out / FOLDER
+    words = [sys.executable, "-m", "tests.ci.dataset.killed_judge", str(out)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     driver = subprocess.Popen(words, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
     try:
         deadline = time.monotonic() + 240
-        while (kept := rounds_in(document)) < rounds:
+        while (kept := rounds_in(folder)) < rounds:
             assert driver.poll() is None, driver.stderr.read()[-2000:] if driver.stderr else ""
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -198,15 +187,15 @@ def kill_judge(out: Path, rounds: int, delay: float) -> int:
     return kept
 
 
-def rounds_in(document: Path) -> int:
-    """The finished rounds that a document notes."""
-    return len(json.loads(document.read_text())["rounds"]) if document.exists() else 0
+def rounds_in(folder: Path) -> int:
+    """The finished rounds that the last document notes."""
+    return max((int(place.stem.partition("-")[2]) for place in folder.glob("rounds-*.json")), default=0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-def test_random_systems_have_the_native_verdicts(seed: int, session: Any, tmp_path: Path) -> None:
-    """Random systems with random fairness have native verdicts and stems, by jobs and on the driver."""
+@pytest.mark.parametrize("seed", range(12))
+def test_random_systems_have_the_native_verdicts(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random systems with random fairness have native verdicts and stems, by jobs of many parts and in memory."""
+    small_parts(monkeypatch)
     from tests.random_systems import building
     from tests.random_systems.claims import Claims
     from tests.random_systems.systems import drawn
@@ -221,6 +210,6 @@ def test_random_systems_have_the_native_verdicts(seed: int, session: Any, tmp_pa
     program = program_of(evolve(system, properties=lambda _: asked, fairness=lambda _: declared))
     for number, collect in enumerate((0, None)):
         run, spec = committed(program, tmp_path / f"out{number}")
-        found, _ = judged(session, program, run, spec, collect)
+        found, _ = judged(program, run, spec, collect)
         told = claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=found))
         assert [one[:2] for one in told] == [one[:2] for one in natively(program)]

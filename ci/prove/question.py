@@ -64,7 +64,6 @@ class ProofAnswer:
         workers: processes.
         second: the solver that answered every query too, if one did.
         searched: how many states were explored beside it, with which bounds, and whether all there are.
-        warnings: of claims that hold of nothing in the scope.
     """
 
     subject: Subject
@@ -76,7 +75,6 @@ class ProofAnswer:
     workers: int
     second: str | None = None
     searched: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
 
     def result(self) -> Result:
         """The record of which every report is made."""
@@ -92,8 +90,7 @@ class ProofAnswer:
     def notes(self) -> list[str]:
         """What is said of a proof beside its verdicts."""
         solver = self.effort.solver
-        lines_ = [*summary(self.proof, self.seconds, solver), *self.warnings]
-        lines_ += not_judged_lines(self.subject, self.only)
+        lines_ = [*summary(self.proof, self.seconds, solver), *not_judged_lines(self.subject, self.only)]
         return [*lines_, assurance_line(self.proof, solver, self.second)]
 
 
@@ -506,11 +503,9 @@ class ProofQuestion:
         judgements = judge(proof, evidence)
         timely = [evolve(one, verdict=evolve(one.verdict, verdict=overdue(one.verdict.verdict))) for one in judgements]
         chosen = self.request.subject()
-        holding = [one.verdict.claim for one in timely if isinstance(one.verdict.verdict, Holds)]
         return ProofAnswer(
             chosen, proof, tuple(timely), seconds, self.effort, tuple(self.only), self.workers,
             searched=tuple(("the first " if one.cut else "all ") + sized(one) for one in evidence.searches),
-            warnings=tuple(evidence.warnings(claim for claim in holding if claim not in proof.theory.lemmas)),
         )  # fmt: skip
 
     def _explore(self, traced: Program, most: int) -> Exploration:

@@ -56,7 +56,17 @@ def properties(setting: Setting) -> list[Property]:
              "broker-id KIP, rejected alternatives", ("zookeeper-before-disk",),
              rules=("broker-id.disk-before-zookeeper",)),
     ]  # fmt: skip
-    return [*claims, *_of_search(setting), *_goals(setting)]
+    unsaid = _of_nothing(setting)
+    return [*(claim for claim in claims if claim.id not in unsaid), *_of_search(setting), *_goals(setting)]
+
+
+def _of_nothing(setting: Setting) -> set[str]:
+    """Promises about ids that are found, or configured, where no rule finds or configures one."""
+    rules, found = setting.rules.broker_ids, {"id-stays-with-its-disk", "lost-disk-gets-its-id"}
+    if setting["configured"]:
+        return {*found, "disk-keeps-its-id"}
+    finds = rules.fresh_ids_drawn or rules.identity_by_hostname or rules.identity_by_elimination
+    return {"inconsistent-ids-stop", *(() if finds else found)}
 
 
 def _of_search(setting: Setting) -> list[Property]:
@@ -69,7 +79,7 @@ def _of_search(setting: Setting) -> list[Property]:
                                                           "garbage-deleted-unseen"),
                    rules=("broker-id.sweep-is-conditional", "broker-id.garbage-is-as-it-was-read"))
         )  # fmt: skip
-    if setting.rules.broker_ids.identity_by_elimination:
+    if setting.rules.broker_ids.identity_by_elimination and not setting["configured"]:
         claims += [
             step("no-fresh-id-beside-a-missing-one", "no new id is drawn where exactly one is missing", _not_fresh,
                  "broker-id KIP, step b.1", ("fresh-unless-ambiguous", "missing-ids-noted-late"),
@@ -78,7 +88,6 @@ def _of_search(setting: Setting) -> list[Property]:
                  "broker-id KIP, step b.2", ("ambiguous-takes-first", "missing-ids-noted-late"),
                  rules=("broker-id.several-missing-is-an-error", "broker-id.missing-ids-noted-at-once")),
         ]  # fmt: skip
-    if setting.rules.broker_ids.identity_by_elimination and not setting["configured"]:
         known = {action.name for action in actions(setting)}
         claims.append(
             recovers("last-broker-starts", "beside live brokers the one that lost its disk comes to start",

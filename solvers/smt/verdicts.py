@@ -298,21 +298,17 @@ class SearchEvidence:
         return "; ".join(one.cut or f"{sized(one)} have none" for one in self.searches)
 
     def vacuous(self, claim: str) -> Vacuous | None:
-        """That the search of the scope reached nothing of what a claim is about; None where it did, or is not whole."""
-        found = [] if self.explored is None else [v.verdict for v in self.explored.verdicts if v.claim == claim]
-        return next((verdict for verdict in found if isinstance(verdict, Vacuous)), None)
+        """That the search of the scope reached nothing of what a claim is about; None where it did, or is not whole.
 
-    def lenient(self, claim: str) -> bool:
-        """Whether the search of the scope is whole and lets a claim hold of nothing, as `warnings` says."""
-        one = self.explored
-        return one is not None and one.cut is None and claim in one.program.lenient
-
-    def warnings(self, claims: Iterable[str]) -> list[str]:
-        """A warning for each of some claims that holds by leniency."""
+        A search lets claims that come with kraftcheck hold of nothing (`Program.lenient`); a proof does not.
+        """
         if (one := self.explored) is None:
-            return []
-        unshown_ = [claim for claim in claims if self.lenient(claim) and not self.reaches(claim)]
-        return [f"warning: {claim} holds of nothing here: {one.program.premises[claim].reason}" for claim in unshown_]
+            return None
+        found = [v.verdict for v in one.verdicts if v.claim == claim]
+        if one.cut is None and claim in one.program.lenient and not self.reaches(claim):
+            premise = one.program.premises[claim]
+            return Vacuous(premise.goal, premise.reason)
+        return next((verdict for verdict in found if isinstance(verdict, Vacuous)), None)
 
     def refutation(self, claim: str) -> tuple[Refuted, Exploration] | None:
         """The first search that refutes a claim, if any, and how: its trace is the shortest there."""
@@ -348,7 +344,7 @@ def unshown(program: Program, claim: Property, evidence: SearchEvidence, is_lemm
         return none
     vacuous = evidence.vacuous(claim.id)
     premise = program.premises.get(claim.id)
-    if vacuous is not None or premise is None or evidence.reaches(claim.id) or evidence.lenient(claim.id):
+    if vacuous is not None or premise is None or evidence.reaches(claim.id):
         return vacuous
     if premise.reason in EMPTY:
         return Vacuous(claim.id, premise.reason)

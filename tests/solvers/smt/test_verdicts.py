@@ -68,28 +68,24 @@ WHOLE, CUT, OTHER, NONE = (SearchEvidence(search()), SearchEvidence(search("cut 
 
 @pytest.mark.parametrize("claim", [*JUDGED, "unheard-of"])
 def test_a_search_says_of_each_claim_what_it_has_shown(claim: str) -> None:
-    """Vacuous, reached, lenient and shown are told claim by claim; less where the search is cut, of others, or none."""
+    """Vacuous, reached and shown are told claim by claim; less where the search is cut, of others, or none.
+
+    A whole search makes vacuous too what is let hold of nothing.
+    """
     shown, reaches = JUDGED.get(claim) == HELD, claim in ("held", "seen", "both", "goal")
+    of_nothing = Vacuous("", NO_STATE) if claim in ("ours", "theirs") else None
     last = {name: verdict for name, verdict in JUDGED.items() if name != claim} | {
         name: verdict for name, verdict in JUDGED.items() if name == claim}  # fmt: skip
     for judged in (last, dict(reversed(last.items()))):
         whole, cut, other = search(**judged), search("cut at 3", **judged), search(**judged)
-        for evidence, vacuous, is_lenient in (
-            (SearchEvidence(whole), True, True), (SearchEvidence(cut), True, False),
-            (SearchEvidence(others=(other,)), False, False),
+        said = EMPTY if JUDGED.get(claim) == EMPTY else None
+        for evidence, vacuous in (
+            (SearchEvidence(whole), said or of_nothing), (SearchEvidence(cut), said),
+            (SearchEvidence(others=(other,)), None),
         ):  # fmt: skip
             assert (evidence.shows(claim), evidence.reaches(claim)) == (shown, reaches)
-            assert evidence.vacuous(claim) == (EMPTY if vacuous and JUDGED.get(claim) == EMPTY else None)
-            assert evidence.lenient(claim) is (is_lenient and claim in LENIENT)
-    assert (NONE.shows(claim), NONE.reaches(claim), NONE.vacuous(claim), NONE.lenient(claim)) == (
-        False, False, None, False)  # fmt: skip
-
-
-def test_claims_that_hold_by_leniency_have_a_warning() -> None:
-    """Of a whole search each lenient claim is named of which nothing was reached, and no other."""
-    said = [f"warning: {claim} holds of nothing here: {NO_STATE}" for claim in ("ours", "theirs")]
-    assert WHOLE.warnings(JUDGED) == WHOLE.warnings(["ours", "theirs"]) == said
-    assert [one.warnings(JUDGED) for one in (CUT, OTHER, NONE)] == [[], [], []]
+            assert evidence.vacuous(claim) == vacuous
+    assert (NONE.shows(claim), NONE.reaches(claim), NONE.vacuous(claim)) == (False, False, None)
 
 
 def test_what_was_searched_is_told() -> None:
@@ -128,7 +124,7 @@ def of(claim: str, **fields: Any) -> Property:
     (of("seen", case="empty"), WHOLE, True, "proven, but no run shows empty"),
     (of("empty"), WHOLE, True, None), (of("empty"), WHOLE, False, NO_STATE),
     (of("seen"), WHOLE, False, None), (of("both"), CUT, False, None),
-    (of("ours"), WHOLE, False, None), (of("held"), NONE, False, None),
+    (of("ours"), WHOLE, False, NO_STATE), (of("held"), NONE, False, None),
     (of("ours"), CUT, False, "proven, but no run shows a state that satisfies its premise (cut at 3)"),
     (of("ours", kind="step"), NONE, False,
      "proven, but no run shows a step that satisfies its premise (nothing was explored)"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from attrs import field, frozen
@@ -28,7 +28,7 @@ from kraftcheck.model.language.symbolic import (
     record_fields,
     variable,
 )
-from kraftcheck.model.language.system import Action
+from kraftcheck.model.language.system import Action, Property, Setting
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.model.language.words import RuleError, all_of, any_of
 from kraftcheck.model.nearest import nearest
@@ -229,19 +229,56 @@ def ask(what: str, question: Callable[[], T], rule: Callable[..., Any] | None = 
         raise SystemFault(f"{what} raised {type(error).__name__}: {error}{mend_of(error)}{at}") from error
 
 
-def ask_twice(what: str, question: Callable[[], T], rule: Callable[..., Any] | None = None) -> T:
+def ask_twice(
+    what: str, question: Callable[[], T], rule: Callable[..., Any] | None = None,
+    anew: Callable[[], T] | None = None,
+) -> T:  # fmt: skip
     """The answer of a rule, once it has given the same twice.
+
+    Args:
+        what: it is, for a fault.
+        question: asks it.
+        rule: has its line.
+        anew: asks the rule that the system gave when it was asked for its parts again.
 
     Raises:
         SystemFault: when it gave two answers: it depends on more than its arguments.
     """
-    first, again = ask(what, question, rule), ask(what, question, rule)
+    first, again = ask(what, question, rule), ask(what, anew or question, rule)
     if not _same(first, again):
         raise SystemFault(
             f"{what} gave two answers to the same question; a rule may depend on its arguments alone: "
             f"no counter, clock, random number, or memory of earlier calls{line_of(rule)}"
         )
     return first
+
+
+def made_twice(
+    what: str, make: Callable[[], Iterable[T]], values: Callable[[T], Any]
+) -> tuple[tuple[T, ...], tuple[T, ...]]:
+    """The parts of a system as it gives them, and as it gives them when it is asked again.
+
+    Args:
+        what: they are.
+        make: gives them.
+        values: what of each has to be the same.
+
+    Raises:
+        SystemFault: where they are not: a proof would be of some of them.
+    """
+    one, other = ask(what, make), ask(what, make)
+    mend = "give a list, or a function that makes a new one from the setting alone"
+    if one is other and isinstance(one, Iterator):
+        raise SystemFault(f"{what} gave an iterator, which can be gone through only once; {mend}")
+    first, again = (ask(what, lambda made=made: tuple(made)) for made in (one, other))  # type: ignore[misc]
+    if [*map(values, first)] != [*map(values, again)]:
+        raise SystemFault(f"{what} gave others when asked again; {mend}")
+    return first, again
+
+
+def claims_of(what: str, make: Callable[[Setting], Iterable[Property]], setting: Setting) -> tuple[Property, ...]:
+    """The properties, or lemmas, of a system, once it has given some of the same ids and kinds twice."""
+    return made_twice(what, lambda: make(setting), lambda one: (one.id, one.kind))[0]
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -18,7 +18,6 @@ from kraftcheck.model.language.system import (
     Action,
     Fairness,
     FairSteps,
-    Outcome,
     Property,
     Setting,
     Step,
@@ -35,9 +34,11 @@ from kraftcheck.solvers.program.parts import (
     check_distinct,
     check_frozen,
     check_refusals,
+    claims_of,
     free_arguments,
     line_of,
     listed_arguments,
+    made_twice,
     no_state,
     same_classes,
 )
@@ -226,12 +227,15 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     layout = Layout(ask("layout", lambda: system.layout(setting)), packed=not free)
     check_frozen("layout", layout.shape)
     properties = _properties(system, setting, free)
-    truths = Truths(Graph() if graph is None else graph, ask_twice=graph is None)
+    actions, again = made_twice("actions", lambda: system.actions(setting), _values)
+    check_distinct("actions", ((action.name, action.effect) for action in actions))
+    anew = {action.name: action for action in again}
+    truths = Truths(Graph() if graph is None else graph, ask_twice=graph is None, anew=anew)
     graph = truths.graph
     graph.notes.least |= {bound.name: bound.lo for bound in system.bounds if setting[bound.name] == ANY}
     variables, state = state_symbols(graph, layout)
     grouped = {kind: tuple(p for p in properties if p.kind == kind) for kind in KINDS}
-    kinds = _kinds(_actions(system, setting), free, truths, layout, variables, state, grouped)
+    kinds = _kinds(actions, free, truths, layout, variables, state, grouped)
     if (count := sum(len(kind.instances) for kind in kinds)) > MAX_INSTANCES:
         raise LayoutError(f"{system.name} has {count} action instances; the limit is {MAX_INSTANCES}: lower a bound")
     always = [truths.content(p, state) for p in grouped["always"]]
@@ -262,7 +266,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
 
 def _properties(system: System, setting: Setting, free: bool) -> tuple[Property, ...]:
     """The properties; what is about all that may follow is refused where states are not followed."""
-    properties = tuple(ask("properties", lambda: system.properties(setting)))
+    properties = claims_of("properties", system.properties, setting)
     check_distinct("properties", ((claim.id, claim.predicate) for claim in properties))
     for claim in () if system.within is None or free else properties:
         if claim.kind == "recovers" or claim.kind in LIVENESS:
@@ -275,13 +279,11 @@ def _properties(system: System, setting: Setting, free: bool) -> tuple[Property,
     return properties
 
 
-def _actions(system: System, setting: Setting) -> tuple[Action, ...]:
-    actions = ask("actions", lambda: tuple(system.actions(setting)))
-    for action in actions:
-        if not isinstance(action, Action):
-            raise SystemFault(f"actions gave {described(action)}, not a kraftcheck.Action")
-    check_distinct("actions", ((action.name, action.effect) for action in actions))
-    return actions
+def _values(action: Action) -> tuple[str, dict[str, list[Any] | None]]:
+    """The name of an action, and the values of its parameters that are listed."""
+    if not isinstance(action, Action):
+        raise SystemFault(f"actions gave {described(action)}, not a kraftcheck.Action")
+    return action.name, {name: [*v] if isinstance(v, Sequence) else None for name, v in action.parameters.items()}
 
 
 def _kinds(
@@ -319,7 +321,7 @@ def _trace_action(
     what, graph = f"action {action.name}", truths.graph
     arguments = choices.arguments
     guard = truths.guard(action, state, arguments)
-    outcome: Outcome = truths.answer(f"{what}, effect", lambda: action.outcome(state, arguments), action.effect)
+    outcome = truths.outcome(action, state, arguments)
     after = _after(what, graph, layout, outcome.state, line_of(action.effect))
     same_classes(what, layout.shape, [outcome.state])
     step = Step(state, _within_domains(layout, outcome.state), action.name, arguments, outcome.event)

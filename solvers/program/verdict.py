@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kraftcheck.model.language.symbolic import described
-from kraftcheck.model.language.system import LIVENESS, UNNAMED, Action, Property, conjuncts
+from kraftcheck.model.language.system import LIVENESS, UNNAMED, Action, Outcome, Property, conjuncts
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.model.language.words import all_of, any_of
 from kraftcheck.solvers.program.parts import SystemFault, ask, ask_twice, line_of
@@ -228,19 +228,34 @@ class Truths:
     Attributes:
         graph: holds every term.
         ask_twice: whether each rule has to give its answer twice; a graph that mutates rules answers once.
+        anew: the actions by name as the system gave them when it was asked again, which are asked the second time.
     """
 
     graph: Graph
     ask_twice: bool
+    anew: Mapping[str, Action] = field(factory=dict)
 
-    def answer(self, what: str, question: Callable[[], T], rule: Callable[..., Any] | None = None) -> T:
+    def answer(
+        self, what: str, question: Callable[[], T], rule: Callable[..., Any] | None = None,
+        anew: Callable[[], T] | None = None,
+    ) -> T:  # fmt: skip
         """The answer of a rule; what the rule raises is reported as its fault."""
-        return (ask_twice if self.ask_twice else ask)(what, question, rule)
+        return ask_twice(what, question, rule, anew) if self.ask_twice else ask(what, question, rule)
+
+    def outcome(self, action: Action, state: Any, arguments: Mapping[str, Any]) -> Outcome:
+        """What a step of an action gives."""
+        again = self.anew.get(action.name, action)
+        return self.answer(
+            f"action {action.name}, effect", lambda: action.outcome(state, arguments), action.effect,
+            lambda: again.outcome(state, arguments),
+        )  # fmt: skip
 
     def guard(self, action: Action, state: Any, arguments: Mapping[str, Any]) -> dict[str, Term]:
         """The named conjuncts of an action's guard."""
-        what = f"action {action.name}, guard"
-        parts = self.answer(what, lambda: action.guards(state, arguments), action.guard)
+        what, again = f"action {action.name}, guard", self.anew.get(action.name, action)
+        parts = self.answer(
+            what, lambda: action.guards(state, arguments), action.guard, lambda: again.guards(state, arguments)
+        )
         return {
             name: self.truth(what if name == UNNAMED else f"{what} {name}", part, action.guard)
             for name, part in parts.items()

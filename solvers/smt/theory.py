@@ -17,7 +17,7 @@ from kraftcheck.model.language.system import ANY, LIVENESS, Property, Setting, S
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.kinds import STAYS
-from kraftcheck.solvers.program.parts import SystemFault
+from kraftcheck.solvers.program.parts import SystemFault, claims_of
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.smt.reading.goals.outcomes import OF_ANY_OUTCOME, AnyOutcome
@@ -110,17 +110,18 @@ def theory(system: System, setting: Setting, use_lemmas: bool = True, use_livene
     Raises:
         SystemFault, UntraceableRule, LayoutError: as `trace` does; SystemFault also where a claim follows from itself.
     """
-    properties = tuple(system.properties(setting))
-    lemmas = tuple(system.lemmas(setting)) if use_lemmas else ()
+    properties = claims_of("properties", system.properties, setting)
+    lemmas = claims_of("lemmas", system.lemmas, setting) if use_lemmas else ()
     invariants = tuple(p for p in (*properties, *lemmas) if p.kind == "always")
     steps = tuple(p for p in (*properties, *lemmas) if p.kind == "step")
     live = tuple(p for p in properties if use_liveness and p.kind in LIVENESS)
     check_consequences(invariants)
-    check_names([claim.id for claim in (*properties, *lemmas)], [action.name for action in system.actions(setting)])
+    check_names([claim.id for claim in (*properties, *lemmas)], [])
     outcome = _outcome(system, setting)
     loose = [] if outcome is None else [outcome.claim(claim) for claim in _resting_on_steps(invariants, steps)]
     claims = (*invariants, *steps, *map(stays, invariants), *loose, *live)
     program = trace(evolve(system, properties=lambda _: claims), setting, free=True)
+    check_names([], [kind.action.name for kind in program.kinds])
     return Theory(program, invariants, frozenset(lemma.id for lemma in lemmas), steps, live, outcome)
 
 

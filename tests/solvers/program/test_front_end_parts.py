@@ -91,6 +91,22 @@ def _counts(state: Any) -> Any:
     return evolve(state, x=len(CALLED) % 8)
 
 
+def _other_rules(setting: Any) -> list[Action]:
+    last = next(TICKS) % 8
+    return [Action("act", lambda s: evolve(s, x=last))]
+
+
+def _other_names(setting: Any) -> list[Action]:
+    return [evolve(COUNT, name=f"count {next(TICKS)}")]
+
+
+def _other_values(setting: Any) -> list[Action]:
+    return [Action("act", lambda s, a: evolve(s, x=a), parameters={"a": [next(TICKS) % 8]})]
+
+
+ONCE = iter([COUNT])
+
+
 def _mutates(state: Any) -> Any:
     state.x = 3
     return state
@@ -125,6 +141,18 @@ FAULTY: dict[str, tuple[System, str]] = {
     ),
     "quiescence that reads a clock": (
         evolve(SHELF, quiescent=lambda s: s.x == next(TICKS) % 8), "quiescent gave two answers",
+    ),
+    "actions that can be gone through only once": (
+        evolve(SHELF, actions=lambda setting: ONCE), "actions gave an iterator, which can be gone through only once",
+    ),
+    "actions with other rules each time": (evolve(SHELF, actions=_other_rules), "action act, effect gave two answers"),
+    "actions with other names each time": (evolve(SHELF, actions=_other_names), "actions gave others when asked again"),
+    "actions with other values each time": (
+        evolve(SHELF, actions=_other_values), "actions gave others when asked again",
+    ),
+    "properties of other names each time": (
+        evolve(SHELF, properties=lambda setting: [Property(f"p{next(TICKS)}", "sometimes", "P.", lambda s: s.flag)]),
+        "properties gave others when asked again",
     ),
     "two actions of one name": (
         evolve(SHELF, actions=lambda setting: [COUNT, COUNT]), "two actions have the name 'count'; rename one",

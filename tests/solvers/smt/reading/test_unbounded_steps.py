@@ -16,7 +16,8 @@ from kraftcheck.solvers.smt.worker import proof_worker
 from tests.shared.samples import one_in
 from tests.solvers.smt.reading.test_premises import ACTIONS
 
-EFFORT = Effort(timeout=60)
+EFFORT = Effort(timeout=600)
+"""Some queries take minutes."""
 
 pytestmark = pytest.mark.xdist_group("unbounded-steps")  # one process makes the theory
 

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kraftcheck.model.language import sequences
+from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.collections import undoubted
 from kraftcheck.model.language.layout import UNBOUNDED, Endless, Flag, Layout, LayoutError, leaves, rebuild
 from kraftcheck.model.language.symbolic import clash, class_of, described, enum_of, named
@@ -227,10 +228,7 @@ def trace(system: System, setting: Setting, free: bool = False, graph: Graph | N
     layout = Layout(ask("layout", lambda: system.layout(setting)), packed=not free)
     check_frozen("layout", layout.shape)
     properties = _properties(system, setting, free)
-    actions, again = made_twice("actions", lambda: system.actions(setting), _values)
-    check_distinct("actions", ((action.name, action.effect) for action in actions))
-    anew = {action.name: action for action in again}
-    truths = Truths(Graph() if graph is None else graph, ask_twice=graph is None, anew=anew)
+    actions, truths = _actions(system, setting, graph)
     graph = truths.graph
     graph.notes.least |= {bound.name: bound.lo for bound in system.bounds if setting[bound.name] == ANY}
     variables, state = state_symbols(graph, layout)
@@ -279,11 +277,20 @@ def _properties(system: System, setting: Setting, free: bool) -> tuple[Property,
     return properties
 
 
+def _actions(system: System, setting: Setting, graph: Graph | None) -> tuple[tuple[Action, ...], Truths]:
+    """The actions, and what asks their rules, and those of the same ones made anew."""
+    actions, again = made_twice("actions", lambda: system.actions(setting), _values)
+    check_distinct("actions", ((action.name, action.effect) for action in actions))
+    anew = {action.name: action for action in again}
+    return actions, Truths(Graph() if graph is None else graph, ask_twice=graph is None, anew=anew)
+
+
 def _values(action: Action) -> tuple[str, dict[str, list[Any] | None]]:
     """The name of an action, and the values of its parameters that are listed."""
     if not isinstance(action, Action):
         raise SystemFault(f"actions gave {described(action)}, not a kraftcheck.Action")
-    return action.name, {name: [*v] if isinstance(v, Sequence) else None for name, v in action.parameters.items()}
+    given = action.parameters.items()
+    return action.name, {k: None if isinstance(v, Family) or not isinstance(v, Sequence) else [*v] for k, v in given}
 
 
 def _kinds(

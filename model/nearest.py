@@ -9,13 +9,13 @@ FEW = 6
 """Names that an error message lists at most."""
 
 
-def nearest(name: str, choices: Iterable[str], listing: str = "kraftcheck list") -> str:
+def nearest(name: str, choices: Iterable[str], listing: str = "") -> str:
     """A suggestion for an error message: the nearest names; where none is near, all, or some and how to list all.
 
     Args:
         name: what was typed.
         choices: the valid names.
-        listing: the command that shows all there is; empty where there is none.
+        listing: the command that shows all there is; empty where none does.
     """
     names = sorted(choices)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.4)

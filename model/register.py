@@ -59,7 +59,7 @@ def record(kind: type[T], table: object, place: str, **given: Any) -> T:
     for key, value in table.items():
         name = key.replace("-", "_")
         if name not in types:
-            raise RegisterError(f"{place}: unknown key {key!r}; {nearest(key, types, '')}")
+            raise RegisterError(f"{place}: unknown key {key!r}; {nearest(key, types)}")
         found[name] = tuple(value) if isinstance(value, list) else value
         if not _fits(found[name], types[name]):
             raise RegisterError(f"{place}: {key} is {value!r}; write {_WORDS[types[name]]}")

@@ -129,4 +129,4 @@ def find(name: str) -> System:
     for catalogue in (SYSTEMS, FAIR_SYSTEMS):
         if name in catalogue:
             return catalogue[name]
-    raise ScopeError(f"unknown system {name!r}; {nearest(name, [*SYSTEMS, *FAIR_SYSTEMS])}")
+    raise ScopeError(f"unknown system {name!r}; {nearest(name, [*SYSTEMS, *FAIR_SYSTEMS], 'kraftcheck list')}")

@@ -435,7 +435,7 @@ def settings_of(texts: tuple[str, ...]) -> Settings:
         if not key or not equals:
             raise Refusal(f"--static {text}: KEY=VALUE is wanted, as in min.insync.replicas=2")
         if key not in STATIC_KEYS:
-            raise Refusal(f"--static {text}: no rule reads {key!r}; {nearest(key, STATIC_KEYS, '')}")
+            raise Refusal(f"--static {text}: no rule reads {key!r}; {nearest(key, STATIC_KEYS)}")
         if not is_valid(UNCLEAN_ELECTION if key == ELR_SETTING else key, value):
             expected = "a whole number from 1" if key == MIN_ISR else "true or false"
             raise Refusal(f"--static {text}: {key} takes {expected}")

@@ -205,7 +205,7 @@ def _subject(words: Sequence[str], scope: str | None, rules: str | None, action:
     check_switches(chosen)
     actions = [action_.name for action_ in chosen.system.actions(chosen.setting)]
     if action is not None and action not in actions:
-        raise Refusal(f"{chosen.name} has no action {action!r} at this setting; {nearest(action, actions, '')}")
+        raise Refusal(f"{chosen.name} has no action {action!r} at this setting; {nearest(action, actions)}")
     return chosen
 
 

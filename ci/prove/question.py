@@ -465,7 +465,8 @@ def check_only(name: str, subject_: Theory, only: Sequence[str], invariants: Seq
                       "give it one of `always` or `step`, or ask `kraftcheck explore`")  # fmt: skip
     for id_ in only:
         if id_ not in claims:
-            raise Refusal(f"{name} has nothing to prove named {id_!r} at this setting; {nearest(id_, claims)}")
+            near = nearest(id_, claims, f"kraftcheck list {name}")
+            raise Refusal(f"{name} has nothing to prove named {id_!r} at this setting; {near}")
     return with_added(only, [text.strip() for text in invariants])
 
 

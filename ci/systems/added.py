@@ -20,7 +20,9 @@ from kraftcheck.ci.systems.overrides import (
     ChangeError,
     Override,
     Replacement,
+    blamed,
     caller,
+    check_answers,
     deciding,
     in_force,
     replacements,
@@ -44,7 +46,6 @@ from kraftcheck.model.language.system import (
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.program.parts import RAISED, mend_of
 from kraftcheck.solvers.program.verdict import DEADLOCK
 
 Part = TypeVar("Part")
@@ -88,7 +89,8 @@ class AddedGuard(Change):
         Raises:
             ChangeError: for an answer that is none.
         """
-        found = conjuncts(self.given(state, **arguments), self.given.__name__.replace("_", " "))
+        given = blamed(self.place, f"the {self.name}", lambda: self.given(state, **arguments))
+        found = conjuncts(given, self.given.__name__.replace("_", " "))
         for value in found.values():
             if not isinstance(value, bool):  # of a term it says so where the term is a truth
                 raise ChangeError(f"{self.place}: the {self.name} gives {described(value)}, not a truth; return a "
@@ -139,9 +141,10 @@ class AddedField(Change):
 
     def after(self, step: Step, then: Callable[[Step], Any]) -> Any:
         """Its value after a step; raises as `start` does for what is of another shape."""
-        was, value = getattr(step.before, self.variable), then(step)
+        what = f"`then` of {self.variable}"
+        was, value = getattr(step.before, self.variable), blamed(self.place, what, lambda: then(step))
         if _sorts(value) != _sorts(was):
-            raise ChangeError(f"{self.place}: `then` of {self.variable} gives {described(value)}, before it was "
+            raise ChangeError(f"{self.place}: {what} gives {described(value)}, before it was "
                               f"{described(was)}; give a value of its domain")  # fmt: skip
         return value
 
@@ -164,7 +167,10 @@ class Added:
 
     @classmethod
     def of(cls, kind: type, given: tuple[Any, ...]) -> Added:
-        """What a user gives; raises ChangeError for what is neither of the kind nor a function."""
+        """What a user gives; raises ChangeError for nothing, and for what is neither of the kind nor a function."""
+        if not given:
+            name = "property" if kind is Property else "fair"
+            raise ChangeError(f"{caller()}: `{name}` is given nothing; give it a kraftcheck.{kind.__name__}")
         check_kind(caller(), (one for one in given if not callable(one)), kind)
         return cls(kind, given, caller())
 
@@ -226,7 +232,7 @@ class Made:
                 for what, function in (("effect", action.effect), ("guard", action.guard or (lambda state, **_: True))):
                     check_called(part.place, f"the {what} of {action.name}", function, ("state", *action.parameters))
                 of[action.name] = action
-                made.append(_Acting(action, rules, fields, (), self).action())
+                made.append(_Acting(action, rules, fields, (), self, part.place).action())
         return tuple(made)
 
     def _guarded(self, setting: Setting) -> list[tuple[Action, tuple[AddedGuard, ...]]]:
@@ -304,6 +310,7 @@ class _Acting:
         rules, fields: the replacements, and the fields that are added.
         guards: conditions that are added.
         own: the system to which it is added; None: it is shipped, and knows of no field that is added.
+        place: where what is added is written.
     """
 
     of: Action
@@ -311,6 +318,7 @@ class _Acting:
     fields: tuple[AddedField, ...]
     guards: tuple[AddedGuard, ...] = ()
     own: Made | None = None
+    place: str = ""
 
     def action(self) -> Action:
         """The action."""
@@ -323,13 +331,16 @@ class _Acting:
         guard = None if asks is None else _as(asks, self._guard)
         return evolve(self.of, effect=_as(self.of.effect, self._effect), guard=guard, parameters=parameters)
 
-    def _seen(self, state: Any) -> Any:
-        """The state as the action knows it."""
-        return state if self.own is not None or not self.fields else _narrowed(state)
+    def _asked(self, what: str, state: Any, question: Callable[[Any], Any]) -> Any:
+        """The answer of guard or effect, to which a shipped action's state has no field that is added."""
+        if self.own is None:
+            seen = _narrowed(state) if self.fields else state
+            return deciding(state, lambda: question(seen), self.rules)
+        named = f"the {what} of {self.of.name}"
+        return deciding(state, lambda: blamed(self.place, named, lambda: question(state)), self.rules)
 
     def _guard(self, state: Any, **arguments: Any) -> Any:
-        seen = self._seen(state)
-        shipped: Any = deciding(state, lambda: self.of.guards(seen, arguments), self.rules)
+        shipped: Any = self._asked("guard", state, lambda seen: self.of.guards(seen, arguments))
         for one in self.guards:
             more = one.asked(state, arguments)
             if twice := sorted(shipped.keys() & more.keys()):
@@ -339,13 +350,16 @@ class _Acting:
         return shipped
 
     def _effect(self, state: Any, **arguments: Any) -> Any:
-        seen = self._seen(state)
-        made: Outcome = deciding(state, lambda: self.of.outcome(seen, arguments), self.rules)
+        made: Outcome = self._asked("effect", state, lambda seen: self.of.outcome(seen, arguments))
         if self.own is None:
             made = evolve(made, state=extended(made.state, {one.variable: getattr(state, one.variable)
                                                             for one in self.fields}))  # fmt: skip
-        elif made.event is None and self.own.plain.quiet is not None:
-            made = evolve(made, event=self.own.plain.quiet(state))
+        elif self.own.plain.quiet is not None:
+            quiet = self.own.plain.quiet(state)
+            if made.event is not None and _shape(made.event) != _shape(quiet):
+                raise ChangeError(f"{self.place}: the effect of {self.of.name} reports {described(made.event)}; give "
+                                  f"a {type(quiet).__name__}, as kraftcheck.kafka.decide() does, or none")  # fmt: skip
+            made = evolve(made, event=quiet if made.event is None else made.event)
         if type(made.state) is not type(state):
             return made  # tracing says what is wrong with it
         step = Step(state, made.state, self.of.name, arguments, made.event)
@@ -390,8 +404,9 @@ def check_called(place: str, what: str, function: Callable[..., Any], named: Seq
     """Refuse a function that does not take the first of these in its place, and the others by their names.
 
     Raises:
-        ChangeError: naming what it takes.
+        ChangeError: naming what it takes; for one that gives no answer when it is called.
     """
+    check_answers(place, what, function)
     try:
         inspect.signature(function).bind(None, **dict.fromkeys(named[1:]))
     except TypeError as error:
@@ -400,11 +415,12 @@ def check_called(place: str, what: str, function: Callable[..., Any], named: Seq
 
 def _at(place: str, given: Any, setting: Setting) -> Any:
     """What is given, at a setting; raises ChangeError where it raises."""
-    try:
-        return given(setting) if callable(given) else given
-    except RAISED as error:
-        what = f"as a function of the setting it raised {type(error).__name__}: {error}{mend_of(error)}"
-        raise ChangeError(f"{place}: {what}") from error
+    if not callable(given):
+        return given
+    what = "as a function of the setting it"
+    if inspect.iscoroutinefunction(given):  # a generator gives several
+        check_answers(place, what, given)
+    return blamed(place, what, lambda: given(setting))
 
 
 def each(place: str, given: Any, setting: Setting, kind: type) -> tuple[Any, ...]:
@@ -421,6 +437,11 @@ def check_kind(place: str, given: Iterable[Any], kind: type) -> None:
         if not isinstance(one, kind):
             what = f"a {type(one).__name__}" if attrs.has(type(one)) else described(one)
             raise ChangeError(f"{place}: {what} is no kraftcheck.{kind.__name__}; give one")
+
+
+def _shape(event: Any) -> tuple[type, list[tuple[str, type]]]:
+    """The class of what a step reports, and the sorts of its leaves."""
+    return type(event), _sorts(event)
 
 
 def _sorts(value: Any) -> list[tuple[str, type]]:

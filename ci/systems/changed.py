@@ -30,6 +30,7 @@ from kraftcheck.ci.systems.overrides import (
     Override,
     Replacement,
     caller,
+    captured,
     deciding,
     place_of_code,
 )
@@ -237,7 +238,8 @@ class ChangedSystem(System):
         """A choice that may be named; empty for none."""
         choices = _words(self).choices
         if name and name not in choices:
-            raise ChangeError(f"{caller()}: there is no choice {name!r}; {nearest(name, choices)}")
+            near = nearest(name, [one.name for one in self.of(Choice)] or choices, "kraftcheck list")
+            raise ChangeError(f"{caller()}: there is no choice {name!r}; {near}")
         return name
 
     def _and(self, part: Any) -> ChangedSystem:
@@ -334,7 +336,7 @@ def _with(of: ChangedSystem, parts: tuple[Any, ...]) -> ChangedSystem:
 
 def _written(function: Callable[..., Any]) -> tuple[str, str]:
     """Where a function is written, and the first sentence of its docstring."""
-    return place_of_code(function), first_sentence(function.__doc__)
+    return place_of_code(function) + captured(function), first_sentence(function.__doc__)
 
 
 def change_text(part: Change) -> str:

@@ -13,16 +13,19 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from types import FunctionType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from attrs import field, frozen
 
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.symbolic import described
+from kraftcheck.model.language.layout import LayoutError
+from kraftcheck.model.language.symbolic import UntraceableRule, described, place_of
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import NOTED, RuleError, rules_of
 from kraftcheck.model.nearest import nearest
+from kraftcheck.solvers.program.parts import RAISED, mend_of, one_line
 
+T = TypeVar("T")
 Replacement = Callable[..., Any]
 """Takes what the rule takes; and besides, by these names, ORIGINAL and NOW."""
 
@@ -72,6 +75,40 @@ def caller() -> str:
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
+def blamed(place: str, what: str, question: Callable[[], T]) -> T:
+    """The answer of a part that a user adds.
+
+    Raises:
+        ChangeError: for what it raises, with its place first, and the line that raised it last.
+    """
+    try:
+        return question()
+    except (UntraceableRule, LayoutError, RuleError):
+        raise  # which name the line
+    except RAISED as error:
+        at = "" if (line := place_of(error)) is None else f" ({line})"
+        text = f"{what} raised {type(error).__name__}: {one_line(error)}{mend_of(error)}{at}"
+        raise ChangeError(f"{place}: {text}") from error
+
+
+def check_answers(place: str, what: str, function: Callable[..., Any]) -> None:
+    """Refuse a function that gives no answer when it is called."""
+    if any(kind(function) for kind in (inspect.iscoroutinefunction, inspect.isgeneratorfunction)):
+        raise ChangeError(f"{place}: {what} gives no answer when it is called; write `def` without `async` or `yield`")
+
+
+def captured(function: Callable[..., Any]) -> str:
+    """The plain values that a function has of the one that makes it, in parentheses; empty where there are none.
+
+    >>> captured((lambda most: lambda state: state.at < most)(3))
+    ' (most=3)'
+    """
+    inner = inspect.unwrap(function)
+    values = inspect.getclosurevars(inner).nonlocals if inspect.isfunction(inner) else {}
+    told = [f"{name}={value!r}" for name, value in values.items() if isinstance(value, bool | int | float | str)]
+    return f" ({', '.join(told)})" if told else ""
+
+
 @frozen
 class Change:
     """What a user changes in a system.
@@ -108,6 +145,7 @@ class Override(Change):
         if not isinstance(by, FunctionType):
             raise ChangeError(f"{caller()}: {rule}: {by!r} is no function; write one with def or lambda")
         place, function = place_of_code(by), _function(rule)
+        check_answers(place, f"in the place of {rule} it", by)
         for other in others:
             if _function(other.name) is function:
                 raise ChangeError(f"{place}: {other.name} of {other.place} replaces the rule {rule} already; "
@@ -118,7 +156,7 @@ class Override(Change):
                 f"{place}: in the place of {rule}, which takes ({wanted}), it takes {taken(by)}; give it the same "
                 f"parameters; and {ORIGINAL} besides to call the rule as it is, {NOW} for the whole state"
             )
-        return cls(rule, place, next(one.says for one in rules_of(function) if one.id == rule), when, by)
+        return cls(rule, place + captured(by), next(one.says for one in rules_of(function) if one.id == rule), when, by)
 
 
 def taken(function: Callable[..., Any]) -> str:
@@ -190,7 +228,7 @@ def _called(override: Override, original: Callable[..., Any]) -> Replacement:
                                 "where there is no state, as while initial states are made")  # fmt: skip
         if ORIGINAL in more:
             kwargs[ORIGINAL] = original
-        given = override.by(*args, **kwargs)
+        given = blamed(override.place, f"in the place of {override.name} it", lambda: override.by(*args, **kwargs))
         if given.__class__ not in seen and not is_a(given, kind):
             raise ChangeError(f"{override.place}: in the place of {override.name} it gives {described(given)}; "
                               f"the rule gives a {noted.__annotations__['return']}: return one")  # fmt: skip

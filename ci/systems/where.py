@@ -167,7 +167,7 @@ def find(words: str) -> list[Entry]:
     scored = [(score, entry) for entry in entries() if (score := _score(asked, entry)) is not None]
     if not asked or not scored:
         ids = [entry.rule.id for entry in entries()]
-        raise Refusal(f"no rule is about {words!r}; {nearest(words.replace(' ', '-'), ids, '')}")
+        raise Refusal(f"no rule is about {words!r}; {nearest(words.replace(' ', '-'), ids)}")
     return [entry for _, entry in sorted(scored, key=lambda pair: (-pair[0], pair[1].rule.id))]
 
 

@@ -162,7 +162,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the first argument names."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise Refusal(f"unknown command {args[0]!r}; {nearest(args[0], COMMANDS)}")
+            raise Refusal(f"unknown command {args[0]!r}; {nearest(args[0], COMMANDS, 'kraftcheck --help')}")
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
             check_words(command, rest, ctx)

@@ -64,39 +64,39 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """An item for each property of the marker's system."""
+    """An item for each property of the marker's system; where the marker is at fault, the one item that says so."""
     marker = metafunc.definition.get_closest_marker(MARKER)
-    if marker is None:
+    if marker is None or FIXTURE not in metafunc.fixturenames:
         return
-    taken = [name for name in (FIXTURE, RESULT, MACHINE) if name in metafunc.fixturenames]
-    if not taken:
-        fault = f"a test with the marker {MARKER} takes the argument {FIXTURE}, {RESULT} or {MACHINE}"
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {fault}")
+    from kraftcheck.ci.terminal.refusal import Refusal
     from kraftcheck.ci.testing.judging import properties
 
-    request = _asked(metafunc.definition, marker)
+    try:
+        request = _asked(metafunc.definition, marker)
+    except Refusal as error:
+        metafunc.parametrize(FIXTURE, [pytest.param(error, id=MARKER)], indirect=True)
+        return
     # the mark is pytest-xdist's: where that is absent, pytest warns of a mark that nobody registered
     shared = metafunc.config.pluginmanager.hasplugin("xdist")
     marks = [pytest.mark.xdist_group(request.key())] if shared else []
-    if FIXTURE in taken:
-        cases = [pytest.param((request, name), id=name, marks=marks) for name in properties(request)]
-        metafunc.parametrize(FIXTURE, cases, indirect=True)
+    cases = [pytest.param((request, name), id=name, marks=marks) for name in properties(request)]
+    metafunc.parametrize(FIXTURE, cases, indirect=True)
 
 
 def _asked(item: Any, marker: pytest.Mark | None) -> JudgementRequest:
-    """The request of the marker of a test; raises UsageError in one line."""
+    """The request of the marker of a test; raises Refusal in one line."""
     from kraftcheck.ci.terminal.refusal import Refusal
     from kraftcheck.ci.testing.judging import JudgementRequest
 
     if marker is None:
-        raise pytest.UsageError(f"{item.nodeid}: {FIXTURE}, {RESULT} and {MACHINE} need the marker {MARKER}")
+        raise Refusal(f"{FIXTURE}, {RESULT} and {MACHINE} need the marker {MARKER}")
     root = item.config.rootpath
     try:
         _check_arguments(marker, JudgementRequest.of)
         named = _from(root, marker.args[0])
         request = JudgementRequest.of(named, **marker.kwargs)
-    except (Refusal, TypeError) as error:
-        raise pytest.UsageError(f"{item.nodeid}: {MARKER}: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise Refusal(str(error)) from error
     if ":" in request.chosen.name and named == marker.args[0] and root != Path.cwd():
         request = attrs.evolve(request, folder=os.path.relpath(root))
     return request
@@ -140,7 +140,13 @@ def kraftcheck_property(request: pytest.FixtureRequest, tmp_path_factory: pytest
     from kraftcheck.ci.terminal.refusal import Refusal
     from kraftcheck.ci.testing.judging import judgement, unjudged
 
-    judgement_request, name = request.param if hasattr(request, "param") else (_asked(request.node, None), "")
+    try:
+        asked = request.param if hasattr(request, "param") else _asked(request.node, None)
+        if isinstance(asked, Refusal):
+            raise asked
+        judgement_request, name = asked
+    except Refusal as error:
+        pytest.fail(f"{MARKER}: {error}", pytrace=False)
     worker = getattr(request.config, "workerinput", {}).get("workerid", "main")
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if worker != "main" else base
@@ -189,6 +195,10 @@ def _of_setting(request: pytest.FixtureRequest, make: Callable[[JudgementRequest
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
     """The item fails unless its property has the verdict that it must have, whatever the function looks at."""
+    marked = pyfuncitem.get_closest_marker(MARKER) is not None
+    if marked and not {FIXTURE, RESULT, MACHINE}.intersection(pyfuncitem.fixturenames):
+        fault = f"a test with the marker {MARKER} takes the argument {FIXTURE}, {RESULT} or {MACHINE}"
+        pytest.fail(fault, pytrace=False)
     result = yield
     judgement = pyfuncitem.stash.get(_JUDGEMENT, None)
     if judgement is not None and not judgement.passed:

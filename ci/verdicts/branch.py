@@ -212,7 +212,7 @@ def mend_of(finding: str, release: str) -> str:
     """
     by_id = {one.id: one for one in FINDINGS}
     if finding not in by_id:
-        raise Refusal(f"--mends: no finding {finding!r}; {nearest(finding, by_id)}")
+        raise Refusal(f"--mends: no finding {finding!r}; {nearest(finding, by_id, 'kraftcheck findings')}")
     base = f"kafka-{release}"
     rules, names = parse(base), variants()
     off = [name for name in by_id[finding].switches if rules.value(names[name].name)]

@@ -78,7 +78,7 @@ def _findings(names: Sequence[str]) -> list[Finding]:
     by_id = {finding.id: finding for finding in FINDINGS if finding.search is not None}
     for name in names:
         if name not in by_id:
-            raise Refusal(f"no finding {name!r} that an explored system shows; {nearest(name, by_id)}")
+            raise Refusal(f"no finding {name!r} that an explored system shows; {nearest(name, by_id, 'kraftcheck findings')}")
     return [by_id[name] for name in names] or list(by_id.values())
 
 
@@ -150,7 +150,7 @@ def choose(names: Sequence[str]) -> list[Bug]:
     variants = [bug.variant for bug in BUGS]
     for name in names:
         if name not in variants:
-            raise Refusal(f"no defect {name!r}; {nearest(name, variants)}")
+            raise Refusal(f"no defect {name!r}; {nearest(name, variants, 'kraftcheck list')}")
     return [bug for bug in BUGS if not names or bug.variant in names]
 
 

@@ -266,7 +266,7 @@ def _chosen(table: RunTable, wanted: CheckOptions) -> list[int]:
         every = sorted({value for values in offered.values() for value in values if value})
         for name in names:
             if name not in every:
-                raise Refusal(f"{table.path}: no run has the {noun} {name!r}; {nearest(name, every, '')}")
+                raise Refusal(f"{table.path}: no run has the {noun} {name!r}; {nearest(name, every)}")
         numbers = [number for number in numbers if not names or offered[number] & set(names)]
     if not numbers:
         raise Refusal(f"{table.path}: no run has this system, scope and rule set together")

@@ -190,5 +190,5 @@ def parse(text: str) -> RuleSet:
 def preset(name: str) -> RuleSet:
     """A preset by its exact name; raises `ScopeError` for another name."""
     if name not in PRESETS:
-        raise ScopeError(f"unknown rule set {name!r}; {nearest(name, PRESETS)}")
+        raise ScopeError(f"unknown rule set {name!r}; {nearest(name, PRESETS, 'kraftcheck list')}")
     return PRESETS[name]

@@ -43,14 +43,14 @@ def spelt(text: str, presets: Collection[str], variants: Collection[str]) -> Spe
     preset = _longest(text, presets)
     if preset is None:
         head = text.split("+")[0]
-        raise ScopeError(f"unknown rule set {head!r}; {nearest(head, presets)}")
+        raise ScopeError(f"unknown rule set {head!r}; {nearest(head, presets, 'kraftcheck list')}")
     switches, rest = [], text[len(preset) :]
     while rest:
         sign, rest = rest[0], rest[1:]
         name = _longest(rest, variants)
         if name is None:
             odd = rest.split("+")[0]
-            raise ScopeError(f"unknown variant {odd!r} in {text!r}; {nearest(odd, variants)}")
+            raise ScopeError(f"unknown variant {odd!r} in {text!r}; {nearest(odd, variants, 'kraftcheck list')}")
         switches.append((name, sign == "+"))
         rest = rest[len(name) :]
     return Spelling(preset, tuple(switches))

@@ -455,7 +455,7 @@ def _attribute(checker: Checker, node: ast.Attribute) -> Typed:
         if node.attr in whole.type.fields:
             return field_of(whole, node.attr)
         if len(whole.type.fields) > 1:
-            near = nearest(node.attr, whole.type.fields, "")
+            near = nearest(node.attr, whole.type.fields)
             raise checker.error(node, f"{checker.text(node.value)} has no field {node.attr}; {near}")
         whole = plain(whole)
     raise checker.error(node, f"{checker.text(node.value)} is {whole.type}; it has no field {node.attr}")

@@ -164,7 +164,7 @@ def _like(checker: Checker, node: ast.expr, other: Type) -> Typed:
         return plain(checker.check(node))
     name = checker.text(node)
     if name not in names:
-        raise checker.error(node, f"{name} is none of the names {', '.join(names)}; {nearest(name, names, '')}")
+        raise checker.error(node, f"{name} is none of the names {', '.join(names)}; {nearest(name, names)}")
     return constant(WordType(names[name], names[name], names), names[name])
 
 

@@ -191,6 +191,11 @@ def mend_of(error: BaseException) -> str:
     return ""
 
 
+def one_line(error: BaseException) -> str:
+    """What an error says, in one line."""
+    return " ".join(str(error).split())
+
+
 def line_of(*rules: Callable[..., Any] | None) -> str:
     """The lines of rules in parentheses, each once; empty for what is no function of a system's author."""
     codes = [getattr(inspect.unwrap(rule), "__code__", None) for rule in rules if rule is not None]
@@ -226,7 +231,8 @@ def ask(what: str, question: Callable[[], T], rule: Callable[..., Any] | None = 
     except RAISED as error:
         line = place_of(error)
         at = line_of(rule) if line is None else f" ({line})"
-        raise SystemFault(f"{what} raised {type(error).__name__}: {error}{mend_of(error)}{at}") from error
+        text = f"{type(error).__name__}: {one_line(error)}{mend_of(error)}{at}"
+        raise SystemFault(f"{what} raised {text}") from error
 
 
 def ask_twice(

@@ -118,7 +118,7 @@ def obligations(subject: Theory, claims: Sequence[str]) -> list[Obligation]:
     """
     names = [*(claim.id for claim in subject.claims), *DOMAINS]
     if strangers := [name for name in claims if name not in names]:
-        raise KeyError(f"no claim {strangers[0]!r}; {nearest(strangers[0], names, '')}")
+        raise KeyError(f"no claim {strangers[0]!r}; {nearest(strangers[0], names)}")
     actions = [kind.action.name for kind in subject.program.kinds]
     starting = [*(claim.id for claim in subject.invariants), *subject.program.starts]
     result = [Obligation(name, INITIATION) for name in starting if name in claims]

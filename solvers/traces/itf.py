@@ -315,7 +315,7 @@ def _recorded_options(about: Mapping[str, Any]) -> dict[str, str]:
 def _check_keys(document: Mapping[str, Any], known: Sequence[str], path: str) -> None:
     for key in document:
         if key not in known:
-            raise TraceError(f"key {path}{key[:40]}: no such key; {nearest(key[:40], known, '')}")
+            raise TraceError(f"key {path}{key[:40]}: no such key; {nearest(key[:40], known)}")
 
 
 def check_states(recipe_: Recipe, trace: Trace) -> None:
@@ -371,7 +371,7 @@ def instances(recipe_: Recipe, program: Program) -> tuple[tuple[int, ...], tuple
 def _unknown_step(name: str, picks: Mapping[str, Any], program: Program) -> str:
     actions = {kind.action.name for kind in program.kinds}
     if name not in actions:
-        return f"the system has no action {name!r}; {nearest(name, actions, '')}"
+        return f"the system has no action {name!r}; {nearest(name, actions)}"
     return f"action {name} does not take the arguments {json.dumps(picks)}"
 
 

@@ -188,7 +188,7 @@ def _findings(names: Sequence[str]) -> tuple[Finding, ...]:
     by_id = {finding.id: finding for finding in FINDINGS}
     for name in names:
         if name not in by_id:
-            raise Refusal(f"no finding {name!r}; {nearest(name, by_id)}")
+            raise Refusal(f"no finding {name!r}; {nearest(name, by_id, 'kraftcheck findings')}")
     return tuple(by_id[name] for name in names) or FINDINGS
 
 

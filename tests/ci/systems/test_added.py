@@ -254,6 +254,10 @@ def test_what_shows_nothing_is_no_pass(change: Callable[[Any], kc.System], goal:
     (lambda of: of.override(ELR, lambda self, rules, *, more=1: self.isr), r"takes \(self, rules, \*, more=1\)"),
     (lambda of: of.override(ELR, lambda self, *, rules: self.isr), r"takes \(self, \*, rules\); give it the same"),
     (lambda of: of.override(ELR, lambda self, rules, /: self.isr), r"takes \(self, rules, /\); give it the same"),
+    (lambda of: of.property(), "`property` is given nothing; give it a kraftcheck.Property"),
+    (lambda of: of.fair(), "`fair` is given nothing; give it a kraftcheck.Fairness"),
+    (lambda of: of.override(ELR, _never_answers), "it gives no answer when it is called; write `def` without"),
+    (lambda of: of.field("a", kc.truth(), False, then=_never_answers), "`then` of a gives no answer"),
 ])  # fmt: skip
 def test_a_name_that_clashes_is_refused(change: Callable[[Any], Any], fault: str) -> None:
     """What has a name that there is, or names what there is not, is refused where it is written, in one line."""
@@ -284,6 +288,13 @@ def test_a_name_that_clashes_is_refused(change: Callable[[Any], Any], fault: str
     (lambda of: of.guard("cancel", _named_alike), "has a condition 'a reassignment is in progress' already"),
     (lambda of: of.fair(kc.weak_fairness("wake")), "fairness names the action 'wake'"),
     (lambda of: of.override("directory.default-for-new-replica", _asks_now), "it asks for now, and is called where"),
+    (lambda of: of.action(_never_answers), "as a function of the setting it gives no answer"),
+    (lambda of: of.guard("fence", _never_answers), "the guard of fence gives no answer when it is called"),
+    (lambda of: of.action(kc.Action("a", lambda state: kc.Outcome(state, 3))), "the effect of a reports 3; give a El"),
+    (lambda of: of.action(kc.Action("a", lambda state: 1 // 0)), r"the effect of a raised ZeroDiv.*test_added.py:\d+\)"),
+    (lambda of: of.guard("fence", lambda state, broker: state.isrr), "the guard of fence raised Attr.*did you mean isr"),
+    (lambda of: of.field("a", kc.ints(0, 3), 0, then=lambda t: t.afte.a), "`then` of a raised AttributeError"),
+    (lambda of: of.override(ELR, _raises_lines), f"in the place of {ELR} it raised ValueError: two lines"),
 ])  # fmt: skip
 def test_a_fault_of_what_is_added_is_refused(change: Callable[[Any], Any], fault: str) -> None:
     """A clash, other parameters, a value outside its domain, an answer of another kind: in one line, with its place."""
@@ -303,6 +314,13 @@ def test_what_every_rule_gives_can_be_told_from_what_it_does_not() -> None:
     """A class that has nothing to do with a rule is none of what any rule says that it gives."""
     for rule, function in NOTED.items():
         assert not is_a(object(), get_type_hints(function)["return"]), rule
+
+
+async def _never_answers(*_: Any) -> None: ...
+
+
+def _raises_lines(self: Any, rules: Any) -> Any:
+    raise ValueError("two\nlines")
 
 
 def _is_anything(state: Any) -> Any:

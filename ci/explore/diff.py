@@ -1,30 +1,23 @@
-"""`kraftcheck diff`: where two rule sets, or changed systems, decide otherwise, and which promises that breaks."""
+"""Comparisons of two sides: where they decide otherwise, and which promises that breaks."""
 
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
-import click
 from attrs import evolve, frozen
 
-from kraftcheck.ci.explore.trace import check_drawable, html
-from kraftcheck.ci.run.questions import NativeSearch, SearchQuestion, run, search_budget
+from kraftcheck.ci.run.questions import NativeSearch, SearchQuestion
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.systems import report
-from kraftcheck.ci.systems.added import is_on
+from kraftcheck.ci.systems.added import ALL_OFF, DECIDED, is_on
 from kraftcheck.ci.systems.changed import ChangedSystem, parts_of
 from kraftcheck.ci.systems.lookup import find_system, words_of
-from kraftcheck.ci.systems.subject import Subject, program, subject, system_and_bounds
+from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_changes
-from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.console import Column, Screen, Table, console
-from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
-from kraftcheck.ci.terminal.interrupts import time_limit
+from kraftcheck.ci.terminal.console import Column, Screen, Table
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.collections import equal
 from kraftcheck.model.language.layout import leaves
@@ -61,6 +54,9 @@ EXIT_DIFFERS = 1
 
 ALIKE = "decided alike: "
 """How the ids of the claims begin that compare; the name of an action, START or REPORTS follows."""
+
+SIDE = ("complete", "states", "kafka")
+"""What the document of a comparison has of that of each search."""
 
 START, REPORTS = "initial states", "what steps report"
 BROKEN, MENDED, CHANGED = "broken", "mended", ""
@@ -109,17 +105,25 @@ def compare(a: Subject, b: Subject, budget: SearchBudget, native: NativeSearch) 
     """
 
     def searched(of: Subject, other: Subject) -> Result:
-        question = SearchQuestion(_compared(of, other), budget)
+        question = SearchQuestion(compared(of, other), budget)
         return question.result(question.traced(), native)
 
-    for side in (a, b):
-        if isinstance(side.whole, ChangedSystem) and side.whole.decides:
-            check_changes(side)
+    _check_sides(a, b)
     found = searched(a, b)
     alike = fingerprint(program(a, compared=False)) == fingerprint(program(b, compared=False))
     same = alike and _reports_alike(found.program)  # fingerprints are of what is judged: reports need not be
     results = (found, evolve(found, subject=b) if same else searched(b, a))
     return Comparison(results, same, read_choices(a) | read_choices(b))
+
+
+def _check_sides(a: Subject, b: Subject) -> None:
+    """Refuse a change that changes nothing, and two sides of which neither has a change on; raises as `compare`."""
+    sides = [one for one in (a, b) if isinstance(one.whole, ChangedSystem) and one.whole.decides]
+    for side in sides:
+        check_changes(side)
+    off = [one.sentence for side in sides for one in side.system.properties(side.setting) if one.id == ALL_OFF]
+    if off and len(off) == len(sides):
+        raise Refusal(f"{a.title()}: all changes are off on both sides; {off[0]}")
 
 
 def read_choices(of: Subject) -> frozenset[str]:
@@ -154,7 +158,7 @@ def _reports_alike(compared: Program) -> bool:
     return all(kind.steps[number].op == "const" and kind.steps[number].value for kind in compared.kinds)
 
 
-def _compared(of: Subject, other: Subject) -> Subject:
+def compared(of: Subject, other: Subject) -> Subject:
     """The subject with a claim for each action: wherever it is taken, the other side takes it, to the same end."""
     refinement = Refinement(other.system, other.setting, lambda state: state,
                             lambda step: [(step.action, step.arguments)], exact=True)  # fmt: skip
@@ -177,7 +181,8 @@ def _compared(of: Subject, other: Subject) -> Subject:
     begun = Property(ALIKE + START, "step", "both begin alike", lambda step: {}, initially=refinement.begins)
     told = Property(ALIKE + REPORTS, "step", "steps of both report the same", reported)
     actions = of.system.actions(of.setting)
-    claims = (*of.system.properties(of.setting), *(claim(action.name) for action in actions), begun, told)
+    own = (one for one in of.system.properties(of.setting) if not one.id.startswith(DECIDED))  # it is what is asked
+    claims = (*own, *(claim(action.name) for action in actions), begun, told)
     return evolve(of, system=evolve(of.system, properties=lambda setting: claims))
 
 
@@ -305,7 +310,11 @@ class Comparison:  # without slots, so that properties are worked out once
             return None
         *_, side, trace = min(found, key=lambda one: one[:3])
         trace = evolve(trace, claim=RUN, kind=RUN, failing=())
-        return FirstDifference(side, trace, tuple(_otherwise(trace, self.results[1 - side].subject, NAMES[1 - side])))
+        return FirstDifference(side, trace, self.otherwise(trace, 1 - side))
+
+    def otherwise(self, trace: Trace, side: int) -> tuple[str, ...]:
+        """What a side does instead of the last step of a run of the other one, in lines."""
+        return tuple(_otherwise(trace, self.results[side].subject, NAMES[side]))
 
     def drawn(self, first: FirstDifference) -> Drawing:
         """The first difference as a drawing, with what the other side does beside it."""
@@ -321,7 +330,7 @@ class Comparison:  # without slots, so that properties are worked out once
         return {
             "version": report.DOCUMENT_VERSION, "command": "diff", "exit_code": self.exit_code,
             "sides": [
-                {**of.subject.document(), "complete": of.document["complete"], "states": of.document["states"]}
+                {**of.subject.document(), **{key: of.document[key] for key in SIDE if key in of.document}}
                 for of in self.results
             ],
             "equal": (a_in_b and b_in_a) or (None if first is None else False), "same_rules": self.same,
@@ -383,7 +392,7 @@ class Comparison:  # without slots, so that properties are worked out once
         counts = [f"{kinds.count(kind)} {kind}" for kind in (BROKEN, MENDED) if kind in kinds]
         if first is not None:
             counts.append(f"first decided otherwise in {report.steps_text(len(first.trace.steps))}")
-        counts += ["equal"] * all(self.within) + ["incomplete"] * bool(self.undecided)
+        counts += ["equal"] * all(self.within) + sorted({report.WORDS[type(one)] for one in self.undecided})
         return f"{', '.join(counts)} (exit {self.exit_code})"
 
 
@@ -426,59 +435,3 @@ def _print(screen: Screen, titles: tuple[str, ...], rows: Sequence[tuple[str, ..
             table.add(*row)
         screen.plain("")
         screen.table(table)
-
-
-@click.command("diff", context_settings={"ignore_unknown_options": True})
-@click.argument("a")
-@click.argument("b")
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SYSTEM] [--BOUND N]...")
-@click.option("--scope", help="Preset bounds; `kraftcheck list SYSTEM` shows them.")
-@options.workers
-@options.memory
-@click.option("--max-depth", type=click.IntRange(0), help="Stop after this many steps (verdict incomplete).")
-@click.option("--max-states", type=click.IntRange(1), help="Stop after this many states (verdict incomplete).")
-@click.option("--html", "picture", type=click.Path(path_type=Path), metavar="FILE",
-              help="Draw the first difference: one page to step through, what the other side does below.")
-@options.verbose
-@options.document
-@time_limit
-@options.quiet
-def diff_command(
-    a: str, b: str, words: tuple[str, ...], target: str | None, picture: Path | None, **flags: Any
-) -> None:  # fmt: skip
-    """Compare two rule sets, or a system of your own with one: promises that change, and the first other decision.
-
-    A and B are rule sets of SYSTEM (default elections), or changed systems, FILE.py:SYSTEM.
-
-    \b
-    Exit codes: 0 both decide alike in every state that either reaches, 1 they do not, and
-    B breaks no promise that A keeps; else of what B breaks: 12, 11 a deadlock, 13 only one
-    that asks for recovery or is liveness, 21 only goals; 20 incomplete, 22 unknown, 2 bad input.
-
-    \b
-    Examples:
-      kraftcheck diff kafka-4.3.1 kafka-4.4.0 elections --scope tiny
-      kraftcheck diff fixed fixed+fenced-leader-acceptable
-      kraftcheck diff fixed mykip.py:KIP --scope small --html kip.html
-    """
-    named = words and not words[0].startswith("-")
-    bounded = words if named else (next((one for one in (a, b) if ":" in one), DEFAULT), *words)
-    _, bounds = system_and_bounds(bounded)
-    one, other = sides(a, b, words[0] if named else "", flags["scope"], bounds)
-    check_writable(target)
-    check_drawable("--html", picture)
-    check_apart(json=target, html=picture)
-    budget = search_budget(flags["workers"], flags["memory"], max_depth=flags["max_depth"],
-                           max_states=flags["max_states"])  # fmt: skip
-    found = compare(one, other, budget, functools.partial(run, quiet=flags["quiet"]))
-    screen = console(to_stderr=target == "-")
-    found.show(screen, flags["verbose"])
-    first = found.first
-    if picture is not None:
-        if first is not None:
-            write(picture, html(found.drawn(first)))
-        screen.plain("there is no difference to draw" if first is None else f"wrote {picture}")
-    if target is not None:
-        write_json(target, found.document())
-    screen.plain(found.last_line)
-    sys.exit(found.exit_code)

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kraftcheck.ci.conformance.kafka.junit import junit, write_junit
 from kraftcheck.ci.systems.lookup import find_system
@@ -91,8 +91,10 @@ def page(title: str, body: str, data: str, styles: Sequence[str], scripts: Seque
 BODY = """<h1>{claim}</h1>
 <p>{sentence}</p>
 <p><code>{title}</code></p>
+<div class="lanes">
 <div class="scroll" tabindex="0" role="region" aria-label="steps">
 {picture}</div>
+{beside}</div>
 <nav aria-label="walk"><button id="back">← back</button>
 <button id="forward">forward →</button> <span id="place"></span></nav>
 <div aria-live="polite">
@@ -112,9 +114,19 @@ def html(drawing: Drawing) -> str:
     """The drawing as one page that needs nothing from elsewhere: pictures, states, and a script to step through it."""
     texts = {"claim": drawing.claim, "sentence": drawing.sentence, "title": drawing.title}
     written = {name: escape(text) for name, text in texts.items()}
-    body = BODY.format(**written, picture=svg(drawing), cycle=_cycle(drawing))
+    body = BODY.format(**written, picture=svg(drawing), beside=_beside(drawing), cycle=_cycle(drawing))
     data = json.dumps(attrs.asdict(drawing), ensure_ascii=True)
     return page(drawing.claim, body, data, ("page.css",), ("page.js",))
+
+
+def _beside(drawing: Drawing) -> str:
+    """The lanes of the same actions under other rules; empty where they do not go otherwise."""
+    other = drawing.other
+    if other is None or other.divergence is None:
+        return ""
+    lanes = svg(evolve(drawing, columns=other.columns, other=None, cycle=None, title=other.rules))
+    name = f"the same actions under {escape(other.rules)}"
+    return f'<div class="scroll beside" tabindex="0" role="region" aria-label="{name}">\n<p>{name}</p>\n{lanes}</div>\n'
 
 
 def _cycle(drawing: Drawing) -> str:

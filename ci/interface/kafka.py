@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ from attrs import field, frozen
 
 from kraftcheck.ci.conformance.vectors import run as conformance
 from kraftcheck.ci.conformance.vectors.core import VectorError
-from kraftcheck.ci.explore.diff import compare, sides
+from kraftcheck.ci.explore.two_sides import Sides
 from kraftcheck.ci.interface.engines import check_numbers, threads_of
 from kraftcheck.ci.logs import ask as ask_module
 from kraftcheck.ci.logs.ask import asked_of
@@ -32,6 +32,8 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.command import check_built_in, named_table
 from kraftcheck.ci.verdicts.runs import CheckOptions, check_table
 from kraftcheck.model.language.system import ScopeError, System
+from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
+from kraftcheck.solvers.program.program import Program
 
 
 @frozen
@@ -187,7 +189,8 @@ def diff(
     """Compare two rule sets, or changed systems: promises that change, and the first run that they end otherwise.
 
     Args:
-        a, b: rule sets, or systems: `module:attribute`, or as they are, such as `kafka` gives.
+        a, b: rule sets, or systems: `module:attribute`, or as they are, such as `kafka` gives; the id of a finding, for
+            the other side with its mend; `kafka:VERSION|PATH`, for the managers of a build.
         system: that of a rule set; by default that of the other side, or else `elections`.
         scope, threads, max_depth, max_states, time_limit: as of `explore`, for each of two searches.
         bounds: single bounds by name, with `_` for `-`.
@@ -201,15 +204,19 @@ def diff(
     for side in (a, b):
         if not isinstance(side, str | System):
             raise Refusal(f"{side!r} is no rule set, and no system; give one by its name")
-    one, other = sides(a, b, system, scope, bounds_of(bounds))
     budget = search_budget(threads_of(threads), default_memory(), max_depth=max_depth, max_states=max_states)
     with limited(time_limit):
-        found = compare(one, other, budget, lambda traced, budget: interruptible(
-            lambda stop: search(traced, budget, stop)))  # fmt: skip
+        found = Sides(a, b, system, scope, bounds_of(bounds)).compared(budget, _searching)
     screen = plain_screen()
     found.show(screen)
     screen.plain(found.last_line)
     return Report(found.exit_code, found.document(), screen.text())
+
+
+def _searching(
+    traced: Program, budget: SearchBudget, search: Callable[..., Exploration] = search
+) -> Exploration:  # fmt: skip
+    return interruptible(lambda stop: search(traced, budget, stop))
 
 
 def conform(*paths: Place, rules: str = "kafka-4.0", allow_unsupported: bool = False) -> Report:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeVar
@@ -50,8 +51,15 @@ from kraftcheck.solvers.program.verdict import DEADLOCK
 
 Part = TypeVar("Part")
 
-TAKEN, REFUSED = SHOWN = "taken-", "refused-"
-"""How the ids of the goals begin that an action happens, and that a guard refuses one; its name follows."""
+TAKEN, REFUSED, DECIDED = SHOWN = "taken-", "refused-", "otherwise-"
+"""How the ids of the goals begin that an action happens, that a guard refuses one, and that a rule decides otherwise;
+its name follows."""
+
+DRAWN, DRAWN_OF_A_RUN = 4_000, 200
+"""How many moves are tried until a rule that is replaced decides otherwise, and how many of them in a run."""
+
+ALL_OFF = DECIDED + "with-a-choice"
+"""The id of the goal that nothing shows while each change is off."""
 
 
 @frozen
@@ -191,6 +199,7 @@ class Made:
 
     plain: System
     parts: tuple[Any, ...]
+    _shown: dict[Any, bool] = attrs.field(factory=dict, eq=False, repr=False)
 
     def at(self, kind: type[Part], setting: Setting) -> tuple[Part, ...]:
         """The changes of a kind that are there at a setting."""
@@ -257,9 +266,17 @@ class Made:
                     raise ChangeError(f"{part.place}: there is a property {claim.id!r} already; give it another id")
                 ids.add(claim.id)
                 found.append(claim)
+        if ANY in setting.bounds.values():  # no proof judges goals
+            return tuple(found)
         found += [self._taken(name) for _, name in own]
+        for one in self.at(Override, setting):
+            key = one.name, tuple(setting.bounds.items()), setting.rules
+            if key not in self._shown:
+                self._shown[key] = self._shows(one, setting)
+            found += [] if self._shown[key] else [self._decided(one, setting)]
+        found += self._all_off(setting)
         for action, guards in self._guarded(setting):
-            if guards and ANY not in setting.bounds.values():  # no proof judges goals
+            if guards:
                 found += [self._taken(action.name), self._refused(action, guards, setting)]
         return tuple(found)
 
@@ -286,6 +303,87 @@ class Made:
             return any_of(negate(equal(step.before, step.after)), told)
 
         return Property(TAKEN + name.replace("_", "-"), "happens", f"{name} happens, and changes something", happens)
+
+    def _all_off(self, setting: Setting) -> list[Property]:
+        """The goal that nothing shows where there are changes, and each of them is off."""
+        parts = [one for one in self.parts if isinstance(one, Override | AddedGuard | AddedAction)]
+        if not parts or any(is_on(one, setting) and not (isinstance(one, AddedAction) and not one.at(setting))
+                            for one in parts):  # fmt: skip
+            return []
+        names = ", ".join(dict.fromkeys(f"+{one.when}" for one in parts if one.when)) or "a choice"
+        return [Property(ALL_OFF, "sometimes", f"a change is on where --rules names {names}", lambda state: False)]
+
+    def _without(self, override: Override) -> Made:
+        return Made(self.plain, tuple(one for one in self.parts if one is not override))
+
+    def _shows(self, override: Override, setting: Setting) -> bool:
+        """Whether a run of some that are drawn, on ints, shows what a rule that is replaced decides otherwise."""
+        starts, without = self.initial(setting), self._without(override)
+        if starts != without.initial(setting):
+            return True
+        ours, theirs = ({one.name: one for one in of.actions(setting)} for of in (self, without))
+        draw, shape, state = random.Random(0), Layout(self.layout(setting), packed=False), starts[0]
+        for number in range(DRAWN):
+            state = draw.choice(starts) if number % DRAWN_OF_A_RUN == 0 else state
+            action = ours[draw.choice([*ours])]
+            every = {name: [*values] for name, values in action.parameters.items()}
+            if not all(every.values()):
+                continue
+            arguments = {name: draw.choice(values) for name, values in every.items()}
+            able, there = (of[action.name].enabled(state, arguments) for of in (ours, theirs))
+            if able:
+                made = action.outcome(state, arguments)
+                try:
+                    shape.values(made.state)
+                except DomainError:
+                    continue  # such a step is not taken
+                if there and made != theirs[action.name].outcome(state, arguments):
+                    return True
+                state = made.state
+            if able != there:
+                return True
+        return False
+
+    def _decided(self, override: Override, setting: Setting) -> Property:
+        """The goal that a rule that is replaced decides otherwise than as it is: of steps, or of what is possible."""
+        ours, theirs = ({one.name: one for one in of.actions(setting)} for of in (self, self._without(override)))
+
+        def otherwise(step: Step) -> Truth:
+            made = theirs[step.action].outcome(step.before, step.arguments)
+            return negate(all_of(equal(made.state, step.after), equal(made.event, step.event)))
+
+        def differs(state: Any) -> Truth:
+            found = []
+            for name, action in ours.items():
+                for row in product(*action.parameters.values()):
+                    arguments = dict(zip(action.parameters, row, strict=True))
+                    able, there = (of[name].enabled(state, arguments) for of in (ours, theirs))
+                    made = action.outcome(state, arguments)
+                    step = Step(state, made.state, name, arguments, made.event)
+                    found.append(any_of(negate(equal(able, there)), all_of(able, otherwise(step))))
+            return any_of(*found)
+
+        guards = self._is_asked_by_guards(override, setting)
+        kind, predicate = ("sometimes", differs) if guards else ("happens", otherwise)
+        says = f"{override.name} of {override.place} decides otherwise than the rule as it is"
+        return Property(DECIDED + override.name.replace(".", "-"), kind, says, predicate)
+
+    def _is_asked_by_guards(self, override: Override, setting: Setting) -> bool:
+        """Whether a guard asks for a rule that is replaced; which rules it asks for depends on no value."""
+        asked, rules, (state, *_) = [], dict(self.rules(setting)), self.initial(setting)
+        ((key, called),) = replacements((override,)).items()
+
+        def noting(*args: Any, **kwargs: Any) -> Any:
+            asked.append(key)
+            return called(*args, **kwargs)
+
+        rules[key] = noting
+        for action in in_force(rules, self.plain.actions)(setting):
+            row = next(product(*action.parameters.values()), None)
+            if row is not None:
+                _Acting(action, rules, self.at(AddedField, setting)).action().guards(
+                    state, dict(zip(action.parameters, row, strict=True)))  # fmt: skip
+        return bool(asked)
 
     def _refused(self, action: Action, guards: tuple[AddedGuard, ...], setting: Setting) -> Property:
         """The goal that guards refuse an action where it is possible without."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.systems.added import AddedField, AddedGuard, Choice, is_on
+from kraftcheck.ci.systems.added import DECIDED, Added, AddedAction, AddedField, AddedGuard, Choice, is_on
 from kraftcheck.ci.systems.changed import ChangedSystem
 from kraftcheck.ci.systems.overrides import Override
 from kraftcheck.ci.systems.subject import Subject, Traced, traced
@@ -78,7 +78,8 @@ def check_switches(chosen: Subject, how: How[Any] = trace) -> None:
 
 
 def check_changes(chosen: Subject, how: How[Any] = trace) -> None:
-    """Refuse a rule or a guard that changes nothing, and a field that nothing reads; raises as `check_switches`."""
+    """Refuse a rule, a guard or a choice that changes nothing, a field that nothing reads, and a function that gives
+    nothing; raises as `check_switches`."""
     whole = chosen.whole
     if not isinstance(whole, ChangedSystem):
         return
@@ -97,16 +98,33 @@ def check_changes(chosen: Subject, how: How[Any] = trace) -> None:
             what = f"in the place of {part.name}" if isinstance(part, Override) else f"as a {part.name}"
             raise Refusal(f"{part.place}: {what} it changes nothing in {chosen.title()}; leave it out, or take a scope "
                           "and rules that read it")  # fmt: skip
-    if not whole.of(AddedField):
-        return
     every = {one.name.replace("-", "_"): True for one in whole.of(Choice)}  # what reads it may be there with one alone
     setting = evolve(chosen.setting, rules=chosen.setting.rules.switched(**every))
+    _check_given(chosen, whole, setting)
+    for choice in whole.of(Choice):
+        if not any(choice.name == getattr(part, "when", "") for part in whole.parts):
+            off = evolve(setting, rules=setting.rules.switched(**{choice.name.replace("-", "_"): False}))
+            if _fingerprint(chosen, setting, how) == _fingerprint(chosen, off, how):
+                raise Refusal(f"{choice.place}: nothing reads the choice {choice.name} in {chosen.title()}; name it in "
+                              "`when`, or leave it out")  # fmt: skip
+    if not whole.of(AddedField):
+        return
     made = traced(evolve(chosen, system=whole, setting=setting), how, compared=False)
     of = made if isinstance(made, Program) else made.program
     for field in whole.of(AddedField):
         if not reads(of, field.variable):
             raise Refusal(f"{field.place}: nothing reads the field {field.variable} in {chosen.title()}; "
                           "leave it out, or take a scope and rules that read it")  # fmt: skip
+
+
+def _check_given(chosen: Subject, whole: ChangedSystem, setting: Setting) -> None:
+    """Refuse a function of the setting that gives nothing, with every choice of one's own on."""
+    parts: tuple[AddedAction | Added, ...] = (*whole.of(AddedAction), *whole.of(Added))
+    for part in parts:
+        if not part.at(setting):
+            kind = "Action" if isinstance(part, AddedAction) else part.kind.__name__
+            raise Refusal(f"{part.place}: the function gives no kraftcheck.{kind} in {chosen.title()}; leave it out, "
+                          "or take a scope and rules with one")  # fmt: skip
 
 
 def reads(program: Program, field: str) -> bool:
@@ -158,9 +176,13 @@ def _fingerprint(chosen: Subject, setting: Setting, how: How[Any]) -> str | None
 
 
 def _program(chosen: Subject, setting: Setting, how: How[Any]) -> Program | None:
+    """The whole system at a setting, without what is only asked of a change."""
     try:
-        made = traced(evolve(chosen, system=chosen.whole, setting=setting), how, compared=False)
-    except Refusal:
+        claims = tuple(one for one in ask("properties", lambda: chosen.whole.properties(setting))
+                       if not one.id.startswith(DECIDED))  # fmt: skip
+        system = evolve(chosen.whole, properties=lambda _: claims)
+        made = traced(evolve(chosen, system=system, setting=setting), how, compared=False)
+    except (Refusal, SystemFault):
         return None
     return made if isinstance(made, Program) else made.program
 

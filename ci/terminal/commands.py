@@ -99,7 +99,7 @@ COMMANDS = {
     "check": ("ci.verdicts.command:check_command", "Every property against its expected verdict: the CI command."),
     "bugs": ("ci.verdicts.defects:bugs_command", "Each known defect against the properties that must refute it."),
     "explore": ("ci.explore.command:explore_command", "Exhaustive search of one system."),
-    "diff": ("ci.explore.diff:diff_command", "Two rule sets, or a change of yours: what it breaks, where it differs."),
+    "diff": ("ci.explore.two_sides:diff_command", "Two rule sets, a change or a build of yours: what it breaks."),
     "step": ("ci.explore.step:step_command", "Walk through a system step by step."),
     "simulate": ("ci.explore.simulate:simulate_command", "Random walks of one system."),
     "explain": ("ci.mutants.command:explain_command", "Which check carries which property."),

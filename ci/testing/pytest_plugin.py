@@ -89,7 +89,7 @@ def _asked(item: Any, marker: pytest.Mark | None) -> JudgementRequest:
     from kraftcheck.ci.testing.judging import JudgementRequest
 
     if marker is None:
-        raise Refusal(f"{FIXTURE}, {RESULT} and {MACHINE} need the marker {MARKER}")
+        raise Refusal(f"{RESULT} and {MACHINE} need the marker {MARKER}")
     root = item.config.rootpath
     try:
         _check_arguments(marker, JudgementRequest.of)
@@ -140,13 +140,10 @@ def kraftcheck_property(request: pytest.FixtureRequest, tmp_path_factory: pytest
     from kraftcheck.ci.terminal.refusal import Refusal
     from kraftcheck.ci.testing.judging import judgement, unjudged
 
-    try:
-        asked = request.param if hasattr(request, "param") else _asked(request.node, None)
-        if isinstance(asked, Refusal):
-            raise asked
-        judgement_request, name = asked
-    except Refusal as error:
-        pytest.fail(f"{MARKER}: {error}", pytrace=False)
+    asked = getattr(request, "param", None) or Refusal(f"{FIXTURE} needs the marker {MARKER}")
+    if isinstance(asked, Refusal):
+        pytest.fail(f"{MARKER}: {asked}", pytrace=False)
+    judgement_request, name = asked
     worker = getattr(request.config, "workerinput", {}).get("workerid", "main")
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if worker != "main" else base

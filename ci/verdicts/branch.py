@@ -25,6 +25,7 @@ from kraftcheck.ci.conformance.kafka.naming import (
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
 from kraftcheck.ci.explore.diff import ALIKE, BROKEN, MENDED, Comparison, compare, sides
+from kraftcheck.ci.explore.two_sides import MENDS, mended
 from kraftcheck.ci.run.judged import HOLDS, JudgedRun, every_id, expecting, not_judged
 from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.ci.run.reports import ReportFiles, report_options
@@ -35,8 +36,7 @@ from kraftcheck.ci.terminal.files import check_writable, write_json
 from kraftcheck.ci.terminal.interrupts import passed, time_limit, within
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
-from kraftcheck.model.rules.ruleset import RuleSet, parse, variants
-from kraftcheck.properties.register.findings import FINDINGS
+from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, Refuted, worst_exit_code
@@ -184,7 +184,7 @@ def branch_command(
     check_writable(target)
     reports.check(json=target)
     build = Build.of(path, like)
-    base, wanted = f"kafka-{build.like}", None if mends is None else mend_of(mends, build.like)
+    base, wanted = f"kafka-{build.like}", None if mends is None else _mend_of(mends, f"kafka-{build.like}")
     screen, asking = console(to_stderr=target == "-"), _Asking(build, flags["seed"])
     screen.plain("\n".join(build.lines() or [f"Kafka {build}"]))
     budget = search_budget(flags["workers"], flags["memory"])
@@ -204,21 +204,11 @@ def branch_command(
     sys.exit(code)
 
 
-def mend_of(finding: str, release: str) -> str:
-    """The rule set of a release with the mend of a finding alone.
-
-    Raises:
-        Refusal: where there is no such finding, or the release does not have it.
-    """
-    by_id = {one.id: one for one in FINDINGS}
-    if finding not in by_id:
-        raise Refusal(f"--mends: no finding {finding!r}; {nearest(finding, by_id, 'kraftcheck findings')}")
-    base = f"kafka-{release}"
-    rules, names = parse(base), variants()
-    off = [name for name in by_id[finding].switches if rules.value(names[name].name)]
-    if not off:
-        raise Refusal(f"--mends: Kafka {release} does not have {finding}, or no rule of its controller is it")
-    return base + "".join(f"-{name}" for name in off)
+def _mend_of(finding: str, base: str) -> str:
+    """The rule set of a release with the mend of a finding alone; raises Refusal where there is none."""
+    if finding not in MENDS:
+        raise Refusal(f"--mends: no finding {finding!r}; {nearest(finding, MENDS, 'kraftcheck findings')}")
+    return mended(finding, base)
 
 
 def _outcome(

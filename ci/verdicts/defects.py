@@ -78,7 +78,8 @@ def _findings(names: Sequence[str]) -> list[Finding]:
     by_id = {finding.id: finding for finding in FINDINGS if finding.search is not None}
     for name in names:
         if name not in by_id:
-            raise Refusal(f"no finding {name!r} that an explored system shows; {nearest(name, by_id, 'kraftcheck findings')}")
+            near = nearest(name, by_id, "kraftcheck findings")
+            raise Refusal(f"no finding {name!r} that an explored system shows; {near}")
     return [by_id[name] for name in names] or list(by_id.values())
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from kraftcheck.ci.explore.trace import html
 from kraftcheck.ci.systems.subject import program, subject
@@ -21,9 +21,9 @@ from tests.solvers.drawings.test_lasso_drawings import lasso
 
 DRAWN = """() => {
     const middle = (part) => { const box = part.getBoundingClientRect(); return (box.top + box.bottom) / 2; };
-    const names = [...document.querySelectorAll(".names .name")];
+    const names = [...document.querySelector(".names").querySelectorAll(".name")];
     const near = (y) => names.reduce((a, b) => Math.abs(middle(a) - y) < Math.abs(middle(b) - y) ? a : b).textContent;
-    return [...document.querySelectorAll(".step")].map((step) => {
+    return [...document.querySelector(".scroll").querySelectorAll(".step")].map((step) => {
         const head = step.querySelector(".head"), dot = step.querySelector(".dot");
         if (!dot) return [];
         if (!head) return [near(middle(dot))];
@@ -55,6 +55,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_pages(tmp_path_factory.mktemp("pages"))
 
 
+def lanes(page: Page) -> Locator:
+    """The lanes of the run; those of the same actions under other rules follow."""
+    return page.locator(".scroll").first
+
+
 @pytest.fixture
 def four(page: Page, folder: Path) -> Page:
     """The counterexample of four steps, opened."""
@@ -69,7 +74,7 @@ def test_arrows_end_in_their_lanes(four: Page) -> None:
         ["operator", "controller"],
     ]  # fmt: skip
     sent = ["heartbeat: wants to shut down"] * 2 + ["UpdateFeatures", "AlterPartitionReassignments"]
-    assert four.locator(".step .sent").all_text_contents() == sent
+    assert lanes(four).locator(".step .sent").all_text_contents() == sent
 
 
 def test_the_last_step_is_shown_first(four: Page) -> None:
@@ -143,9 +148,9 @@ def test_one_walks_by_keys_clicks_and_buttons(four: Page) -> None:
     for key, number in (("ArrowLeft", 3), ("ArrowRight", 4), ("ArrowRight", 4), ("Home", 0), ("ArrowLeft", 0)):
         four.keyboard.press(key)
         expect(place).to_have_text(f"step {number} of 4")
-    four.locator(".step[data-step='2']").click()
+    lanes(four).locator(".step[data-step='2']").click()
     expect(four.locator("#action")).to_have_text("2  controlled_shutdown(broker=1)")
-    expect(four.locator(".step.current")).to_have_attribute("data-step", "2")
+    expect(lanes(four).locator(".step.current")).to_have_attribute("data-step", "2")
     four.get_by_role("button", name="forward").click()
     four.get_by_role("button", name="back").click()
     four.get_by_role("button", name="back").click()
@@ -159,7 +164,7 @@ def test_the_address_is_that_of_the_step(four: Page) -> None:
     place = four.locator("#place")
     assert four.url.endswith("four.html#4")
     four.keyboard.press("Home")
-    four.locator(".step[data-step='3']").click()
+    lanes(four).locator(".step[data-step='3']").click()
     assert four.url.endswith("four.html#3")
     for move, number in ((four.go_back, 0), (four.go_back, 4), (four.go_forward, 0)):
         move()
@@ -174,13 +179,19 @@ def test_the_address_is_that_of_the_step(four: Page) -> None:
 
 def test_other_rules_are_beside(four: Page) -> None:
     """A line stands before the first step that goes otherwise, and says so; a step before it says that it does not."""
-    line, step = four.locator("line.other").bounding_box(), four.locator(".step[data-step='4'] rect").bounding_box()
+    line = four.locator("line.other").bounding_box()
+    step = lanes(four).locator(".step[data-step='4'] rect").bounding_box()
     assert line is not None
     assert step is not None
     assert 0 < step["x"] - line["x"] < 5
     assert four.locator(".otherwise").text_content() == "fixed goes otherwise"
+    beside = four.get_by_role("region", name="the same actions under fixed")
+    assert beside.locator(".step").count() == 5
+    assert beside.locator(".step.current").get_attribute("data-step") == "4"
     four.keyboard.press("ArrowLeft")
     expect(four.locator("#other")).to_have_text("the same under fixed")
+    beside.locator(".step[data-step='1']").click()
+    expect(lanes(four).locator(".step.current")).to_have_attribute("data-step", "1")
 
 
 @pytest.mark.parametrize("name", ["four", "foreign", "lasso"])

@@ -1,7 +1,7 @@
 "use strict";
 const drawing = JSON.parse(document.getElementById("drawing").textContent);
-const steps = [...document.querySelectorAll(".step")];
-const scroll = document.querySelector(".scroll");
+const pictures = [...document.querySelectorAll(".scroll")]; // the lanes, and beside them those of the other rules
+const steps = pictures.map((picture) => [...picture.querySelectorAll(".step")]);
 const last = drawing.columns.length - 1;
 const round = drawing.cycle && drawing.cycle.start < last ? drawing.cycle.start + 1 : null; // the step after the last
 let current = 0;
@@ -48,11 +48,13 @@ function go(number, move, remember) {
   current = Math.max(0, Math.min(last, number));
   const column = drawing.columns[current];
   const other = drawing.other ? drawing.other.columns[current] : undefined;
-  steps.forEach((step, index) => {
-    step.classList.toggle("current", index === current);
-    if (index === current) step.setAttribute("aria-current", "step"); else step.removeAttribute("aria-current");
+  steps.forEach((shown) => {
+    shown.forEach((step, index) => {
+      step.classList.toggle("current", index === current);
+      if (index === current) step.setAttribute("aria-current", "step"); else step.removeAttribute("aria-current");
+    });
+    if (move && shown[current]) shown[current].scrollIntoView({ block: "nearest", inline: "center" });
   });
-  if (move) steps[current].scrollIntoView({ block: "nearest", inline: "center" });
   document.getElementById("action").textContent = `${column.number}  ${column.action}`;
   document.getElementById("event").textContent = column.event;
   document.getElementById("failing").textContent = column.failing.map((part) => `fails: ${part}`).join("; ");
@@ -73,7 +75,7 @@ function go(number, move, remember) {
 
 function addressed() { return location.hash ? Number(location.hash.slice(1)) || 0 : last; }
 
-steps.forEach((step, index) => step.addEventListener("click", () => go(index, false, true)));
+steps.forEach((shown) => shown.forEach((step, index) => step.addEventListener("click", () => go(index, false, true))));
 document.getElementById("back").addEventListener("click", () => go(current - 1, true, true));
 document.getElementById("forward").addEventListener("click", () => go(next(), true, true));
 document.addEventListener("keydown", (event) => {
@@ -83,8 +85,8 @@ document.addEventListener("keydown", (event) => {
     go(moves[event.key], true, !event.repeat);
   }
 });
-scroll.addEventListener("scroll", () => {
-  document.querySelector(".names").setAttribute("transform", `translate(${scroll.scrollLeft})`);
-});
+pictures.forEach((picture) => picture.addEventListener("scroll", () => {
+  picture.querySelector(".names").setAttribute("transform", `translate(${picture.scrollLeft})`);
+}));
 window.addEventListener("popstate", () => go(addressed(), true, false)); // also when the address is edited
 go(addressed(), true, false);

@@ -169,7 +169,9 @@ def test_a_change_of_ones_own_is_compared(tmp_path: Path, monkeypatch: pytest.Mo
     assert ran.code == EXIT_SAFETY
     assert "election.elr.only-when-isr-empty     difference_kip.py:5" in ran.out
     assert "B: isr = {1}, elr = {}, leader = 1" in ran.out
-    assert "decided otherwise" in (tmp_path / "it.html").read_text(encoding="utf-8")
+    page = (tmp_path / "it.html").read_text(encoding="utf-8")
+    assert "decided otherwise" in page
+    assert page.count("<svg") == 2, "the lanes of both sides"
     told = kc.diff("fixed", sys.modules["difference_kip"].KIP, scope="tiny")
     kept = json.loads((tmp_path / "it.json").read_text(encoding="utf-8"))
     assert told.exit_code == ran.code
@@ -185,6 +187,17 @@ def test_a_change_that_changes_nothing_is_not_compared() -> None:
     idle = kc.kafka("elections", base="fixed").override("election.elr.only-when-isr-empty", same)
     with pytest.raises(kc.Refusal, match="only-when-isr-empty it changes nothing in"):
         kc.diff("fixed", idle, scope="tiny")
+
+
+def test_a_finding_is_its_mend() -> None:
+    """The id of a finding stands for the rules of the other side with its mend, which are equal to it and no others."""
+    mended, wrong = "kafka-4.4.0-removed-replicas-stay-in-elr", "kafka-4.4.0"
+    assert diff(mended, mended, "", scope="tiny", max_depth=1)["same_rules"]
+    found = diff(wrong, "ghost-elr-member", "", scope="tiny", max_depth=3)
+    assert found["sides"][1]["rules"] == mended
+    assert [(one["a"], one["b"]) for one in found["choices"]] == [("yes", "")]
+    with pytest.raises(kc.Refusal, match=r"^fixed does not have ghost-elr-member"):
+        kc.diff("fixed", "ghost-elr-member")
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

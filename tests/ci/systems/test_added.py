@@ -13,6 +13,8 @@ from attrs import evolve
 import kraftcheck as kc
 from kraftcheck import testing
 from kraftcheck.ci.explore.diff import sides
+from kraftcheck.ci.systems import added
+from kraftcheck.ci.systems.added import ALL_OFF, DECIDED
 from kraftcheck.ci.systems.overrides import is_a
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.systems.switches import check_switches
@@ -27,6 +29,7 @@ from kraftcheck.solvers.smt.theory import theory
 from tests.ci.systems.waiting import ELR, enough, only_after_waiting, waiting
 
 ON = "fixed+elr-waits"
+OTHERWISE = DECIDED + ELR.replace(".", "-")
 CANDIDATE, RETURNS = "unfenced-candidate-leads", "leader-returns"
 
 
@@ -193,11 +196,67 @@ def test_fairness_of_ones_own_makes_something_happen() -> None:
     (lambda: plain().guard("cancel", _is_anything), None, "as a guard of cancel it changes nothing in"),
     (lambda: plain().choice("on", "it is").override(ELR, lambda self, rules, rule: rule(self, rules), when="on"),
      "fixed+on", "on changes nothing in elections"),
+    (lambda: plain().choice("idle", "nothing"), None, r"test_added.py:\d+: nothing reads the choice idle in elections"),
+    (lambda: plain().action(lambda setting: []), None, r"test_added.py:\d+: the function gives no kraftcheck.Action"),
+    (lambda: plain().property(lambda setting: []), None, "the function gives no kraftcheck.Property"),
+    (lambda: plain().fair(lambda setting: []), None, "the function gives no kraftcheck.Fairness"),
 ])  # fmt: skip
 def test_what_changes_nothing_is_refused(system: Callable[[], kc.System], rules: str | None, fault: str) -> None:
     """A choice that nothing reads, a field that nothing reads and a rule that is as it was are no change."""
     with pytest.raises(kc.Refusal, match=fault):
         check_switches(subject(system(), "tiny", {}, rules))
+
+
+def test_a_system_whose_changes_are_all_off_is_no_pass() -> None:
+    """It is the shipped one, so a search of it is vacuous, and a comparison where neither side has one is refused."""
+    off = kc.explore(waiting(), scope="tiny", properties=["leader-active"])
+    assert isinstance(off.verdict(ALL_OFF), kc.Vacuous)
+    assert off.exit_code == 21
+    assert "a change is on where --rules names +elr-waits" in str(off)
+    assert ALL_OFF not in found(ON).verdicts
+    with pytest.raises(kc.Refusal, match=r"all changes are off on both sides; .* names \+elr-waits"):
+        kc.diff("fixed", waiting(), scope="tiny")
+
+
+def test_a_rule_that_decides_nothing_otherwise_is_no_pass() -> None:
+    """A rule that differs only where no run comes is vacuous in a search and in walks; a comparison says that it is
+    equal."""
+
+    def where_no_run_comes(self: Any, rules: Any, now: Any, rule: Any) -> Any:
+        outside = kc.all_of(now.leader >= 0, kc.negate(now.replicas.has(now.leader)))
+        return kc.choose(outside, self.isr.none(), rule(self, rules))
+
+    idle = plain().override(ELR, where_no_run_comes)
+    few = {"brokers": 2, "replication": 1, "reassignment": 0}
+    runs = [kc.explore(idle, properties=["leader-active"], **few),
+            kc.simulate(idle, properties=["leader-active"], runs=20, steps=20, **few)]  # fmt: skip
+    assert isinstance(runs[0].verdict(OTHERWISE), kc.Vacuous)
+    assert [one.exit_code for one in runs] == [21, 21]
+    assert kc.diff("fixed", idle, **few).document["equal"] is True
+
+
+@pytest.mark.parametrize(("rule", "kind"), [(ELR, "happens"), ("leader.unfenced", "sometimes")])
+def test_a_search_shows_a_decision_that_no_drawn_run_shows(
+    rule: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no drawn run shows it, the search does, of what is done and of what is possible; else no goal is judged."""
+
+    def with_broker_1(*arguments: Any, rule: Any) -> Any:
+        given = rule(*arguments)
+        return given.plus(given.just(1))
+
+    changed = {ELR: lambda self, rules, rule: with_broker_1(self, rules, rule=rule),
+               "leader.unfenced": lambda cluster, offline, barred, counted, rules, rule:
+               with_broker_1(cluster, offline, barred, counted, rules, rule=rule)}  # fmt: skip
+    goal = DECIDED + rule.replace(".", "-")
+    drawn = plain().override(rule, changed[rule])
+    setting = subject(drawn, "tiny", {}, None).setting
+    assert goal not in [claim.id for claim in drawn.properties(setting)]
+    monkeypatch.setattr(added, "DRAWN", 0)
+    searched = plain().override(rule, changed[rule])
+    assert [claim.kind for claim in searched.properties(setting) if claim.id == goal] == [kind]
+    seen = kc.explore(searched, scope="tiny", properties=["replicas-distinct"], max_depth=5)
+    assert isinstance(seen.verdict(goal), kc.Holds)
 
 
 @pytest.mark.parametrize(("change", "goal"), [
@@ -291,8 +350,8 @@ def test_a_name_that_clashes_is_refused(change: Callable[[Any], Any], fault: str
     (lambda of: of.action(_never_answers), "as a function of the setting it gives no answer"),
     (lambda of: of.guard("fence", _never_answers), "the guard of fence gives no answer when it is called"),
     (lambda of: of.action(kc.Action("a", lambda state: kc.Outcome(state, 3))), "the effect of a reports 3; give a El"),
-    (lambda of: of.action(kc.Action("a", lambda state: 1 // 0)), r"the effect of a raised ZeroDiv.*test_added.py:\d+\)"),
-    (lambda of: of.guard("fence", lambda state, broker: state.isrr), "the guard of fence raised Attr.*did you mean isr"),
+    (lambda of: of.action(kc.Action("a", lambda state: 1 // 0)), r"the effect of a raised ZeroDiv.*added.py:\d+\)"),
+    (lambda of: of.guard("fence", lambda state, broker: state.isrr), "the guard of fence raised .*did you mean isr"),
     (lambda of: of.field("a", kc.ints(0, 3), 0, then=lambda t: t.afte.a), "`then` of a raised AttributeError"),
     (lambda of: of.override(ELR, _raises_lines), f"in the place of {ELR} it raised ValueError: two lines"),
 ])  # fmt: skip

@@ -13,9 +13,9 @@ import pytest
 from kraftcheck.ci.bench.checkers import jar
 from kraftcheck.ci.conformance.kafka.change.checks import CheckSize
 from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, jars, program
+from kraftcheck.ci.explore.two_sides import mended
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts import branch
-from kraftcheck.ci.verdicts.branch import mend_of
 from tests.shared.commands import kraftcheck
 
 NEWEST = "4.4.0"
@@ -106,8 +106,9 @@ def test_a_release_is_not_the_mend_of_its_defect(tmp_path: Path) -> None:
 
 def test_a_mend_is_that_of_a_defect_which_the_release_has() -> None:
     """A finding that there is not, and one that the release does not have, are refused in a line."""
-    assert mend_of("ghost-elr-member", NEWEST) == "kafka-4.4.0-removed-replicas-stay-in-elr"
-    with pytest.raises(Refusal, match=r"^--mends: no finding 'ghost'; did you mean ghost-elr-member"):
-        mend_of("ghost", NEWEST)
-    with pytest.raises(Refusal, match=r"^--mends: Kafka 4\.4\.0 does not have dead-last-known-leader"):
-        mend_of("dead-last-known-leader", NEWEST)
+    base = f"kafka-{NEWEST}"
+    assert mended("ghost-elr-member", base) == "kafka-4.4.0-removed-replicas-stay-in-elr"
+    unknown = kraftcheck("branch", NEWEST, "--mends", "ghost").refusal()
+    assert unknown.startswith("--mends: no finding 'ghost'; did you mean ghost-elr-member")
+    with pytest.raises(Refusal, match=r"^kafka-4\.4\.0 does not have dead-last-known-leader"):
+        mended("dead-last-known-leader", base)

@@ -30,6 +30,7 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Unknown, Vacuous
 from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability
 from kraftcheck.solvers.search.levels import FIRST_VIOLATION
+from kraftcheck.solvers.traces.path import PackedRun
 
 NOT_TOLD = "Kafka's answer to {steps} is not that of the rules, and none tells whether it holds of them"
 
@@ -56,6 +57,7 @@ class AnsweredPart:
         impossible: steps of the model that cannot be put to the managers, and were left out.
         refused, beyond: requests that the rules grant and the managers refuse, and that the rules refuse and do
             something to the managers.
+        refusals: by action, the run to the first that the managers alone refuse, and the action instance.
     """
 
     build: str
@@ -68,6 +70,7 @@ class AnsweredPart:
     impossible: int
     refused: int
     beyond: int
+    refusals: Mapping[str, tuple[PackedRun, int]]
 
     def lines(self) -> list[str]:
         """For people."""
@@ -83,7 +86,7 @@ class AnsweredPart:
 
     def document(self) -> dict[str, Any]:
         """For machines."""
-        return asdict(self)
+        return asdict(self, filter=lambda one, _: one.name != "refusals")
 
 
 def rules_of(build: Build, named: str | None) -> str:
@@ -153,8 +156,9 @@ def _explored(
         search.run()
         seconds = time.monotonic() - begin
         digests = build.digests() if build.first else ()
+        refusals = {name: search.store.occurrence(mark) for name, mark in search.refusals.items()}
         part = AnsweredPart(str(build), digests, len(processes), asked.asked, asked.remembered, search.compared,
-                            search.differing, search.impossible, search.refused, search.beyond)  # fmt: skip
+                            search.differing, search.impossible, search.refused, search.beyond, refusals)  # fmt: skip
         audit = Audit(search.distinct, search.compared, search.refused, 0, True, "")
         backward = _recoverability(search)
         found = conclude(search, _Planned(program, search.plan), seconds, begin - start, audit, backward,

@@ -171,6 +171,7 @@ class AnsweredSearch:
         impossible: steps of the model that cannot be put to the managers; they are left out.
         refused: requests that the rules grant, and Kafka does not; they are no steps.
         beyond: requests that the rules refuse, and that make Kafka do something.
+        refusals: by action, the first state and instance of those that Kafka alone refuses.
         compared, differing: steps whose answers were compared with those of the rules, by action those that differ.
         strays, stray: answers that the system cannot hold, how many, and the first; they are not followed.
         undecided: numbers of claims about steps that no answer tells.
@@ -191,6 +192,7 @@ class AnsweredSearch:
     impossible: int = 0
     refused: int = 0
     beyond: int = 0
+    refusals: dict[str, tuple[int, int]] = field(factory=dict)
     compared: int = 0
     differing: dict[str, int] = field(factory=dict)
     strays: int = 0
@@ -305,7 +307,11 @@ class AnsweredSearch:
             own = slice(done, done + len(at))
             done += len(at)
             taken = takes(answers[own], states[at, :width], ruled, self.answered.reports_refusals)
-            self.refused += int((ruled & ~taken).sum())
+            refused = np.flatnonzero(ruled & ~taken)
+            self.refused += len(refused)
+            if len(refused):
+                mark = int(numbers[at[refused[0]]]), one.kind.first + row
+                self.refusals[one.kind.action.name] = min(mark, self.refusals.get(one.kind.action.name, mark))
             differs = ~ruled
             differs[ruled] = self._differs(one, row, states[at[ruled]], raw[own][ruled])
             self._note(one.kind.action.name, ruled, differs, taken)

@@ -168,7 +168,7 @@ MUTANTS = (
            "solvers.blocks.closure:_emit_deal", "at = b.add(load(b, targets, k), word(1))", "at = load(b, targets, k)",
            FIXPOINT, (RuntimeError,)),
     Mutant("checkpoint-half", "A checkpoint is taken up though one of its files is missing.",
-           "ci.dataset.backward.search:BackwardLog._read", "if all(is_whole", "if True or all(is_whole",
+           "ci.dataset.backward.kept:RoundLog._read", "if not all(is_whole", "if False and not all(is_whole",
            Killer(test_spark_backward.test_a_checkpoint_that_is_not_whole_is_not_taken_up, (0,)),
            (DamagedLevelError,)),
     Mutant("region-lost", "A state with a step that is not explored counts as one that enables nothing else.",

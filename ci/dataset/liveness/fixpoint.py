@@ -15,6 +15,7 @@ from attrs import evolve, field, frozen
 
 from kraftcheck.ci.dataset.backward.arcs import CUT, HEAD, NODE, Numbering, Numbers, rows_of
 from kraftcheck.ci.dataset.backward.files import PartFile, read_groups, written_file
+from kraftcheck.ci.dataset.backward.kept import Round, RoundLog
 from kraftcheck.ci.dataset.backward.rounds import (
     PartFiles,
     RoundJob,
@@ -27,7 +28,6 @@ from kraftcheck.ci.dataset.backward.rounds import (
 )
 from kraftcheck.ci.dataset.jobs.exchange import FRAME, Batches, candidate_row
 from kraftcheck.ci.dataset.jobs.stages import JobRunner, Stages, result_row
-from kraftcheck.ci.dataset.liveness.kept import Round, RoundLog
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of

@@ -14,11 +14,11 @@ import numpy as np
 from attrs import define, evolve, field
 
 from kraftcheck.ci.dataset.backward.arcs import WAITING, Numbering
+from kraftcheck.ci.dataset.backward.kept import Round, RoundLog
 from kraftcheck.ci.dataset.backward.listing import Listing, arcs_in
 from kraftcheck.ci.dataset.backward.rounds import PartFiles, marks_of
 from kraftcheck.ci.dataset.jobs.stages import JobRunner
 from kraftcheck.ci.dataset.liveness.fixpoint import GOAL, MOST, TO_CUT, TO_FAIR, Fixpoints, nodes_of
-from kraftcheck.ci.dataset.liveness.kept import Round, RoundLog
 from kraftcheck.ci.dataset.liveness.region import EDGE_BYTES, STATE_BYTES, Collected, collected
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog

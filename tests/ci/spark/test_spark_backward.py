@@ -15,8 +15,9 @@ import pytest
 from attrs import define, evolve
 
 from kraftcheck.ci.dataset.backward import arcs, listing
+from kraftcheck.ci.dataset.backward.kept import document_of
 from kraftcheck.ci.dataset.backward.rounds import folded
-from kraftcheck.ci.dataset.backward.search import FOLDER, CommittedBackward, document_of
+from kraftcheck.ci.dataset.backward.search import FOLDER, CommittedBackward
 from kraftcheck.ci.dataset.jobs.stages import Stages, rows_here
 from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
@@ -142,7 +143,7 @@ def test_recovery_is_judged_as_natively(
     run, spec = committed(program, tmp_path)
     found, backward = judged(program, run, Here(spec, files=files), memory)
     assert_native(program, run, found)
-    assert (backward.rounds > 1) == (memory == 0)
+    assert (backward.rounds > 2) == (memory == 0)
     assert not (tmp_path / FOLDER).exists()
 
 
@@ -195,7 +196,7 @@ def test_a_checkpoint_that_is_not_whole_is_not_taken_up(
     elif edit == "cut":
         path.write_bytes(path.read_bytes()[:-1])
     else:
-        document.write_text(document.read_text().replace('"rounds": 2', '"rounds": 3'))
+        document.write_text(document.read_text().replace('"number": 2', '"number": 3'))
     again, second = judged(program, run, Here(spec), 0)
     assert (second.resumed, again.findings) == (None, whole.findings)
 

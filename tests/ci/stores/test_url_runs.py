@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.dataset.backward.search import FOLDER, document_of
+from kraftcheck.ci.dataset.backward.kept import document_of
+from kraftcheck.ci.dataset.backward.search import FOLDER
 from kraftcheck.ci.dataset.liveness.search import FOLDER as FAIR_FOLDER
 from kraftcheck.ci.dataset.store.commits import NAME
 from kraftcheck.ci.dataset.store.dataset import Dataset

@@ -95,7 +95,7 @@ def test_a_damaged_checkpoint_is_not_believed(damage: str, tmp_path: Path, monke
     whole, _ = judged(program, run, Here(spec), 0)
     judged(program, run, Here(spec), 0, 2)
     files, seen = contents(tmp_path / "out" / FOLDER), 0
-    assert {path.name.partition("-")[0] for path in files} >= {"round", "arcs", "marks", "risen"}
+    assert {path.name.partition("-")[0] for path in files} >= {"rounds", "arcs", "marks", "risen"}
     for path in damaged(files, files, damage, tmp_path / "foreign"):
         found, second = judged(program, run, Here(spec), 0)
         assert found.findings == whole.findings, path.name

@@ -49,7 +49,7 @@ def _rounds(document: Any) -> tuple[tuple[Any, int], dict[str, Round]]:
 
 
 def _round(document: Any) -> Round:
-    readers = {"parts": listed(part_files, 1 << 16), "counts": listed(whole(0, 1 << 56), 16)}
+    readers = {"parts": listed(part_files, 1 << 16), "counts": listed(whole(0, 1 << 56), 1 << 16)}
     return Round(**read_fields(document, readers))
 
 

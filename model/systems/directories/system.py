@@ -38,7 +38,6 @@ from kraftcheck.model.systems.directories.state import (
     IDLE,
     MIGRATION,
     NOTHING,
-    OFFLINE,
     QUEUED,
     UPGRADE,
     Placement,
@@ -164,11 +163,13 @@ class Moves:
         """The disk of the old log fails after the future log was renamed, and before the old one is: both stay."""
         rules, host = self.rules.directories, state.host(broker)
         source = host.current()
-        old = host.disks.just(source)
-        after = failing(self.promote(state, broker).host(broker), source, rules, self.keeps_metadata)
+        old, promoted = host.disks.just(source), self.promote(state, broker).host(broker)
+        if rules.promoted_log_stays_closed:  # the thread of the move has not ended it: it is taken back as any other
+            after = failing(host, source, rules, self.keeps_metadata)
+            after = evolve(after, logs=promoted.logs, whole=promoted.whole, future=NOTHING, copied=False)
+        else:
+            after = failing(promoted, source, rules, self.keeps_metadata)
         after = evolve(after, logs=after.logs.plus(old), whole=after.whole.plus(host.whole.keep(old)))
-        if rules.promoted_log_stays_closed:
-            after = evolve(after, replica=choose(after.up, OFFLINE, after.replica))
         return state.spend("failures").with_host(broker, after)
 
     def may_tear(self, state: Placement, broker: Word) -> Conjuncts:

@@ -1,0 +1,69 @@
+"""Mends in pairs: what is recorded is derived, no pair breaks a promise, and one that would is seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraftcheck.ci.conformance.findings import pairs as module
+from kraftcheck.ci.conformance.findings.causes import CELLS as ALL
+from kraftcheck.ci.conformance.findings.causes import Cell
+from kraftcheck.ci.conformance.findings.pairs import broken, judge, mended, mends, pairs, recorded
+from kraftcheck.model.rules.ruleset import NEWEST
+from kraftcheck.properties.register.findings import FINDINGS
+
+RECORDED = recorded()
+CELLS: tuple[Cell, ...] = tuple((row.system, row.scope) for row in RECORDED)
+
+QUICK = (("sessions", "tiny"),)
+"""The scopes that are judged whole at each change; of the others a sample is, and the rest by night."""
+
+
+def test_no_pair_of_mends_breaks_a_promise() -> None:
+    """In no recorded scope does a mend, alone or with another, refute what the newest release keeps."""
+    assert [(row.system, row.scope, row.breaking) for row in RECORDED if row.breaking] == []
+    assert {row.system for row in RECORDED} >= {"sessions", "elr-index"}
+    assert {row.release for row in RECORDED} == {NEWEST.removeprefix("kafka-")}
+
+
+def test_a_record_has_every_pair_of_its_mends() -> None:
+    """The number of judged pairs is that of the mends that play a part, each with itself and with each other."""
+    known = {one.id for one in FINDINGS}
+    for row in RECORDED:
+        assert {*row.mends} <= known
+        assert row.pairs == len(pairs(row.mends)) == len(row.mends) * (len(row.mends) + 1) // 2 > 0
+
+
+def test_a_pair_that_breaks_a_promise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a mend, beside another, seats a leader that is no replica, and the property is named."""
+    monkeypatch.setattr(module, "_switches", lambda name: {"silent-unclean-cancel": ["unclean-cancel-is-silent"],
+                                                           "slow-return": ["sessions-by-contact"]}[name])  # fmt: skip
+    assert "leader-is-replica" in broken(("elections", "tiny"), ("silent-unclean-cancel", "slow-return"))
+
+
+@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell not in QUICK], ids="-".join)
+def test_sampled_pairs_break_nothing(cell: Cell) -> None:
+    """The pair of the worst and the least finding that play a part in a scope breaks nothing there."""
+    (row,) = (one for one in RECORDED if (one.system, one.scope) == cell)
+    assert broken(cell, (row.mends[0], row.mends[-1])) == []
+
+
+@pytest.mark.parametrize(
+    "cell", [pytest.param(cell, id="-".join(cell), marks=[pytest.mark.slow] * (cell not in QUICK)) for cell in CELLS]
+)
+def test_the_record_of_pairs_is_derived(cell: Cell) -> None:
+    """The row of a scope is what searches say of every mend and pair of mends."""
+    (row,) = (one for one in RECORDED if (one.system, one.scope) == cell)
+    assert judge(cell) == row
+
+
+def test_a_mend_without_a_part_is_in_no_pair() -> None:
+    """A mend of moves between directories changes nothing of sessions; that of sessions does."""
+    assert mends(("sessions", "tiny")) == ("slow-return",)
+    assert mended(("slow-return", "slow-return")) == f"{NEWEST}-sessions-by-contact"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", [one for one in ALL if one not in CELLS and one[1] != "small"], ids="-".join)
+def test_no_pair_breaks_a_promise_in_a_larger_scope(cell: Cell) -> None:
+    """By night the pairs are judged in the scopes without a record too, but those that take hours."""
+    assert judge(cell).breaking == {}

@@ -57,7 +57,9 @@ class Finding:
         scenario: the name of the scenario that shows it on a live cluster; empty where there is none.
         broker_cases: the cases of a broker's classes that show it, where no event of the controller alone does.
         reported: the issues and pull requests that report or mend it; empty where none is known.
-        searched: the words with which a report was searched in vain; empty where none was searched.
+        searched: the words with which a report was searched in vain; empty where one is known.
+        near: issues and pull requests about the same place that are of another defect, or say that it is meant so.
+        not_live: why no live cluster can show it; empty where a scenario was tried.
     """
 
     id: str
@@ -74,6 +76,8 @@ class Finding:
     scenario: str = ""
     reported: str = ""
     searched: str = ""
+    near: str = ""
+    not_live: str = ""
     broker_cases: tuple[str, ...] = ()
 
 

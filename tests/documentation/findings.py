@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kraftcheck.ci.conformance.findings.causes import record
+from kraftcheck.ci.conformance.findings.pairs import recorded
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN
 from kraftcheck.ci.conformance.kafka.jars import known_versions
@@ -36,6 +37,13 @@ of each line was searched: {cells}. There each property that one of these releas
 a choice that is [none](#no-findings), or that a later release has mended.
 `python -m kraftcheck.ci.conformance.findings.causes` writes the record.
 
+Each mend, alone and beside each other one, was judged by every property of the newest release: {pairs}. None breaks a
+promise that the release keeps. `python -m kraftcheck.ci.conformance.findings.pairs` writes the record, and larger
+scopes are searched by night.
+
+A page has the mend as a diff in words, and names its JUnit test in [tests](tests), which nightly tests compile and run
+on the newest release. Where no live cluster was tried, it says why.
+
 The rule set `{mended}` is the release with every finding mended. It keeps every promise but those that a release gives
 up on purpose ([verdicts](../reference/verdicts.md)). There is no third kind: what the newest release does otherwise
 than `fixed` is a finding, or [says why it is none](#no-findings).
@@ -59,7 +67,7 @@ In the tables, {legend}.
 def page() -> str:
     """The text of the first page."""
     newest = known_versions()[-1]
-    lines = [HEAD.format(newest=newest, mended=MENDED, legend=LEGEND, cells=_cells())]
+    lines = [HEAD.format(newest=newest, mended=MENDED, legend=LEGEND, cells=_cells(), pairs=_pairs())]
     for severity, meaning in SEVERITIES.items():
         lines += [f"## {meaning.capitalize()}\n", f"| finding | needs | {newest} | releases |\n|---|---|---|---|"]
         for finding in FINDINGS:
@@ -74,6 +82,11 @@ def page() -> str:
 def _cells() -> str:
     """The scopes that were searched for causes."""
     return ", ".join(dict.fromkeys(f"`{row.system} {row.scope}`" for row in record().broken))
+
+
+def _pairs() -> str:
+    """How many mends and pairs of them were judged, by scope."""
+    return ", ".join(f"{row.pairs:,} in `{row.system} {row.scope}`" for row in recorded())
 
 
 def in_short() -> str:

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kraftcheck.ci.conformance.findings.live import SHOWN, observations
-from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS
+from kraftcheck.ci.conformance.findings.live import SCENARIOS, SHOWN, observations
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.rules.ruleset import PRESETS, RELEASES

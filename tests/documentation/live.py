@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kraftcheck.ci.conformance.findings.live import Observation, observations
-from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS, Fact
+from kraftcheck.ci.conformance.findings.live import SCENARIOS, Observation, observations
+from kraftcheck.ci.conformance.findings.scenario import Fact
 
 HEAD = """# Findings on live clusters
 

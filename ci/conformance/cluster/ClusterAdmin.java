@@ -72,7 +72,8 @@ public final class ClusterAdmin {
 
     private static Map<String, Object> settings(JsonNode request) {
         Map<String, Object> settings = new HashMap<>();
-        settings.put("bootstrap.servers", request.get("bootstrap").asText());
+        String asked = request.has("controllers") ? "controllers" : "bootstrap";
+        settings.put(request.has("controllers") ? "bootstrap.controllers" : "bootstrap.servers", request.get(asked).asText());
         settings.put("default.api.timeout.ms", TIMEOUT_MS);
         settings.put("request.timeout.ms", TIMEOUT_MS / 2);
         return settings;
@@ -211,6 +212,7 @@ public final class ClusterAdmin {
     private static Map<String, Object> produce(JsonNode request) throws Exception {
         Map<String, Object> settings = settings(request);
         settings.put("acks", "all");
+        settings.put("enable.idempotence", false); // ids of producers come from a controller, which may stand still
         settings.put("delivery.timeout.ms", request.get("timeout_ms").asInt());
         settings.put("request.timeout.ms", request.get("timeout_ms").asInt() / 2);
         settings.put("max.block.ms", request.get("timeout_ms").asInt());
@@ -221,6 +223,7 @@ public final class ClusterAdmin {
             for (int i = 0; i < request.get("records").asInt(); i++) {
                 byte[] value = new byte[request.get("size").asInt()];
                 sent.add(producer.send(new ProducerRecord<>(topic(request), request.get("partition").asInt(), null, value)));
+                Thread.sleep(request.get("pause_ms").asInt());
             }
             for (Future<RecordMetadata> one : sent) {
                 try {

@@ -97,10 +97,12 @@ class AdminProcess:
         lists = ("replicas", "isr", "elr", "last_known")
         return [PartitionDescription(**{**row, **{name: tuple(row[name]) for name in lists}}) for row in rows]
 
-    def produce(self, topic: str, partition: int, records: int, size: int = 100, timeout_ms: int = 20_000) -> Produced:
-        """Send records to one partition with acks=all."""
+    def produce(
+        self, topic: str, partition: int, records: int, size: int = 100, timeout_ms: int = 20_000, pause_ms: int = 0
+    ) -> Produced:
+        """Send records to one partition with acks=all, with a pause after each."""
         return Produced(**self.ask("produce", topic=topic, partition=partition, records=records, size=size,
-                                   timeout_ms=timeout_ms))  # fmt: skip
+                                   timeout_ms=timeout_ms, pause_ms=pause_ms))  # fmt: skip
 
 
 @contextmanager
@@ -126,7 +128,7 @@ def admin_process(java: list[str], bootstrap: str, output: Path) -> Iterator[Adm
 HEAP = "-Xmx256m"
 """Memory of each process."""
 
-TIMEOUT_S = 180
+TIMEOUT_S = 600
 """How long one state is waited for."""
 
 
@@ -237,13 +239,21 @@ class KafkaCluster:
         """The command that runs a class of the release."""
         return [program("java"), HEAP, *SHORT_RUN, "-cp", jars(self.version, SERVER)]
 
-    def start(self, *nodes: int) -> None:
-        """Start nodes; each writes its output to a file of its own."""
+    def start(self, *nodes: int, options: Sequence[str] = ()) -> None:
+        """Start nodes, with options for their virtual machines; each writes its output to a file of its own."""
+        java, *rest = self.java()
         for node in nodes:
+            command = [java, *options, *rest, "kafka.Kafka", str(self._config(node))]
             with self.output(node).open("ab") as output:
-                self.running[node] = subprocess.Popen(
-                    [*self.java(), "kafka.Kafka", str(self._config(node))], stdout=output, stderr=subprocess.STDOUT
-                )
+                self.running[node] = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+
+    def pause(self, node: int) -> None:
+        """Let a node stand still, with its connections and its sessions as they are."""
+        self.running[node].send_signal(signal.SIGSTOP)
+
+    def resume(self, node: int) -> None:
+        """Let a node that stands still go on."""
+        self.running[node].send_signal(signal.SIGCONT)
 
     def kill(self, node: int) -> None:
         """End a node without warning."""
@@ -340,6 +350,11 @@ class KafkaCluster:
                 configs = {f"{side}.replication.throttled.rate": rate}
                 self.admin.ask("configure", kind="BROKER", name=str(broker), configs=configs)
             self.configure(topic, f"{side}.replication.throttled.replicas", replicas)
+
+    @property
+    def controllers(self) -> str:
+        """Addresses of every controller, for requests that no broker is to hand on."""
+        return ",".join(f"127.0.0.1:{self.ports[node]}" for node in self.layout.controllers)
 
     def elect(self, kind: str, topic: str, partition: int) -> str:
         """An election of one partition, PREFERRED or UNCLEAN; what Kafka says where it elects nobody, else nothing."""

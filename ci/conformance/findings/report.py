@@ -8,15 +8,21 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kraftcheck.ci.conformance.findings import search
 from kraftcheck.ci.conformance.findings.causes import LINES, record
+from kraftcheck.ci.conformance.findings.junit_tests import PLACE, with_tests
 from kraftcheck.ci.conformance.findings.live import SHOWN, Observation, observations
 from kraftcheck.ci.conformance.findings.search import ABSENT, LIVE, MANAGERS, NOT_RUN, RULES, Evidence, rules_of
 from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.conformance.kafka.junit import class_name
 from kraftcheck.model.register import content
+from kraftcheck.model.rules.ruleset import variants
 from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.findings import SEVERITIES, Finding
 
 SEARCHED_IN = "threads of issues and pull requests of public repositories, on 29 November 2026, Kafka's JIRA left out"
 """Where reports were searched, and when."""
+
+METHOD = re.compile(r"[A-Z]\w+\.[a-z]\w+")
+"""A method as findings name it."""
 
 LEGEND = (
     f"{LIVE}: shown on a cluster of the release; {MANAGERS}: its own classes take the steps of the trace; {RULES}: the "
@@ -126,19 +132,32 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
         yield f"- Broken by the last step: {sentence} (`{broken}`)."
     yield f"\n## Actual\n\n{finding.effect}\n"
     yield f"**Workaround.** {finding.workaround}\n"
-    yield f"**Mend.** {finding.mend} The choices of the model: {', '.join(f'`{name}`' for name in finding.switches)}.\n"
+    yield f"**Mend.** {finding.mend}\n"
+    yield from _mend(finding, says)
     yield f"**Where.** {', '.join(map(link, references(finding.source, newest=True)))}\n"
     yield f"**Reported.** {_reported(finding, link)}\n"
     yield from _broken(finding)
-    if live:
+    if finding.not_live:
+        yield f"**Live.** Not tried: {finding.not_live}\n"
+    elif live:
         yield f"**Live.** Scenario `{finding.scenario}`: {', '.join(f'{r} {o.outcome}' for r, o in live.items())}\n"
     yield from _again(finding, shown[-1].release if shown else "")
 
 
+def _mend(finding: Finding, says: Mapping[str, str]) -> Iterator[str]:
+    """The mend as a diff in words: under the methods what the release does, and what it has to do."""
+    methods = [one.text.partition(",")[0] for one in references(finding.source, newest=True)]
+    yield f"```diff\n@@ {', '.join(name for name in methods if METHOD.fullmatch(name))} @@"
+    yield from (f"- {name}: {variants()[name].metadata['text']}" for name in finding.switches)
+    yield from (f"+ {rule}: {says[rule]}" for rule in finding.rules)
+    yield "```\n"
+
+
 def _reported(finding: Finding, link: Link) -> str:
-    if finding.reported:
-        return ", ".join(map(link, references(finding.reported)))
-    return f"None found in {SEARCHED_IN}, by: {finding.searched}." if finding.searched else "Not searched for."
+    found = ", ".join(map(link, references(finding.reported))) if finding.reported else ""
+    found = found or f"None found in {SEARCHED_IN}, by: {finding.searched}"
+    near = ", ".join(map(link, references(finding.near))) if finding.near else ""
+    return f"{found}. Near it, and of another defect or said to be meant so: {near}." if near else f"{found}."
 
 
 def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
@@ -176,3 +195,5 @@ def _again(finding: Finding, release: str) -> Iterator[str]:
     )
     yield f"kraftcheck findings {finding.id} --run --kafka {release} --out traces"
     yield "```\n\nThe second command takes the steps on the release's own classes, and writes a JUnit test of them."
+    if finding in with_tests():
+        yield f"The test in the repository is `{PLACE}/{class_name(finding.id)}.java`."

@@ -1,14 +1,10 @@
-"""Findings on a live cluster: scenarios, each measured on released brokers and controllers."""
+"""Findings on a live cluster that requests, stops and failing disks show."""
 
 from __future__ import annotations
 
-import re
 import shutil
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-
-from attrs import frozen
+from collections.abc import Sequence
 
 from kraftcheck.ci.conformance.cluster.processes import (
     ELR,
@@ -17,17 +13,23 @@ from kraftcheck.ci.conformance.cluster.processes import (
     PartitionDescription,
     RequestRefused,
 )
+from kraftcheck.ci.conformance.findings.scenario import (
+    BESIDE,
+    OBSERVED_S,
+    SETTINGS,
+    TOPIC,
+    Outcome,
+    Scenario,
+    count,
+    layout,
+    resignation_count,
+    resignation_facts,
+    scenario,
+    state,
+)
 
-Fact = int | str | list[int] | dict[str, int]
-"""A measured value: a number, a list of brokers, an answer in words, a count by name."""
-
-SETTINGS = (
-    "broker.session.timeout.ms=9000", "broker.heartbeat.interval.ms=1000", "replica.lag.time.max.ms=10000",
-    "leader.imbalance.check.interval.seconds=10", "replica.high.watermark.checkpoint.interval.ms=1000",
-    "log.dir.failure.timeout.ms=300000", "initial.broker.registration.timeout.ms=40000",
-)  # fmt: skip
-"""Short timeouts, so that what takes minutes happens in seconds; unclean elections stay off, as by default."""
-
+BY_REQUESTS: dict[str, Scenario] = {}
+"""The scenarios of requests, stops and disks, by name, worst effect first."""
 
 UNNOTICED = (
     "replica.high.watermark.checkpoint.interval.ms=3600000", "log.flush.offset.checkpoint.interval.ms=3600000",
@@ -36,114 +38,8 @@ UNNOTICED = (
 """No checkpoint is due, so that a broker notices a failed directory only where something else is written there."""
 
 
-@frozen
-class Outcome:
-    """What a run showed.
-
-    Attributes:
-        shown: whether the effect of the finding was seen.
-        facts: what was measured, in the order of the run; `shown` follows from them alone.
-    """
-
-    shown: bool
-    facts: dict[str, Fact]
-
-
-@frozen
-class Scenario:
-    """A finding on a live cluster.
-
-    Attributes:
-        name: how the command names it.
-        finding: entries of the catalogue that it shows, or of Kafka's tracker.
-        title: the effect, in one sentence for an operator.
-        steps: what is done, in words.
-        layout: the cluster.
-        run: does the steps on a cluster that is up, and measures.
-    """
-
-    name: str
-    finding: str
-    title: str
-    steps: str
-    layout: ClusterLayout
-    run: Callable[[KafkaCluster], Outcome]
-
-
-def layout(*brokers: int, controllers: tuple[int, ...] = (100,)) -> ClusterLayout:
-    """A cluster with short timeouts and ELR on."""
-    return ClusterLayout(brokers, controllers, SETTINGS, ("eligible.leader.replicas.version=1",))
-
-
-RENOUNCED = re.compile(
-    r"failed with (?P<name>\w+).* at epoch (?P<epoch>\d+) .*Renouncing leadership.*\n(?P<reason>[\w.$]+: .*)?"
-)
-"""What a controller writes when an exception in an event makes it resign, perhaps more than once for an epoch."""
-
-TOPIC_ID = re.compile(r"\b[\w-]{22}\b")
-
-
-def renounced(text: str) -> dict[int, str]:
-    """The epochs that a controller gave up because of an exception, by its output, with what the exception says."""
-    return {
-        int(match["epoch"]): TOPIC_ID.sub("...", match["reason"] or match["name"]) for match in RENOUNCED.finditer(text)
-    }
-
-
-def resignations(cluster: KafkaCluster) -> dict[int, list[str]]:
-    """The exceptions that made each controller resign, one for each epoch that it gave up."""
-    return {node: list(renounced(cluster.messages(node)).values()) for node in cluster.layout.controllers}
-
-
-def resignation_count(cluster: KafkaCluster) -> int:
-    """How often a controller has resigned because of an exception."""
-    return sum(map(len, resignations(cluster).values()))
-
-
-def state(one: PartitionDescription) -> str:
-    """A partition in words."""
-    lists = {"replicas": one.replicas, "ISR": one.isr, "ELR": one.elr, "last known": one.last_known}
-    return ", ".join([f"leader {one.leader}", *(f"{name} {list(ids)}" for name, ids in lists.items())])
-
-
-def resignation_facts(cluster: KafkaCluster) -> dict[str, Fact]:
-    """Resignations of each controller, with their reasons, as facts."""
-    by_node = resignations(cluster)
-    return {
-        "resignations": resignation_count(cluster),
-        "resignations by controller": {str(node): len(names) for node, names in by_node.items()},
-        "exceptions": dict(Counter(name for names in by_node.values() for name in names)),
-    }
-
-
-SCENARIOS: dict[str, Scenario] = {}
-"""The scenarios by name, worst effect first."""
-
-TOPIC, BESIDE = "orders", "beside"
-"""The topic of a scenario, and one that is there to compare."""
-
-OBSERVED_S = 45
-"""How long is watched what comes of it: four balance timers."""
-
-
-def _scenario(
-    name: str, finding: str, title: str, steps: str, layout: ClusterLayout
-) -> Callable[[Callable[[KafkaCluster], Outcome]], Scenario]:
-    """Enter a function as the run of a scenario, see `Scenario`."""
-
-    def enter(run: Callable[[KafkaCluster], Outcome]) -> Scenario:
-        return SCENARIOS.setdefault(name, Scenario(name, finding, title, steps, layout, run=run))
-
-    return enter
-
-
-def _count(cluster: KafkaCluster, node: int, text: str) -> int:
-    """How many lines of a node's output have a text."""
-    return sum(text in line for line in cluster.messages(node).splitlines())
-
-
-@_scenario(
-    "data-loss", "X1, X7, B4",
+@scenario(
+    BY_REQUESTS, "data-loss", "X1, X7, B4",
     "Acknowledged records are lost by a clean stop, with unclean elections off.",
     "Replication 2, min.insync.replicas 2. One partition is reassigned to [1]; records are acknowledged; it is "
     "reassigned to [1,2], throttled; broker 1 is stopped cleanly and comes back.",
@@ -185,8 +81,8 @@ def data_loss(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@_scenario(
-    "deleted-member", "ELR index",
+@scenario(
+    BY_REQUESTS, "deleted-member", "ELR index",
     "A deleted topic makes controllers resign whenever a broker returns that was in its ELR; the broker cannot start.",
     "Three controllers. Broker 1 is killed and enters the ELR; min.insync.replicas of the topic is set; the topic is "
     "deleted; broker 1 starts.",
@@ -206,7 +102,7 @@ def deleted_member(cluster: KafkaCluster) -> Outcome:
     time.sleep(75)
     runs = cluster.runs(1)
     facts = resignation_facts(cluster)
-    missing = sum(_count(cluster, node, "not in the topics map") for node in cluster.layout.controllers)
+    missing = sum(count(cluster, node, "not in the topics map") for node in cluster.layout.controllers)
     returned = 1 in cluster.admin.ask("brokers")
     return Outcome(
         resignation_count(cluster) > resigned_before and missing > 0 and not returned,
@@ -220,8 +116,8 @@ def deleted_member(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@_scenario(
-    "config-change-offline", "ClearElr while offline",
+@scenario(
+    BY_REQUESTS, "config-change-offline", "ClearElr while offline",
     "Setting min.insync.replicas while a partition is offline leaves it offline, though both replicas are back.",
     "Replication 2, min.insync.replicas 2. Both replicas are stopped cleanly; min.insync.replicas of the topic is set "
     "to 1; both start again. A second topic without the change is watched beside it.",
@@ -263,8 +159,8 @@ def config_change(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@_scenario(
-    "downgrade-offline", "SAFE_DOWNGRADE of ELR",
+@scenario(
+    BY_REQUESTS, "downgrade-offline", "SAFE_DOWNGRADE of ELR",
     "Switching ELR off by a safe downgrade while partitions are offline leaves them without a leader.",
     "Replication 2, min.insync.replicas 2, six partitions. Both replicas are stopped cleanly; "
     "eligible.leader.replicas.version is safely downgraded to 0; both start again; ELR is switched on again.",
@@ -295,8 +191,8 @@ def downgrade(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@_scenario(
-    "deleted-offline", "B7",
+@scenario(
+    BY_REQUESTS, "deleted-offline", "B7",
     "A topic deleted while its only replica is down makes the controller resign again and again once a disk fails.",
     "Replication 1. Broker 1 is stopped; its topic is deleted; it starts again; one of its two log directories fails.",
     layout(1, 2),
@@ -326,8 +222,8 @@ def deleted_offline(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@_scenario(
-    "duplicate-logs", "KIP-113",
+@scenario(
+    BY_REQUESTS, "duplicate-logs", "KIP-113",
     "A directory that fails while a move out of it ends leaves two logs, and the broker does not start again.",
     "Replication 2. The replica of broker 1 is moved to its other directory, throttled; meanwhile the directory that "
     "it leaves fails, which broker 1 notices where it renames the old log; the directory is brought back; broker 1 "
@@ -347,14 +243,14 @@ def duplicate_logs(cluster: KafkaCluster) -> Outcome:
     cluster.wait("the copy begins", lambda: any(new.glob(f"{TOPIC}-0.*-future")))
     cluster.break_directory(1, source)
     cluster.wait("the move ends", lambda: (new / f"{TOPIC}-0").is_dir())
-    cluster.wait("the broker has seen it", lambda: _count(cluster, 1, "Stopping serving logs in dir") > 0)
+    cluster.wait("the broker has seen it", lambda: count(cluster, 1, "Stopping serving logs in dir") > 0)
     led_away = cluster.happens(lambda: cluster.partition(TOPIC).leader != 1, OBSERVED_S)
     after_move = cluster.partition(TOPIC)
     produced = cluster.admin.produce(TOPIC, 0, 10)
     cluster.kill(1)
     cluster.mend_directory(1, source)
     ended = [_starts_in_vain(cluster) for _ in range(2)]
-    refusals = _count(cluster, 1, "IllegalStateException: Duplicate log directories")
+    refusals = count(cluster, 1, "IllegalStateException: Duplicate log directories")
     shutil.rmtree(old / f"{TOPIC}-0")
     cluster.start(1)
     cluster.wait_until_unfenced(1)
@@ -396,8 +292,8 @@ def _reassigned_twice(cluster: KafkaCluster, then: Sequence[int]) -> PartitionDe
     return replaced
 
 
-@_scenario(
-    "reassignment-stuck", "B10",
+@scenario(
+    BY_REQUESTS, "reassignment-stuck", "B10",
     "A reassignment that was replaced by another never completes, though every replica is in sync.",
     "A partition of [1,2] is reassigned to [3], which is down, then to [2,1]; broker 3 comes back.",
     layout(1, 2, 3),
@@ -422,8 +318,8 @@ def reassignment_stuck(cluster: KafkaCluster) -> Outcome:
     )  # fmt: skip
 
 
-@_scenario(
-    "replication-lost", "B10",
+@scenario(
+    BY_REQUESTS, "replication-lost", "B10",
     "A reassignment to three replicas ends with one, without an error.",
     "A partition of [1,2] is reassigned to [3], which is down, then to [1,2,3]; broker 3 comes back.",
     layout(1, 2, 3),
@@ -444,8 +340,8 @@ def replication_lost(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@_scenario(
-    "failed-disk", "B12",
+@scenario(
+    BY_REQUESTS, "failed-disk", "B12",
     "A partition stays with a leader whose disk has failed, while a live ISR member is unused.",
     "Replication 1 on broker 1; the partition is reassigned to [3,1] and broker 3 leads; the log directory of broker 3 "
     "with the partition fails, its other one does not. Partitions that were there from the start are beside it.",
@@ -464,7 +360,7 @@ def failed_disk(cluster: KafkaCluster) -> Outcome:
     which = next(n for n, place in enumerate(cluster.directories(3)) if (place / f"{TOPIC}-0").is_dir())
     in_it = [n for n in range(4) if (cluster.directories(3)[which] / f"{BESIDE}-{n}").is_dir()]
     cluster.break_directory(3, which)
-    cluster.wait("the broker has seen it", lambda: _count(cluster, 3, "Stopping serving logs in dir") > 0)
+    cluster.wait("the broker has seen it", lambda: count(cluster, 3, "Stopping serving logs in dir") > 0)
     led_away = cluster.happens(lambda: cluster.partition(TOPIC).leader != 3, OBSERVED_S)
     failed, others = cluster.partition(TOPIC), cluster.admin.describe(BESIDE)
     moved = sum(others[n].leader == 1 for n in in_it)
@@ -482,8 +378,8 @@ def failed_disk(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@_scenario(
-    "padded-config", "KAFKA-20532",
+@scenario(
+    BY_REQUESTS, "padded-config", "KAFKA-20532",
     "A blank in min.insync.replicas makes the controller resign again and again.",
     'min.insync.replicas of a topic is set to " 2"; broker 1 is killed.',
     layout(1, 2),

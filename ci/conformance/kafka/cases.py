@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
-from kraftcheck.ci.conformance.kafka.drivers import BROKER, FETCHER, DriverError, compile_driver
+from kraftcheck.ci.conformance.kafka.drivers import BROKER, BROKERS_PACKAGE, FETCHER, DriverError, compile_driver
 from kraftcheck.ci.conformance.kafka.jars import SERVER, SHORT_RUN, program
 from kraftcheck.ci.terminal.refusal import Refusal
 
@@ -107,7 +107,7 @@ def broker_answers(version: str) -> dict[str, bool]:
     """
     if version not in RELEASES:
         raise Refusal(f"the broker of Kafka {version} cannot be asked; one of {', '.join(RELEASES)} can")
-    answers = _answers(version, BROKER, "org.apache.kafka", CASES)
+    answers = _answers(version, BROKER, BROKERS_PACKAGE, CASES)
     if not {"true", "false"}.issuperset(answers.values()):
         raise DriverError(f"the broker of {version} answered {answers}")
     return {case: answer == "true" for case, answer in answers.items()}
@@ -119,13 +119,13 @@ def late_replies(version: str) -> dict[str, bool]:
     Raises:
         Refusal, DriverError: see `broker_answers`.
     """
-    return {case: int(count) > 0 for case, count in _answers(version, FETCHER, "kafka", LATE_REPLIES).items()}
+    return {case: int(count) > 0 for case, count in _answers(version, FETCHER, "kafka.server", LATE_REPLIES).items()}
 
 
 def _answers(version: str, driver: str, package: str, cases: Mapping[str, object]) -> dict[str, str]:
     """The word that a driver answers to each case."""
     class_path = compile_driver(Build(version), driver, SERVER)
-    command = [program("java"), *SHORT_RUN, "-cp", class_path, f"{package}.server.{driver}"]
+    command = [program("java"), *SHORT_RUN, "-cp", class_path, f"{package}.{driver}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT)
     answers = dict(line.split(" ") for line in done.stdout.splitlines() if line.partition(" ")[0] in cases)
     if done.returncode or answers.keys() != cases.keys():

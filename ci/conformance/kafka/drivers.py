@@ -25,6 +25,7 @@ from kraftcheck.ci.conformance.kafka.jars import (
     CONTROLLER,
     FOLDER,
     JUNIT,
+    SERVER,
     SHORT_RUN,
     cache_folder,
     digest_of,
@@ -303,7 +304,11 @@ PASSES = ""
 """What a test says that passes."""
 
 
-def run_tests(build: Build, tests: Mapping[str, str]) -> dict[str, str]:
+BROKERS_PACKAGE = "org.apache.kafka.server"
+"""Where the driver of a broker lives."""
+
+
+def run_tests(build: Build, tests: Mapping[str, str], driver: str = TOUR) -> dict[str, str]:
     """What each test says on the classes of a release: nothing where it passes, else its failure.
 
     One compiler and one virtual machine run them all.
@@ -311,6 +316,7 @@ def run_tests(build: Build, tests: Mapping[str, str]) -> dict[str, str]:
     Args:
         build: whose classes are driven.
         tests: the source of each test by the name of its class.
+        driver: what they stand on, TOUR or BROKER.
 
     Raises:
         Refusal: where Java or the jars are missing, or a test cannot be compiled.
@@ -318,7 +324,8 @@ def run_tests(build: Build, tests: Mapping[str, str]) -> dict[str, str]:
     """
     if not tests:
         return {}
-    path = os.pathsep.join((compile_driver(build, TOUR), jars(build.like, JUNIT)))
+    kind, package = (SERVER, BROKERS_PACKAGE) if driver == BROKER else (CONTROLLER, PACKAGE)
+    path = os.pathsep.join((compile_driver(build, driver, kind), jars(build.like, JUNIT)))
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         for name, text in tests.items():
@@ -332,10 +339,10 @@ def run_tests(build: Build, tests: Mapping[str, str]) -> dict[str, str]:
         if not report.exists():
             raise DriverError(f"JUnit wrote no report: {(ran.stderr or ran.stdout).strip().splitlines()[:1]}")
         outcomes = {str(case.get("classname")): _outcome(case) for case in ET.parse(report).iter("testcase")}
-    missing = [name for name in tests if f"{PACKAGE}.{name}" not in outcomes]
+    missing = [name for name in tests if f"{package}.{name}" not in outcomes]
     if missing:
         raise DriverError(f"JUnit did not run {', '.join(missing)}")
-    return {name: outcomes[f"{PACKAGE}.{name}"] for name in tests}
+    return {name: outcomes[f"{package}.{name}"] for name in tests}
 
 
 def _outcome(case: ET.Element) -> str:

@@ -26,8 +26,12 @@ FOLDER = Path(__file__).parent
 POM = FOLDER / "pom.xml"
 DIGESTS = FOLDER / "digests.txt"
 
-CONTROLLER, SERVER, JUNIT = "controller", "server", "junit"
-"""The sets of jars, which are profiles of the pom: the controller's classes, the broker, a runner of tests."""
+CONTROLLER, SERVER, JUNIT, BYTEMAN = "controller", "server", "junit", "byteman"
+"""The sets of jars, which are profiles of the pom: the controller's classes, the broker, a runner of tests, and what
+delays methods."""
+
+OF_NO_RELEASE = (JUNIT, BYTEMAN)
+"""The sets of which a version says nothing."""
 
 SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Options of a virtual machine that runs for a second or two: half the processor time."""
@@ -35,7 +39,7 @@ SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 def known_versions() -> tuple[str, ...]:
     """The releases whose digests are listed, oldest first."""
-    versions = {name.partition("/")[0] for name in digests()} - {JUNIT}
+    versions = {name.partition("/")[0] for name in digests()} - {*OF_NO_RELEASE}
     return tuple(sorted(versions, key=lambda version: [int(part) for part in version.split(".")]))
 
 
@@ -54,7 +58,7 @@ def listed(version: str, kind: str) -> dict[str, str]:
 
 def _home(version: str, kind: str) -> str:
     """Where a set of jars is in the cache folder."""
-    return JUNIT if kind == JUNIT else f"{version}/{kind}"
+    return kind if kind in OF_NO_RELEASE else f"{version}/{kind}"
 
 
 def cache_folder() -> Path:
@@ -92,7 +96,7 @@ def jars(version: str, kind: str = CONTROLLER) -> str:
 
     Args:
         version: the release, as in "4.1.0".
-        kind: CONTROLLER, SERVER or JUNIT; of the last the version says nothing.
+        kind: one of the sets; of `OF_NO_RELEASE` the version says nothing.
 
     Raises:
         Refusal: for a version without digests, a folder that holds other files than the listed ones, a

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.conformance.cluster.processes import KafkaCluster, PartitionDescription, running_cluster
-from kraftcheck.ci.conformance.findings.scenarios import layout, state
+from kraftcheck.ci.conformance.findings.scenario import layout, state
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.logs.recovery.snapshot import read_snapshot
 from kraftcheck.model.controller.brokers import expire_session

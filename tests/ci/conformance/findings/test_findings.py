@@ -10,9 +10,8 @@ import attrs
 import pytest
 
 from kraftcheck.ci.conformance.findings.command import ask, differences, observe
-from kraftcheck.ci.conformance.findings.live import SHOWN, observations
-from kraftcheck.ci.conformance.findings.report import EVENTS, in_words, told_in
-from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS
+from kraftcheck.ci.conformance.findings.live import SCENARIOS, SHOWN, observations
+from kraftcheck.ci.conformance.findings.report import EVENTS, METHOD, in_words, told_in
 from kraftcheck.ci.conformance.findings.search import Evidence, record, recorded, rules_of, search, wanted
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.cases import CASES
@@ -267,3 +266,32 @@ def test_a_report_can_be_filed() -> None:
         f"/blob/{NEWEST}/metadata/src/main/java/", "PartitionChangeBuilder.java#L", f"--kafka {NEWEST}",
     ]  # fmt: skip
     assert [part for part in wanted if part not in text] == []
+
+
+def test_a_report_is_named_or_was_searched() -> None:
+    """Each finding names the issues that report it, or the words with which none was found, and not both."""
+    assert [one.id for one in FINDINGS if bool(one.reported) == bool(one.searched)] == []
+
+
+def test_every_finding_was_tried_live_or_says_why_not() -> None:
+    """Each finding has a scenario on a live cluster, or the reason why it has none, and not both."""
+    assert [one.id for one in FINDINGS if bool(one.scenario) == bool(one.not_live)] == []
+
+
+@pytest.mark.parametrize("name", ["ghost-elr-member", "removed-last-known-leader"])
+def test_a_mend_is_a_diff_in_words(name: str) -> None:
+    """Under the method a report has a line for each choice that goes, and one for each rule that comes."""
+    finding, says = BY_ID[name], {entry.rule.id: entry.rule.says for entry in entries()}
+    _, _, diff = kraftcheck("findings", name).out.partition("```diff\n")
+    lines = diff.partition("\n```")[0].splitlines()
+    assert lines == [
+        f"@@ {finding.source.partition(';')[0]} @@",
+        *(f"- {one}: {variants()[one].metadata['text']}" for one in finding.switches),
+        *(f"+ {rule}: {says[rule]}" for rule in finding.rules),
+    ]
+
+
+def test_every_mend_names_a_method() -> None:
+    """The source of each finding has a method of Kafka's, which its mend changes."""
+    methods = {one.id: [name for name in re.split("; |, ", one.source) if METHOD.fullmatch(name)] for one in FINDINGS}
+    assert [name for name, found in methods.items() if not found] == []

@@ -10,8 +10,16 @@ from click.testing import CliRunner
 
 from kraftcheck.ci.conformance.cluster.processes import ClusterError, PartitionDescription
 from kraftcheck.ci.conformance.findings import live as command
-from kraftcheck.ci.conformance.findings.live import NOT_SHOWN, SHOWN, observation, observations, play, record
-from kraftcheck.ci.conformance.findings.scenarios import SCENARIOS, Outcome, renounced, state
+from kraftcheck.ci.conformance.findings.live import (
+    NOT_SHOWN,
+    SCENARIOS,
+    SHOWN,
+    observation,
+    observations,
+    play,
+    record,
+)
+from kraftcheck.ci.conformance.findings.scenario import Outcome, renounced, state
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.terminal.refusal import Refusal
 

@@ -1,0 +1,103 @@
+"""The JUnit tests of findings in docs/findings/tests: `python -m kraftcheck.ci.conformance.findings.junit_tests`.
+
+Each takes the recorded steps of the newest release on Kafka's own managers, or asks a broker's classes what they do. It
+passes where a release has the defect, and fails where the defect is mended.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kraftcheck.ci.conformance.findings.live import SHOWN
+from kraftcheck.ci.conformance.findings.search import Evidence, recorded, rules_of, subject_of, wanted
+from kraftcheck.ci.conformance.kafka.cases import CASES
+from kraftcheck.ci.conformance.kafka.drivers import BROKERS_PACKAGE
+from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.conformance.kafka.junit import class_name, description, test_source
+from kraftcheck.ci.systems.subject import program
+from kraftcheck.properties.register.findings import FINDINGS, Finding
+from kraftcheck.solvers.program.program import Program
+from kraftcheck.solvers.program.verdict import Trace
+from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Transition, trace_of
+
+PLACE = Path("docs/findings/tests")
+"""Where the tests are in a checkout."""
+
+
+def with_tests() -> tuple[Finding, ...]:
+    """The findings that the newest release's own classes show."""
+    rows, newest = recorded(), known_versions()[-1]
+    there = {name for (name, release), row in rows.items() if release == newest and row.steps and row.managers == SHOWN}
+    return tuple(one for one in FINDINGS if one.id in there)
+
+
+def source(finding: Finding) -> str:
+    """The test of a finding, from its cases of a broker's classes or the recorded steps of the newest release.
+
+    Raises:
+        LookupError: where the rules of the release do not take the steps.
+    """
+    if finding.broker_cases:
+        return _of_broker(finding)
+    row = recorded()[finding.id, known_versions()[-1]]
+    chosen = subject_of(finding, rules_of(finding, row.release))
+    traced = program(chosen)
+    return test_source(retraced(finding, row, traced), traced, chosen.title(), class_name(finding.id))
+
+
+def _of_broker(finding: Finding) -> str:
+    name = class_name(finding.id)
+    lines = [
+        f"package {BROKERS_PACKAGE};", "", "import static org.junit.jupiter.api.Assertions.assertTrue;", "",
+        "import org.junit.jupiter.api.Test;", "",
+        f"/** Shows a defect: {finding.title} */", f"class {name} {{", "    @Test",
+        f"    void {name[0].lower()}{name[1:].removesuffix('Test')}() throws Exception {{",
+    ]  # fmt: skip
+    for case in finding.broker_cases:
+        lines += [f"        // {CASES[case].asked}: {CASES[case].says}",
+                  f'        assertTrue(BrokerDriver.answers().get("{case}"));']  # fmt: skip
+    return "\n".join([*lines, "    }", "}"]) + "\n"
+
+
+def retraced(finding: Finding, row: Evidence, traced: Program) -> Trace:
+    """The trace of a finding from its recorded steps: the first way to take them all, in the order of initial states.
+
+    Raises:
+        LookupError: where there is none.
+    """
+    engine, named = Integers(traced.system, traced.setting), wanted(finding).property
+    decided = any(claim.id == named for claim in engine.of_kind("always", "step"))
+    for first in engine.initial:
+        for steps in _ways(engine, first, row.events):
+            broken = {one.claim: one for one in engine.broken(steps[-1].step.after, steps[-1].step)}
+            if named in broken or not decided:  # what is to happen some day no state or step breaks
+                return trace_of(first, steps, broken.get(named, Broken(named, "fair", ())))
+    raise LookupError(f"{finding.id}: the rules of {row.release} do not take the recorded steps")
+
+
+def _ways(engine: Integers, state: Any, events: tuple[str, ...]) -> Iterator[tuple[Transition, ...]]:
+    """Every way to take events from a state."""
+    if not events:
+        yield ()
+        return
+    action = next(number for number, one in enumerate(engine.actions) if one.name == events[0].partition("(")[0])
+    for move in (Move(action, row) for row in range(engine.rows(action))):
+        if engine.is_enabled(state, move):
+            taken = engine.take(state, move)
+            if description(taken.trace_step()) == events[0]:
+                yield from ((taken, *rest) for rest in _ways(engine, taken.step.after, events[1:]))
+
+
+def main() -> int:
+    """Write every test anew."""
+    for finding in with_tests():
+        (PLACE / f"{class_name(finding.id)}.java").write_text(source(finding), encoding="utf-8")
+        print(finding.id)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,423 @@
+"""Findings on a live cluster that take processes which die, stand still or are slow."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from threading import Thread
+
+from kraftcheck.ci.conformance.cluster.processes import (
+    KafkaCluster,
+    PartitionDescription,
+    Produced,
+)
+from kraftcheck.ci.conformance.findings.scenario import (
+    BESIDE,
+    OBSERVED_S,
+    TOPIC,
+    Fact,
+    Outcome,
+    Scenario,
+    count,
+    layout,
+    resignation_count,
+    resignation_facts,
+    scenario,
+    state,
+)
+from kraftcheck.ci.conformance.kafka.jars import BYTEMAN, jars
+
+BY_PROCESSES: dict[str, Scenario] = {}
+"""The scenarios of processes, by name, worst effect first."""
+
+SILENT = ("metadata.max.idle.interval.ms=0",)
+"""No record is written while nothing happens, so that the metadata log grows by what happens alone."""
+
+PATIENT = ("initial.broker.registration.timeout.ms=600000", "broker.session.timeout.ms=20000")
+"""A slow machine makes no difference to what a broker is refused, or fenced for."""
+
+MOVES_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+"""The throttle of moves between directories."""
+
+
+def _leave_to_1(cluster: KafkaCluster, topic: str, number: int) -> PartitionDescription:
+    """Reassign a partition of [1,2] to [1]."""
+    cluster.reassign(topic, number, (1,))
+    cluster.wait("2 is gone", lambda: cluster.partition(topic, number).replicas == (1,))
+    return cluster.partition(topic, number)
+
+
+@scenario(
+    BY_PROCESSES, "registration-resigns", "KAFKA-19522",
+    "A broker cannot register, since each try makes the controller resign: the last known leader is no replica.",
+    "Unclean elections on. A partition of [1] is reassigned to [2,3,1] while 3 is down; 2 joins and leads; 1 is "
+    "killed; the reassignment is cancelled; 1 starts.",
+    layout(1, 2, 3, more=PATIENT),
+)  # fmt: skip
+def registration_resigns(cluster: KafkaCluster) -> Outcome:
+    """Cancel a reassignment of which an added replica alone is in the ISR."""
+    cluster.create(TOPIC, [(1,)], unclean_leader_election_enable="true")
+    cluster.kill(3)
+    cluster.wait_until_fenced(3)
+    cluster.reassign(TOPIC, 0, (2, 3, 1))
+    cluster.wait("2 is in sync", lambda: 2 in cluster.partition(TOPIC).isr)
+    cluster.elect("PREFERRED", TOPIC, 0)
+    cluster.wait("2 leads", lambda: cluster.partition(TOPIC).leader == 2)
+    cluster.kill(1)
+    cluster.wait_for_isr_without(TOPIC, 1)
+    before = cluster.partition(TOPIC)
+    cluster.reassign(TOPIC, 0, None)
+    time.sleep(5)
+    cancelled, resigned_before = cluster.partition(TOPIC), resignation_count(cluster)
+    cluster.start(1)
+    time.sleep(2 * OBSERVED_S)
+    facts = resignation_facts(cluster)
+    refused = sum(count(cluster, node, "registerBroker: event failed with") for node in cluster.layout.controllers)
+    return Outcome(
+        resignation_count(cluster) > resigned_before and refused > 0,
+        {
+            "before the cancellation": state(before),
+            "after the cancellation": state(cancelled),
+            "resignations before 1 started": resigned_before,
+            **facts,
+            "messages about registrations that failed": refused,
+            "the process of broker 1": "goes on" if cluster.runs(1) else "has given up",
+        },
+    )
+
+
+def _one_produces(cluster: KafkaCluster, records: int, into: list[Produced]) -> Thread:
+    """A thread that sends a record every few milliseconds; what came of it is put into the list."""
+
+    def run() -> None:
+        into.append(cluster.admin.produce(TOPIC, 0, records, timeout_ms=3_000, pause_ms=5))
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+
+
+def _move_to_the_other(cluster: KafkaCluster, rate: int) -> None:
+    """Let the replica of broker 1 move to its other directory, with a throttle."""
+    cluster.admin.ask("configure", kind="BROKER", name="1", configs={MOVES_RATE: str(rate)})
+    used = [(place / f"{TOPIC}-0").is_dir() for place in cluster.directories(1)].index(True)
+    other = cluster.directories(1)[1 - used]
+    cluster.admin.ask("move", topic=TOPIC, partition=0, broker=1, directory=str(other))
+
+
+def _is_moving(cluster: KafkaCluster) -> bool:
+    """Whether broker 1 has a future log of the partition."""
+    return any(any(place.glob(f"{TOPIC}-0.*-future")) for place in cluster.directories(1))
+
+
+def _metadata_size(cluster: KafkaCluster) -> int:
+    """The length of the metadata log, in bytes."""
+    return sum(place.stat().st_size for place in cluster.metadata(cluster.layout.controllers[0]).glob("*.log"))
+
+
+@scenario(
+    BY_PROCESSES, "short-future-log", "B14",
+    "Acknowledged records are lost where a broker dies after its move was granted and before the logs are swapped.",
+    "Replication 1, on broker 1, which a producer writes to all the time. The replica is moved to the other directory "
+    "of the broker, throttled; broker 1 is killed as soon as the metadata log grows, and starts again. Up to eight "
+    "times, until the metadata names the new directory at the kill.",
+    layout(1, 2, more=(*PATIENT, *SILENT)),
+)  # fmt: skip
+def short_future_log(cluster: KafkaCluster) -> Outcome:
+    """Kill a broker in the moment in which the controller has recorded the new directory."""
+    cluster.create(TOPIC, [(1,)])
+    facts: dict[str, Fact] = {}
+    acknowledged = readable = cluster.admin.produce(TOPIC, 0, 500).acknowledged
+    attempts = 0
+    while readable == acknowledged and attempts < 8:
+        attempts += 1
+        _move_to_the_other(cluster, 1_000)
+        time.sleep(3)
+        before = _metadata_size(cluster)
+        sent = list[Produced]()
+        thread = _one_produces(cluster, 6_000, sent)
+        end = time.monotonic() + 60
+        while _metadata_size(cluster) == before and time.monotonic() < end:
+            time.sleep(0.0005)
+        cluster.kill(1)
+        thread.join()
+        acknowledged += sent[0].acknowledged
+        cluster.start(1)
+        cluster.wait_until_unfenced(1)
+        cluster.wait("it leads", lambda: cluster.partition(TOPIC).leader == 1)
+        readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
+        facts[f"attempt {attempts}"] = f"{acknowledged} acknowledged, {readable} can be read"
+    return Outcome(
+        readable < acknowledged,
+        {**facts, "attempts": attempts, "acknowledged records that are lost": acknowledged - readable},
+    )
+
+
+LATE_METADATA = """RULE metadata comes late while a file is there
+CLASS kafka.server.metadata.BrokerMetadataPublisher
+METHOD onMetadataUpdate
+AT ENTRY
+IF new java.io.File("{hold}").exists()
+DO java.lang.Thread.sleep({late_ms}L)
+ENDRULE
+"""
+"""A rule for Byteman: each record of metadata reaches the replicas of a broker late, one after the other."""
+
+LATE_MS, LAG_MS = 30_000, 3_000
+"""How late metadata is, and replica.lag.time.max.ms."""
+
+
+@scenario(
+    BY_PROCESSES, "ended-proposal", "B18",
+    "Acknowledged records are lost in a clean election, after metadata of a known partition epoch came late.",
+    "Replication 3, min.insync.replicas 2, unclean elections off; broker 1 leads, 2 and 3 stand still (SIGSTOP) and "
+    "have left the ISR; 3 is made the preferred leader by a reassignment to [3,1,2]. From now on metadata reaches the "
+    "replicas of broker 1 late (Byteman). Broker 2 goes on and joins the ISR. The controller stands still. Broker 3 "
+    "goes on, is proposed by the leader, and stands still again. The late metadata of the first join arrives; records "
+    "are acknowledged. The controller goes on and accepts the proposal; its balancer elects the preferred leader, 3, "
+    "which goes on.",
+    layout(
+        1, 2, 3,
+        more=(*PATIENT, *SILENT, "broker.session.timeout.ms=120000", f"replica.lag.time.max.ms={LAG_MS}"),
+    ),
+)  # fmt: skip
+def ended_proposal(cluster: KafkaCluster) -> Outcome:
+    """Let a member be proposed, forgotten by the leader, and accepted by the controller."""
+    hold, rules = cluster.home / "hold", cluster.home / "late.btm"
+    rules.write_text(LATE_METADATA.format(hold=hold, late_ms=LATE_MS), encoding="utf-8")
+    cluster.stop(1)
+    cluster.start(1, options=(f"-javaagent:{jars(cluster.version, BYTEMAN)}=script:{rules}",))
+    cluster.wait_until_unfenced(1)
+    cluster.create(TOPIC, [(1, 2, 3)], min_insync_replicas="2")
+    cluster.wait_in_sync()
+    cluster.admin.produce(TOPIC, 0, 100)
+    cluster.admin.bootstrap = f"127.0.0.1:{cluster.ports[1]}"
+    return propose_and_forget(cluster, hold)
+
+
+def propose_and_forget(cluster: KafkaCluster, hold: Path) -> Outcome:
+    """The same, once the leader has the rule and all are in sync."""
+    for follower in (2, 3):
+        cluster.pause(follower)
+    cluster.admin.produce(TOPIC, 0, 1, timeout_ms=4_000)  # who has the whole log stays in the ISR for ever
+    cluster.wait("1 is alone", lambda: cluster.partition(TOPIC).isr == (1,))
+    preferred = {"topic": TOPIC, "partition": 0, "replicas": [3, 1, 2], "controllers": cluster.controllers}
+    cluster.admin.ask("reassign", **preferred)  # the same replicas, of which another is preferred
+    time.sleep(5)  # until the leader has heard of it
+    alone = cluster.partition(TOPIC)
+    hold.touch()
+    before = _metadata_size(cluster)
+    cluster.resume(2)
+    cluster.wait("2 joins", lambda: _metadata_size(cluster) > before)
+    late_from = time.monotonic()
+    time.sleep(2)  # until the leader has heard that its proposal is accepted
+    cluster.pause(100)
+    cluster.resume(3)
+    time.sleep(6)
+    cluster.pause(3)
+    time.sleep(max(LATE_MS / 1000 + LAG_MS / 1000 + 3 - (time.monotonic() - late_from), 0))
+    produced = cluster.admin.produce(TOPIC, 0, 200, timeout_ms=12_000)
+    cluster.resume(100)
+    time.sleep(LATE_MS / 2000)  # until the controller has accepted, and balanced
+    cluster.resume(3)
+    hold.unlink()
+    elected = cluster.happens(lambda: cluster.partition(TOPIC).leader == 3, 60)
+    after = cluster.partition(TOPIC)
+    time.sleep(LATE_MS / 1000)
+    readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
+    marked = sum(record.get("leaderRecoveryState", 0) == 1 for record in cluster.records_of("PARTITION_CHANGE_RECORD"))
+    return Outcome(
+        produced.acknowledged > 0 and elected and marked == 0 and readable < 100 + produced.acknowledged,
+        {
+            "while 2 and 3 stand still": state(alone),
+            "records acknowledged with acks=all before": 100,
+            "records acknowledged after the proposal of 3": produced.acknowledged,
+            "errors": produced.errors,
+            "after the controller has gone on": state(after),
+            "changes that mark an unclean election": marked,
+            "records that can be read": readable,
+        },
+    )
+
+
+@scenario(
+    BY_PROCESSES, "min-isr-of-another", "X7",
+    "A partition stays offline since its min ISR is capped by the replication factor of partition 0.",
+    "min.insync.replicas 2. A topic has the replicas [1,2] and [2,3], another [2,3] and [1,2]; [1,2] is reassigned to "
+    "[1]. Broker 3 is stopped cleanly, then broker 2; broker 3 starts again.",
+    layout(1, 2, 3, more=PATIENT),
+)  # fmt: skip
+def min_isr_of_another(cluster: KafkaCluster) -> Outcome:
+    """Two topics with the same partitions in another order, and two stops."""
+    cluster.create(TOPIC, [(1, 2), (2, 3)], min_insync_replicas="2")
+    cluster.create(BESIDE, [(2, 3), (1, 2)], min_insync_replicas="2")
+    for topic, number in ((TOPIC, 0), (BESIDE, 1)):
+        _leave_to_1(cluster, topic, number)
+    time.sleep(10)  # until brokers have reported their directories: before 4.3.0 such a report empties the ELR
+    cluster.stop(3)
+    cluster.wait_for_isr_without(TOPIC, 3)
+    one_stopped, beside_then = cluster.partition(TOPIC, 1), cluster.partition(BESIDE, 0)
+    produced = cluster.admin.produce(TOPIC, 1, 10)
+    cluster.stop(2)
+    cluster.wait_for_isr_without(TOPIC, 2)
+    cluster.start(3)
+    cluster.wait_until_unfenced(3)
+    led = cluster.happens(lambda: cluster.partition(BESIDE, 0).leader == 3, 60)
+    time.sleep(OBSERVED_S)
+    one, beside = cluster.partition(TOPIC, 1), cluster.partition(BESIDE, 0)
+    return Outcome(
+        one_stopped.elr == () and beside_then.elr == (3,) and led and one.leader == -1,
+        {
+            "partition 1, beside [1], after the stop of 3": state(one_stopped),
+            "partition 0, beside [1], then": state(beside_then),
+            "records acknowledged by the first then, of 10": produced.acknowledged,
+            "the first, once 2 is stopped and 3 is back": state(one),
+            "the second": state(beside),
+        },
+    )
+
+
+@scenario(
+    BY_PROCESSES, "all-directories", "X6, KAFKA-16162",
+    "The controller takes the directories of a broker for online after all of them have failed.",
+    "Replication 2, led by broker 1. Both directories of broker 1 fail, one after the other.",
+    layout(1, 2, more=PATIENT),
+)  # fmt: skip
+def all_directories(cluster: KafkaCluster) -> Outcome:
+    """Let both directories of a leader fail."""
+    cluster.create(TOPIC, [(1, 2)])
+    cluster.create(BESIDE, [(1, 2)] * 6)
+    time.sleep(10)  # until the broker has reported its directories
+    for which in (0, 1):
+        cluster.break_directory(1, which)
+        time.sleep(15)
+    ended = cluster.happens(lambda: not cluster.runs(1), OBSERVED_S)
+    changes = list(cluster.records_of("BROKER_REGISTRATION_CHANGE_RECORD"))
+    emptied = sum(one["brokerId"] == 1 and one.get("logDirs") == [] for one in changes)
+    led_away = cluster.happens(lambda: cluster.partition(TOPIC).leader != 1, 60)
+    if ended:
+        cluster.wait_for_end(1)
+    return Outcome(
+        emptied > 0 and not led_away,
+        {
+            "broker 1": "has ended by itself" if ended else "runs",
+            "messages that all directories have failed": count(cluster, 1, "all log dirs in"),
+            "registrations changed to no directory": emptied,
+            "the leader": "another" if led_away else "the same",
+        },
+    )
+
+
+@scenario(
+    BY_PROCESSES, "move-undone", "X5, B13, KAFKA-16297",
+    "A move between directories that was granted is taken back by the broker that asked for it, and asked for again.",
+    "Replication 1, on broker 1. The replica is moved to the other directory of the broker, throttled, and so back and "
+    "forth until a grant was taken back, up to six times. No fault.",
+    layout(1, 2, more=(*PATIENT, *SILENT)),
+)  # fmt: skip
+def move_undone(cluster: KafkaCluster) -> Outcome:
+    """Move a replica with a throttle that its copy uses up, and see which directories are recorded."""
+    cluster.create(TOPIC, [(1,)])
+    time.sleep(10)  # until the broker has reported its directory
+    taken_back, rounds = 0, list[str]()
+    while not taken_back and len(rounds) < 6:
+        cluster.admin.produce(TOPIC, 0, 500)
+        before = len(_assigned(cluster))
+        _move_to_the_other(cluster, 1_000)
+        ended = cluster.happens(lambda: not _is_moving(cluster), 120)
+        time.sleep(3)
+        named = _assigned(cluster)[before:]
+        taken_back += sum(one != named[0] for one in named)
+        rounds.append(f"{len(named)} assignments recorded, {'the move has ended' if ended else 'the move goes on'}")
+    return Outcome(
+        taken_back > 0,
+        {
+            **{f"move {number}": words for number, words in enumerate(rounds, 1)},
+            "moves": len(rounds),
+            "grants that were taken back": taken_back,
+        },
+    )
+
+
+def _assigned(cluster: KafkaCluster) -> list[str]:
+    """The directories of the only replica of a partition, in the order in which they were recorded."""
+    changes = cluster.records_of("PARTITION_CHANGE_RECORD")
+    return [one["directories"][0] for one in changes if len(one.get("directories") or ()) == 1]
+
+
+SESSION_S = 60
+"""The session of a broker that returns slowly."""
+
+
+@scenario(
+    BY_PROCESSES, "slow-return", "KAFKA-17793",
+    "A broker that was stopped cleanly is refused until the session of its former process is over.",
+    "A broker is stopped cleanly and starts at once; the session is 60 s.",
+    layout(1, 2, more=(*PATIENT, f"broker.session.timeout.ms={SESSION_S}000")),
+)  # fmt: skip
+def slow_return(cluster: KafkaCluster) -> Outcome:
+    """Stop a broker cleanly, and start it at once."""
+    cluster.create(TOPIC, [(1, 2)])
+    cluster.stop(1)
+    cluster.wait_until_fenced(1)
+    began = time.monotonic()
+    cluster.start(1)
+    cluster.wait_until_unfenced(1)
+    took = round(time.monotonic() - began)
+    refused = count(cluster, 1, "DUPLICATE_BROKER_REGISTRATION")
+    began = time.monotonic()
+    cluster.stop(1)
+    time.sleep(SESSION_S + 5)
+    cluster.start(1)
+    cluster.wait_until_unfenced(1)
+    again = round(time.monotonic() - began - SESSION_S - 5)
+    refused_again = count(cluster, 1, "DUPLICATE_BROKER_REGISTRATION") - refused
+    return Outcome(
+        refused > 0 and refused_again == 0,
+        {
+            "registrations refused as duplicate": refused,
+            "seconds from the start until it is unfenced": took,
+            "refused where it starts after the session is over": refused_again,
+            "seconds then": again,
+        },
+    )
+
+
+@scenario(
+    BY_PROCESSES, "unregistered-member", "X8, B9",
+    "A broker that is unregistered stays in the ELR, until a machine without its log registers with its id.",
+    "Replication 2, min.insync.replicas 2. Broker 2 is stopped cleanly, and unregistered; broker 1 is stopped cleanly; "
+    "the log of broker 2 is deleted, as on a new machine with its id, and broker 2 starts; then broker 1.",
+    layout(1, 2, 3, more=PATIENT),
+)  # fmt: skip
+def unregistered_member(cluster: KafkaCluster) -> Outcome:
+    """Unregister an ELR member, and let it come back without its log."""
+    cluster.create(TOPIC, [(1, 2)], min_insync_replicas="2")
+    time.sleep(10)  # until brokers have reported their directories: before 4.3.0 such a report empties the ELR
+    acknowledged = cluster.admin.produce(TOPIC, 0, 500).acknowledged
+    cluster.stop(2)
+    cluster.wait_for_isr_without(TOPIC, 2)
+    cluster.unregister(2)
+    time.sleep(5)
+    unregistered = cluster.partition(TOPIC)
+    cluster.stop(1)
+    cluster.wait("nobody leads", lambda: cluster.partition(TOPIC).leader == -1)
+    for place in cluster.directories(2):
+        shutil.rmtree(place / f"{TOPIC}-0", ignore_errors=True)
+    cluster.start(2)
+    elected = cluster.happens(lambda: cluster.partition(TOPIC).leader == 2, 90)
+    led = cluster.partition(TOPIC)
+    cluster.start(1)
+    cluster.wait_until_unfenced(1)
+    cluster.happens(lambda: set(cluster.partition(TOPIC).isr) == {1, 2}, 60)
+    readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
+    return Outcome(
+        2 in unregistered.elr and 2 not in led.elr and not elected,
+        {
+            "records acknowledged with acks=all": acknowledged,
+            "after 2 was unregistered": state(unregistered),
+            "once 2 has started without its log": state(led),
+            "records that can be read once both are back": readable,
+        },
+    )

@@ -1,0 +1,124 @@
+"""What a scenario of a finding on a live cluster is made of."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+
+from attrs import frozen
+
+from kraftcheck.ci.conformance.cluster.processes import ELR, ClusterLayout, KafkaCluster, PartitionDescription
+
+Fact = int | str | list[int] | dict[str, int]
+"""A measured value: a number, a list of brokers, an answer in words, a count by name."""
+
+SETTINGS = (
+    "broker.session.timeout.ms=9000", "broker.heartbeat.interval.ms=1000", "replica.lag.time.max.ms=10000",
+    "leader.imbalance.check.interval.seconds=10", "replica.high.watermark.checkpoint.interval.ms=1000",
+    "log.dir.failure.timeout.ms=300000", "initial.broker.registration.timeout.ms=40000",
+)  # fmt: skip
+"""Short timeouts, so that what takes minutes happens in seconds; unclean elections stay off, as by default."""
+
+
+@frozen
+class Outcome:
+    """What a run showed.
+
+    Attributes:
+        shown: whether the effect of the finding was seen.
+        facts: what was measured, in the order of the run; `shown` follows from them alone.
+    """
+
+    shown: bool
+    facts: dict[str, Fact]
+
+
+@frozen
+class Scenario:
+    """A finding on a live cluster.
+
+    Attributes:
+        name: how the command names it.
+        finding: entries of the catalogue that it shows, or of Kafka's tracker.
+        title: the effect, in one sentence for an operator.
+        steps: what is done, in words.
+        layout: the cluster.
+        run: does the steps on a cluster that is up, and measures.
+    """
+
+    name: str
+    finding: str
+    title: str
+    steps: str
+    layout: ClusterLayout
+    run: Callable[[KafkaCluster], Outcome]
+
+
+def layout(*brokers: int, controllers: tuple[int, ...] = (100,), more: tuple[str, ...] = ()) -> ClusterLayout:
+    """A cluster with short timeouts, further settings and ELR on."""
+    return ClusterLayout(brokers, controllers, (*SETTINGS, *more), (f"{ELR}=1",))
+
+
+RENOUNCED = re.compile(
+    r"failed with (?P<name>\w+).* at epoch (?P<epoch>\d+) .*Renouncing leadership.*\n(?P<reason>[\w.$]+: .*)?"
+)
+"""What a controller writes when an exception in an event makes it resign, perhaps more than once for an epoch."""
+
+TOPIC_ID = re.compile(r"\b[\w-]{22}\b")
+
+
+def renounced(text: str) -> dict[int, str]:
+    """The epochs that a controller gave up because of an exception, by its output, with what the exception says."""
+    return {
+        int(match["epoch"]): TOPIC_ID.sub("...", match["reason"] or match["name"]) for match in RENOUNCED.finditer(text)
+    }
+
+
+def resignations(cluster: KafkaCluster) -> dict[int, list[str]]:
+    """The exceptions that made each controller resign, one for each epoch that it gave up."""
+    return {node: list(renounced(cluster.messages(node)).values()) for node in cluster.layout.controllers}
+
+
+def resignation_count(cluster: KafkaCluster) -> int:
+    """How often a controller has resigned because of an exception."""
+    return sum(map(len, resignations(cluster).values()))
+
+
+def state(one: PartitionDescription) -> str:
+    """A partition in words."""
+    lists = {"replicas": one.replicas, "ISR": one.isr, "ELR": one.elr, "last known": one.last_known}
+    return ", ".join([f"leader {one.leader}", *(f"{name} {list(ids)}" for name, ids in lists.items())])
+
+
+def resignation_facts(cluster: KafkaCluster) -> dict[str, Fact]:
+    """Resignations of each controller, with their reasons, as facts."""
+    by_node = resignations(cluster)
+    return {
+        "resignations": resignation_count(cluster),
+        "resignations by controller": {str(node): len(names) for node, names in by_node.items()},
+        "exceptions": dict(Counter(name for names in by_node.values() for name in names)),
+    }
+
+
+TOPIC, BESIDE = "orders", "beside"
+"""The topic of a scenario, and one that is there to compare."""
+
+OBSERVED_S = 45
+"""How long is watched what comes of it: four balance timers."""
+
+
+def scenario(
+    into: dict[str, Scenario], name: str, finding: str, title: str, steps: str, layout: ClusterLayout
+) -> Callable[[Callable[[KafkaCluster], Outcome]], Scenario]:
+    """Enter a function as the run of a scenario into a table, see `Scenario`."""
+
+    def enter(run: Callable[[KafkaCluster], Outcome]) -> Scenario:
+        return into.setdefault(name, Scenario(name, finding, title, steps, layout, run=run))
+
+    return enter
+
+
+def count(cluster: KafkaCluster, node: int, text: str) -> int:
+    """How many lines of a node's output have a text."""
+    return sum(text in line for line in cluster.messages(node).splitlines())

@@ -1,0 +1,67 @@
+package org.apache.kafka.controller;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.List;
+import java.util.stream.IntStream;
+import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.junit.jupiter.api.Test;
+
+/** Shows a defect: controller-stays. Found by kraftcheck in elr-index, scope tiny (brokers 2, directories 1, replication 2, reassignment 0, reserved 0), rules kafka-4.4.0-unregister-keeps-elr. */
+class DeletedTopicStaysIndexedTest {
+    @Test
+    void deletedTopicStaysIndexed() throws Exception {
+        TourDriver.Managers managers = TourDriver.Managers.in(2, 1, 0, 1, 3, 3, 3, 0, -2, 0, 0, 0, 0, 3, 0, 0, 1, 1, 2, 0, 0);
+
+        // 1. enable_elr()
+        assertEquals(TourDriver.DONE, managers.act("enable_elr", -1, 0, 0));
+        PartitionRegistration after1 = managers.partition();
+        assertEquals(0, after1.leader, "leader");
+        assertEquals(List.of(0, 1), ordered(after1.replicas), "replicas");
+        assertEquals(List.of(), ordered(after1.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(0, 1), sorted(after1.isr), "isr");
+        assertEquals(List.of(), sorted(after1.elr), "elr");
+        assertEquals(List.of(), sorted(after1.removingReplicas), "removing");
+        assertEquals(List.of(), sorted(after1.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
+
+        // 2. fence(broker=1)
+        assertEquals(TourDriver.DONE, managers.act("fence", 1, 0, 0));
+        PartitionRegistration after2 = managers.partition();
+        assertEquals(0, after2.leader, "leader");
+        assertEquals(List.of(0, 1), ordered(after2.replicas), "replicas");
+        assertEquals(List.of(), ordered(after2.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(0), sorted(after2.isr), "isr");
+        assertEquals(List.of(1), sorted(after2.elr), "elr");
+        assertEquals(List.of(), sorted(after2.removingReplicas), "removing");
+        assertEquals(List.of(), sorted(after2.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after2.leaderRecoveryState);
+
+        // 3. set_min_isr(minimum=1)
+        assertEquals(TourDriver.DONE, managers.act("set_min_isr", -1, 1, 0));
+        PartitionRegistration after3 = managers.partition();
+        assertEquals(0, after3.leader, "leader");
+        assertEquals(List.of(0, 1), ordered(after3.replicas), "replicas");
+        assertEquals(List.of(), ordered(after3.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(0), sorted(after3.isr), "isr");
+        assertEquals(List.of(), sorted(after3.elr), "elr");
+        assertEquals(List.of(), sorted(after3.removingReplicas), "removing");
+        assertEquals(List.of(), sorted(after3.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after3.leaderRecoveryState);
+
+        // 4. delete_topic()
+        assertEquals(TourDriver.DONE, managers.act("delete_topic", -1, 0, 0));
+
+        // 5. unregister(broker=1)
+        assertEquals(TourDriver.RESIGNED, managers.act("unregister", 1, 0, 0));
+    }
+
+    private static List<Integer> ordered(int[] members) {
+        return IntStream.of(members).boxed().toList();
+    }
+
+    private static List<Integer> sorted(int[] members) {
+        return IntStream.of(members).sorted().boxed().toList();
+    }
+}

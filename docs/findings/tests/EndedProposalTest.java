@@ -1,0 +1,14 @@
+package org.apache.kafka.server;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+/** Shows a defect: Metadata of a known partition epoch ends the leader's proposal, and it commits without a member of the ISR. */
+class EndedProposalTest {
+    @Test
+    void endedProposal() throws Exception {
+        // Partition: metadata of a known partition epoch ends the leader's proposal
+        assertTrue(BrokerDriver.answers().get("equal-epoch-ends-proposal"));
+    }
+}

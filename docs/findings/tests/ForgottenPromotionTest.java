@@ -1,0 +1,14 @@
+package org.apache.kafka.server;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+/** Shows a defect: New metadata of a partition makes the broker forget that its move to another directory was granted. */
+class ForgottenPromotionTest {
+    @Test
+    void forgottenPromotion() throws Exception {
+        // ReplicaAlterLogDirsThread: after new metadata it is not
+        assertTrue(BrokerDriver.answers().get("metadata-forgets-granted-move"));
+    }
+}

@@ -1,0 +1,85 @@
+package org.apache.kafka.controller;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.List;
+import java.util.stream.IntStream;
+import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.junit.jupiter.api.Test;
+
+/** Shows a defect: leader-complete. Found by kraftcheck in replication, scope tiny (brokers 2, replication 2, min-isr 2, elr 1, epochs 10, lag 14, loss 1, records 1, unclean-stops 0, clean-stops 0, fences 2, shrinks 0, reassignments 2, unclean-elections 0, config-changes 0, directories 1, reassignment 0), rules kafka-4.4.0. */
+class GhostElrMemberTest {
+    @Test
+    void ghostElrMember() throws Exception {
+        TourDriver.Managers managers = TourDriver.Managers.in(2, 1, 0, 1, 3, 3, 3, 0, -2, 0, 0, 0, 0, 3, 0, 0, 1, 1, 2, 0, 1);
+
+        // 1. reassign(target=[0])
+        assertEquals(TourDriver.DONE, managers.act("reassign", -1, 0, 0, 0));
+        PartitionRegistration after1 = managers.partition();
+        assertEquals(0, after1.leader, "leader");
+        assertEquals(List.of(0), ordered(after1.replicas), "replicas");
+        assertEquals(List.of(), ordered(after1.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(0), sorted(after1.isr), "isr");
+        assertEquals(List.of(1), sorted(after1.elr), "elr");
+        assertEquals(List.of(), sorted(after1.removingReplicas), "removing");
+        assertEquals(List.of(), sorted(after1.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
+
+        // 2. fence(broker=1)
+        assertEquals(TourDriver.DONE, managers.act("fence", 1, 0, 0));
+        PartitionRegistration after2 = managers.partition();
+        assertEquals(0, after2.leader, "leader");
+        assertEquals(List.of(0), ordered(after2.replicas), "replicas");
+        assertEquals(List.of(), ordered(after2.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(0), sorted(after2.isr), "isr");
+        assertEquals(List.of(1), sorted(after2.elr), "elr");
+        assertEquals(List.of(), sorted(after2.removingReplicas), "removing");
+        assertEquals(List.of(), sorted(after2.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after2.leaderRecoveryState);
+
+        // 3. fence(broker=0)
+        assertEquals(TourDriver.DONE, managers.act("fence", 0, 0, 0));
+        PartitionRegistration after3 = managers.partition();
+        assertEquals(-1, after3.leader, "leader");
+        assertEquals(List.of(0), ordered(after3.replicas), "replicas");
+        assertEquals(List.of(0), ordered(after3.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(), sorted(after3.isr), "isr");
+        assertEquals(List.of(0, 1), sorted(after3.elr), "elr");
+        assertEquals(List.of(), sorted(after3.removingReplicas), "removing");
+        assertEquals(List.of(), sorted(after3.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after3.leaderRecoveryState);
+
+        // 4. reassign(target=[1,0])
+        assertEquals(TourDriver.DONE, managers.act("reassign", -1, 0, 0, 1, 0));
+        PartitionRegistration after4 = managers.partition();
+        assertEquals(-1, after4.leader, "leader");
+        assertEquals(List.of(1, 0), ordered(after4.replicas), "replicas");
+        assertEquals(List.of(0), ordered(after4.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(), sorted(after4.isr), "isr");
+        assertEquals(List.of(0, 1), sorted(after4.elr), "elr");
+        assertEquals(List.of(), sorted(after4.removingReplicas), "removing");
+        assertEquals(List.of(1), sorted(after4.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after4.leaderRecoveryState);
+
+        // 5. unfence(broker=1)
+        assertEquals(TourDriver.DONE, managers.act("unfence", 1, 0, 0));
+        PartitionRegistration after5 = managers.partition();
+        assertEquals(1, after5.leader, "leader");
+        assertEquals(List.of(1, 0), ordered(after5.replicas), "replicas");
+        assertEquals(List.of(), ordered(after5.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(1), sorted(after5.isr), "isr");
+        assertEquals(List.of(0), sorted(after5.elr), "elr");
+        assertEquals(List.of(), sorted(after5.removingReplicas), "removing");
+        assertEquals(List.of(1), sorted(after5.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after5.leaderRecoveryState);
+    }
+
+    private static List<Integer> ordered(int[] members) {
+        return IntStream.of(members).boxed().toList();
+    }
+
+    private static List<Integer> sorted(int[] members) {
+        return IntStream.of(members).sorted().boxed().toList();
+    }
+}

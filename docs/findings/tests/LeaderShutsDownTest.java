@@ -1,0 +1,61 @@
+package org.apache.kafka.controller;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.List;
+import java.util.stream.IntStream;
+import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.junit.jupiter.api.Test;
+
+/** Shows a defect: leader-active. Found by kraftcheck in elections, scope tiny (brokers 2, directories 1, replication 2, reassignment 1, reserved 0), rules kafka-4.4.0. */
+class LeaderShutsDownTest {
+    @Test
+    void leaderShutsDown() throws Exception {
+        TourDriver.Managers managers = TourDriver.Managers.in(2, 1, 0, -1, 3, 1, 1, 0, -2, 0, 0, 0, 0, 3, 0, 0, 1, 1, 1, 0, 0);
+
+        // 1. controlled_shutdown(broker=0)
+        assertEquals(TourDriver.DONE, managers.act("controlled_shutdown", 0, 0, 0));
+        PartitionRegistration after1 = managers.partition();
+        assertEquals(-1, after1.leader, "leader");
+        assertEquals(List.of(0), ordered(after1.replicas), "replicas");
+        assertEquals(List.of(), ordered(after1.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(0), sorted(after1.isr), "isr");
+        assertEquals(List.of(), sorted(after1.elr), "elr");
+        assertEquals(List.of(), sorted(after1.removingReplicas), "removing");
+        assertEquals(List.of(), sorted(after1.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
+
+        // 2. fence(broker=0)
+        assertEquals(TourDriver.DONE, managers.act("fence", 0, 0, 0));
+        PartitionRegistration after2 = managers.partition();
+        assertEquals(-1, after2.leader, "leader");
+        assertEquals(List.of(0), ordered(after2.replicas), "replicas");
+        assertEquals(List.of(), ordered(after2.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(0), sorted(after2.isr), "isr");
+        assertEquals(List.of(), sorted(after2.elr), "elr");
+        assertEquals(List.of(), sorted(after2.removingReplicas), "removing");
+        assertEquals(List.of(), sorted(after2.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after2.leaderRecoveryState);
+
+        // 3. unfence(broker=0)
+        assertEquals(TourDriver.DONE, managers.act("unfence", 0, 0, 0));
+        PartitionRegistration after3 = managers.partition();
+        assertEquals(0, after3.leader, "leader");
+        assertEquals(List.of(0), ordered(after3.replicas), "replicas");
+        assertEquals(List.of(), ordered(after3.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(0), sorted(after3.isr), "isr");
+        assertEquals(List.of(), sorted(after3.elr), "elr");
+        assertEquals(List.of(), sorted(after3.removingReplicas), "removing");
+        assertEquals(List.of(), sorted(after3.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after3.leaderRecoveryState);
+    }
+
+    private static List<Integer> ordered(int[] members) {
+        return IntStream.of(members).boxed().toList();
+    }
+
+    private static List<Integer> sorted(int[] members) {
+        return IntStream.of(members).sorted().boxed().toList();
+    }
+}

@@ -1,0 +1,49 @@
+package org.apache.kafka.controller;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.List;
+import java.util.stream.IntStream;
+import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.junit.jupiter.api.Test;
+
+/** Shows a defect: reassignment-ends-at-target. Found by kraftcheck in elections, scope tiny (brokers 2, directories 1, replication 2, reassignment 1, reserved 0), rules kafka-4.4.0. */
+class RetargetedReplicasRemovedTest {
+    @Test
+    void retargetedReplicasRemoved() throws Exception {
+        TourDriver.Managers managers = TourDriver.Managers.in(2, 1, 0, -1, 3, 1, 1, 0, -2, 0, 0, 0, 0, 3, 0, 0, 1, 1, 1, 0, 0);
+
+        // 1. reassign(target=[1])
+        assertEquals(TourDriver.DONE, managers.act("reassign", -1, 0, 0, 1));
+        PartitionRegistration after1 = managers.partition();
+        assertEquals(0, after1.leader, "leader");
+        assertEquals(List.of(1, 0), ordered(after1.replicas), "replicas");
+        assertEquals(List.of(), ordered(after1.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(0), sorted(after1.isr), "isr");
+        assertEquals(List.of(), sorted(after1.elr), "elr");
+        assertEquals(List.of(0), sorted(after1.removingReplicas), "removing");
+        assertEquals(List.of(1), sorted(after1.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
+
+        // 2. reassign(target=[0,1])
+        assertEquals(TourDriver.DONE, managers.act("reassign", -1, 0, 0, 0, 1));
+        PartitionRegistration after2 = managers.partition();
+        assertEquals(0, after2.leader, "leader");
+        assertEquals(List.of(0, 1), ordered(after2.replicas), "replicas");
+        assertEquals(List.of(), ordered(after2.lastKnownElr), "last_known_elr");
+        assertEquals(List.of(0), sorted(after2.isr), "isr");
+        assertEquals(List.of(), sorted(after2.elr), "elr");
+        assertEquals(List.of(0), sorted(after2.removingReplicas), "removing");
+        assertEquals(List.of(1), sorted(after2.addingReplicas), "adding");
+        assertEquals(LeaderRecoveryState.RECOVERED, after2.leaderRecoveryState);
+    }
+
+    private static List<Integer> ordered(int[] members) {
+        return IntStream.of(members).boxed().toList();
+    }
+
+    private static List<Integer> sorted(int[] members) {
+        return IntStream.of(members).sorted().boxed().toList();
+    }
+}

@@ -1,0 +1,67 @@
+"""The JUnit tests of findings in the repository: as recorded, and run on the newest release by night."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from kraftcheck.ci.conformance.findings.junit_tests import PLACE, retraced, source, with_tests
+from kraftcheck.ci.conformance.findings.search import recorded, rules_of, subject_of
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.drivers import BROKER, PASSES, TOUR, run_tests
+from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.conformance.kafka.junit import class_name
+from kraftcheck.ci.systems.subject import program
+from kraftcheck.properties.register.findings import Finding
+from tests.shared.places import ROOT
+
+NEWEST = known_versions()[-1]
+TESTED = {one.id: one for one in with_tests()}
+QUICK = ("heartbeat-of-two-passes", "min-isr-change-drops-candidates", "removed-last-known-leader", "ended-proposal")
+"""Findings whose tests are derived again at each change."""
+
+
+def test_every_finding_that_classes_show_has_a_test() -> None:
+    """The repository has one file for each finding that the newest release's own classes show, and no other."""
+    assert {path.name for path in (ROOT / PLACE).iterdir()} == {f"{class_name(name)}.java" for name in TESTED}
+    assert len(TESTED) > 20
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK)) for name in TESTED]
+)
+def test_a_file_is_what_is_recorded(name: str) -> None:
+    """A test in the repository takes the recorded steps."""
+    assert (ROOT / PLACE / f"{class_name(name)}.java").read_text("utf-8") == source(TESTED[name])
+
+
+def test_steps_that_the_rules_do_not_take_are_refused() -> None:
+    """Of steps that are not the release's own no test is made."""
+    finding = TESTED["heartbeat-of-two-passes"]
+    row = recorded()[finding.id, NEWEST]
+    other = attrs.evolve(row, events=row.events[:1])
+    with pytest.raises(LookupError, match="do not take the recorded steps"):
+        retraced(finding, other, program(subject_of(finding, rules_of(finding, NEWEST))))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("kafka")
+@pytest.mark.parametrize("driver", [TOUR, BROKER])
+def test_tests_pass_on_the_newest_release(driver: str) -> None:
+    """Compiled and run as they stand in the repository, the tests pass on the newest release."""
+    tests = {class_name(one.id): (ROOT / PLACE / f"{class_name(one.id)}.java").read_text("utf-8")
+             for one in TESTED.values() if _stands_on(one) == driver}  # fmt: skip
+    assert run_tests(Build(NEWEST), tests, driver) == dict.fromkeys(tests, PASSES)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("kafka")
+def test_a_test_fails_where_its_steps_are_otherwise() -> None:
+    """A test of 4.4.0 whose defect an earlier release does not have, or has otherwise, fails there."""
+    name = class_name("reassignment-never-completes")
+    (outcome,) = run_tests(Build("4.2.1"), {name: (ROOT / PLACE / f"{name}.java").read_text("utf-8")}).values()
+    assert outcome != PASSES
+
+
+def _stands_on(finding: Finding) -> str:
+    return BROKER if finding.broker_cases else TOUR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -191,6 +192,13 @@ class _Asked:
                 screen.plain("\n".join(build.lines()))
             yield build, name
 
+    def show_end(self, screen: Screen, line: str, code: int) -> None:
+        """Print the last line, and where a build of one's own differs the command that finds out what it is."""
+        if code == NON_CONFORMANT and self.kafka not in (EVERY, *known_versions()):
+            like = "" if self.like is None else f" --like {self.like}"
+            screen.plain(f"what it is, and what that breaks: kraftcheck branch {shlex.quote(self.kafka)}{like}")
+        screen.plain(f"{line} (exit {code})")
+
     def write(self, mode: str, **parts: Any) -> None:
         """Write the document, where one is wanted."""
         if self.target is not None:
@@ -224,7 +232,7 @@ def _run_checks(asked: _Asked, size: CheckSize) -> int:
     asked.write("", rows=[asdict(row) for row in check_rows], faults=fault_rows)
     code = _exit_code(check_rows, faults)
     without = f", {len(faults)} checks without a verdict" if faults else ""
-    screen.plain(f"{versions} versions, {sum(row.cases for row in check_rows):,} cases{without} (exit {code})")
+    asked.show_end(screen, f"{versions} versions, {sum(row.cases for row in check_rows):,} cases{without}", code)
     return code
 
 
@@ -292,7 +300,7 @@ def _run_sequences(asked: _Asked, sequences: _Sequences[Row]) -> int:
     asked.write(sequences.mode, rows=[row.document() for row in rows])
     code = NON_CONFORMANT if any(row.differs for row in rows) else 0
     executed = sum(map(sequences.executed, rows))
-    screen.plain(f"{len(rows)} versions, {executed:,} {sequences.counted} executed (exit {code})")
+    asked.show_end(screen, f"{len(rows)} versions, {executed:,} {sequences.counted} executed", code)
     return code
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -13,12 +14,16 @@ import attrs
 import click
 from attrs import evolve, frozen
 
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.drivers import PASSES, DriverError, run_tests
 from kraftcheck.ci.conformance.kafka.junit import junit, write_junit
+from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.report import steps_text
 from kraftcheck.ci.systems.subject import Subject, program, subject
+from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
-from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_named, check_results, check_writable, read_json, write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import LIVENESS, Property
@@ -291,10 +296,12 @@ def claim_of(recipe: itf.Recipe, traced: Program) -> Property | None:
 @click.option("--minimise", "shorten", is_flag=True, help="Drop steps while the property still fails.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the (minimised) trace there as ITF JSON.")
 @click.option("--export", type=click.Choice(["junit"]), help="Write it as a test of Kafka's own classes, into --out.")
+@click.option("--kafka", metavar="VERSION|PATH", help="--export: run the test on the classes of this build.")
+@options.like
 @picture_options
 def trace_command(
     file: Path, system: str | None, full: bool, verbose: bool, shorten: bool, out: Path | None, export: str | None,
-    pictures: PictureOptions,
+    kafka: str | None, like: str | None, pictures: PictureOptions,
 ) -> None:  # fmt: skip
     """Replay the counterexample in FILE (ITF JSON, as `explore --out` writes) on the rules, and show it.
 
@@ -302,7 +309,8 @@ def trace_command(
     the property where it fails, what other rules would have done. A file of another checker is drawn as a table.
 
     --export junit writes a JUnit 5 test that takes its steps on the managers of Kafka's controller, and passes on a
-    release that has the defect; the other files beside it stand between the two.
+    release that has the defect; the other files beside it stand between the two. --kafka runs it on a build,
+    and ends with 0 where it passes, with 23 where it does not.
 
     A trace that the rules no longer follow is refused. Steps at which the property is false too early are marked.
 
@@ -311,7 +319,7 @@ def trace_command(
       kraftcheck trace out/leader-active.itf.json --full --verbose
       kraftcheck trace out/at-most-one-leader.itf.json --system lease:SYSTEM
       kraftcheck trace long.itf.json --minimise --out short.itf.json
-      kraftcheck trace out/leader-active.itf.json --export junit --out kafka-test
+      kraftcheck trace out/leader-active.itf.json --export junit --out kafka-test --kafka ~/kafka
       kraftcheck trace out/leader-active.itf.json --html leader-active.html
     """
     check_pictures(pictures, out)
@@ -319,6 +327,9 @@ def trace_command(
         return
     chosen, recipe = load(file, system)
     _check_out(out, export)
+    if kafka is None:
+        check_idle("completes a build of Kafka; name one with --kafka", "like")
+    build = None if kafka is None else Build.of(kafka, like)
     other = other_rules(chosen, pictures)
     traced = program(chosen)
     try:
@@ -328,8 +339,9 @@ def trace_command(
         raise Refusal(f"{file}: {error}") from error
     screen = console()
     if export is not None and out is not None:
-        screen.plain("\n".join(f"wrote {path}" for path in write_junit(out, junit(trace, traced, chosen.title()))))
-        return
+        test = junit(trace, traced, chosen.title(), build)
+        screen.plain("\n".join(f"wrote {path}" for path in write_junit(out, test)))
+        sys.exit(0 if build is None else _ran(build, next(iter(test.items())), screen))
     screen.plain(f"{trace.claim}: {_sentence(claim, trace)}\n{chosen.title()}")
     screen.plain(_steps(traced, claim, trace, full, verbose))
     if trace.kind != RUN:
@@ -342,6 +354,23 @@ def trace_command(
     for path in draw(trace, traced, chosen, other, pictures):
         screen.plain(f"wrote {path}")
     screen.plain(_length(trace, steps_dropped, shortest, shorten))
+
+
+def _ran(build: Build, test: tuple[str, str], screen: Screen) -> int:
+    """Run a test on the classes of a build, say how it ends, and the exit code.
+
+    Raises:
+        Refusal: where it cannot be run.
+    """
+    name = test[0].removesuffix(".java")
+    try:
+        said = run_tests(build, {name: test[1]})[name]
+    except DriverError as reason:
+        raise Refusal(str(reason)) from None
+    code = 0 if said == PASSES else NON_CONFORMANT
+    outcome = f"fails on Kafka {build}: {said}" if said else f"passes on Kafka {build}"
+    screen.plain(f"{name} {outcome} (exit {code})")
+    return code
 
 
 def replayed(recipe: itf.Recipe, traced: Program, shorten: bool = False) -> tuple[Property | None, Trace]:
@@ -396,6 +425,7 @@ def _steps(traced: Program, claim: Property | None, trace: Trace, full: bool, ve
 def _check_out(out: Path | None, export: str | None) -> None:
     """Refuse a place that cannot be written: of a test a folder, else a file."""
     if export is None:
+        check_idle("runs what --export writes", "kafka", "like")
         check_writable(None if out is None else str(out))
         return
     check_idle("shows nothing with --export", "full", "verbose", *FORMATS, "beside")

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any, TypeVar
 
-from attrs import fields
+from attrs import evolve, fields
 
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.tour.explore import explore_classes, rules_of
 from kraftcheck.ci.dataset.dataset_place import dataset_place
 from kraftcheck.ci.dataset.options import ClusterOptions
 from kraftcheck.ci.prove.command import check_endless, check_solver
@@ -108,7 +110,8 @@ def explore(
     reduce: str = NONE, sampling: Sampling = DEFAULT, keep: bool = True, cache: bool = True,
     progress: Callable[[SearchProgress], None] | None = None, invariants: Invariants = (), invariant: str = "",
     when: str = "", find: str | None = None, engine: str = "native", out: str | os.PathLike[str] | None = None,
-    cluster: Mapping[str, Any] | None = None, time_limit: str | None = None, **bounds: int,
+    cluster: Mapping[str, Any] | None = None, time_limit: str | None = None,
+    kafka: str | os.PathLike[str] | None = None, like: str | None = None, **bounds: int,
 ) -> Result:  # fmt: skip
     """Explore every reachable state.
 
@@ -129,6 +132,7 @@ def explore(
         engine: "native", "disk" or "spark".
         out: the folder for counterexamples and the report; of disk and spark the dataset, which may be a URL.
         cluster: options of disk and spark by name, such as `{"resume": True}`.
+        kafka, like: explore this build's own controller in place of the rules; the release that completes it.
         bounds: single bounds by name, with `_` for `-`.
 
     Raises:
@@ -137,8 +141,17 @@ def explore(
     """
     check_numbers(1, threads=threads, memory=memory, max_states=max_states)
     check_numbers(0, max_depth=max_depth)
+    build = None if kafka is None else Build.of(os.fspath(kafka), like)
+    if build is not None:
+        if engine != "native" or sampling != DEFAULT:
+            raise Refusal("engine and sampling are of engines that run the rules, not of kafka; leave them out")
+        rules = rules_of(build, rules)
+    elif like is not None:
+        raise Refusal("like completes a build of Kafka; name one with kafka")
     added = expressions_of(invariants, when, invariant)
     chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=added)
+    words = () if kafka is None else (os.fspath(kafka), like)
+    chosen = evolve(chosen, kafka=tuple(word for word in words if word is not None))
     budget = search_budget(threads_of(threads), memory or default_memory(), cache=cache, keep=keep, max_depth=max_depth,
                            max_states=max_states, stop_at_first=stop_at_first or find is not None, strict=strict,
                            sampling=sampling)  # fmt: skip
@@ -150,11 +163,13 @@ def explore(
                               out=None if out is None else dataset_place(os.fspath(out)),
                               cluster=record_of(ClusterOptions, "cluster", cluster))  # fmt: skip
     with limited(time_limit):
-        return _explored(question, progress)
+        return _explored(question, progress, build)
 
 
-def _explored(question: SearchQuestion, progress: Callable[[SearchProgress], None] | None) -> Result:
-    """The answer to a search; what it leaves in its folder is written."""
+def _explored(
+    question: SearchQuestion, progress: Callable[[SearchProgress], None] | None, build: Build | None
+) -> Result:
+    """The answer to a search, of a build's classes where one is given; what it leaves in its folder is written."""
     check_bounds(question.chosen.system, explore)
     check_choice("engine", question.engine, ENGINES)
     check_out(question.out, question.engine)
@@ -163,6 +178,8 @@ def _explored(question: SearchQuestion, progress: Callable[[SearchProgress], Non
     spelled = argument("symmetry", question.symmetry)
 
     def native(traced: Program, budget: SearchBudget) -> Exploration:
+        if build is not None:
+            return interruptible(lambda stop: explore_classes(build, traced, budget, stop, progress))
         return interruptible(lambda stop: search(traced, budget, stop, progress, symmetry=spelled))
 
     result = question.result(traced, native)

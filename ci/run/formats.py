@@ -18,7 +18,7 @@ from urllib.parse import quote
 from attrs import evolve, frozen
 
 from kraftcheck import model
-from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun
+from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, Place
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import Subject
@@ -86,21 +86,6 @@ REPOSITORY, PACKAGE = "%SRCROOT%", "KRAFTCHECK"
 LAYERS = ("model", "properties", "solvers", "ci")
 
 
-@frozen
-class Place:
-    """A line of a file.
-
-    Attributes:
-        path: relative to `base`, with `/`; absolute where that is empty.
-        line: from 1.
-        base: `REPOSITORY`, `PACKAGE`, or empty for a file of neither.
-    """
-
-    path: str
-    line: int
-    base: str
-
-
 def repository() -> Path:
     """The root of the repository around the working folder; the working folder itself where there is none."""
     here = Path.cwd().resolve()
@@ -151,6 +136,11 @@ def place_of_property(chosen: Subject, claim: Property | None) -> Place | None:
     """Where a property is written; for deadlock, and where that is unknown, a place of its system."""
     places = (place_of(function) for function in _functions(chosen, claim))
     return next((found for found in places if found is not None), None)
+
+
+def place_of_judged(run: JudgedRun, one: JudgedProperty) -> Place | None:
+    """Where a verdict is to be looked at: the source that decides so, or else the property."""
+    return one.at or place_of_property(run.subject, one.claim)
 
 
 def place_of_action(chosen: Subject, name: str) -> Place | None:
@@ -309,7 +299,7 @@ def _rule(run: JudgedRun, one: JudgedProperty) -> dict[str, Any]:
 
 
 def _result(run: JudgedRun, one: JudgedProperty, number: int, limits: Limits) -> dict[str, Any]:
-    title, written = run.subject.title(), place_of_property(run.subject, one.claim)
+    title, written = run.subject.title(), place_of_judged(run, one)
     text = f"{one.id}: {one.outcome()}. {one.sentence}\n{title}, {run.engine}\nagain: {run.again(one.id)}"
     if one.trace is not None and len(one.trace.steps) > limits.steps:
         text += f"\n{_left_out(one.trace, limits)}"
@@ -324,11 +314,13 @@ def _result(run: JudgedRun, one: JudgedProperty, number: int, limits: Limits) ->
     }
     if written is not None:
         result["locations"] = [{"physicalLocation": _location(written)}]
-    related = checked_rules(one)[: limits.related]
+    related = [(rule.place, f"{rule.id}: {rule.says}") for rule in checked_rules(one)]
+    if one.at is not None and (stated := place_of_property(run.subject, one.claim)) is not None:
+        related.insert(0, (stated, f"{one.id}: {one.sentence}"))
     if related:
         result["relatedLocations"] = [
-            {"id": position, "physicalLocation": _location(rule.place), "message": {"text": f"{rule.id}: {rule.says}"}}
-            for position, rule in enumerate(related)
+            {"id": position, "physicalLocation": _location(place), "message": {"text": text}}
+            for position, (place, text) in enumerate(related[: limits.related])
         ]
     if one.trace is not None:
         result["codeFlows"] = [{"threadFlows": [{"locations": _flow(run, one, one.trace, limits)}]}]

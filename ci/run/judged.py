@@ -22,6 +22,21 @@ UNDECIDED = ("incomplete", "unknown", NOT_JUDGED)
 
 
 @frozen
+class Place:
+    """A line of a file.
+
+    Attributes:
+        path: relative to `base`, with `/`; absolute where that is empty.
+        line: from 1.
+        base: `REPOSITORY`, `PACKAGE`, or empty for a file of neither.
+    """
+
+    path: str
+    line: int
+    base: str
+
+
+@frozen
 class JudgedProperty:
     """A property with its verdict in words.
 
@@ -34,6 +49,7 @@ class JudgedProperty:
         expected: the verdict that it must be.
         claim: the property; None for deadlock, and for one that the system does not have.
         trace: the counterexample.
+        at: where the source is that decides so, if that is not the property's own place.
     """
 
     id: str
@@ -44,6 +60,7 @@ class JudgedProperty:
     expected: str = HOLDS
     claim: Property | None = None
     trace: Trace | None = None
+    at: Place | None = None
 
     @property
     def sentence(self) -> str:

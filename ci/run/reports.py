@@ -22,7 +22,7 @@ from kraftcheck.ci.run.formats import (
     fenced,
     junit,
     markdown,
-    place_of_property,
+    place_of_judged,
     sarif,
 )
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, every_id, not_judged
@@ -55,7 +55,7 @@ def error_commands(runs: Sequence[JudgedRun]) -> Iterator[str]:
     faulty = [(run, one) for run in runs for one in run.properties if not one.passed]
     shown = faulty if len(faulty) <= MOST_ANNOTATIONS else faulty[: MOST_ANNOTATIONS - 1]
     for run, one in shown:
-        written = place_of_property(run.subject, one.claim)
+        written = place_of_judged(run, one)
         text = f"{one.outcome()}: {one.sentence}\n{run.subject.title()}, {run.engine}\nagain: {run.again(one.id)}"
         where = {}
         if written is not None and written.base == REPOSITORY:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -31,10 +32,11 @@ from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.ci.run.reports import ReportFiles, report_options
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.console import Screen, console
-from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.files import check_results, check_writable, write_json
 from kraftcheck.ci.terminal.interrupts import passed, time_limit, within
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.verdicts.branch_files import breaches, located, method_at, write_files
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.exploration.explore import SearchBudget
@@ -56,6 +58,12 @@ ROUNDS = 3
 
 SCOPE = "tiny"
 """The scope of the explored systems."""
+
+EXPLORED = (*SYSTEMS, "replication")
+"""The systems whose promises are asked: those that are put to the managers, and that of acknowledged records."""
+
+BOUNDS: Mapping[str, Mapping[str, int]] = {"replication": {"reassignments": 1}}
+"""What a system needs besides its scope to ask for every choice of the controller's that it reads."""
 
 
 @frozen
@@ -114,6 +122,7 @@ class _Outcome:
         naming: the rule set that it is, looked for where it differs.
         compared: by system, the verdicts of the release's rules and of that rule set.
         complete: whether every round was asked.
+        first: the method whose answer is the first that differs; empty where none does.
     """
 
     cases: int
@@ -121,6 +130,7 @@ class _Outcome:
     naming: Naming | None
     compared: dict[str, Comparison]
     complete: bool
+    first: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -136,16 +146,22 @@ class _Outcome:
             return worst_exit_code(broken) or EXIT_INCOMPLETE
         return worst_exit_code(broken or undecided) if self.compared else EXIT_VACUOUS
 
-    def runs(self, base: str, said: str) -> Iterator[JudgedRun]:
-        """For the reports: what its rules promise; a promise that the release does not keep either is expected so."""
+    def runs(self, build: Build, base: str, said: str) -> Iterator[JudgedRun]:
+        """For the reports: what its rules promise; a promise that the release does not keep either is expected so.
+
+        A promise that is broken is at the method that takes the last request of its run; what has no name is at that
+        whose answer differs.
+        """
         for a, b in (found.results for found in self.compared.values()):
             before = {one.id: one.verdict.split(" ")[0] for one in a.run().properties}
             rows = [one for one in b.run().properties if not one.id.startswith(ALIKE)]
             same = [one.verdict if one.verdict.split(" ")[0] == before.get(one.id) else HOLDS for one in rows]
-            yield evolve(b.run(), properties=tuple(map(expecting, rows, same)))
+            judged = tuple(located(build, expecting(*row)) for row in zip(rows, same, strict=True))
+            yield evolve(b.run(), properties=judged)
         if not self.compared and self.exit_code:
-            chosen = subject(next(iter(SYSTEMS)), SCOPE, {}, base)
-            yield JudgedRun(chosen, "explore", not_judged(chosen, every_id(chosen), said))
+            chosen, at = subject(EXPLORED[0], SCOPE, {}, base), method_at(build, self.first)
+            unjudged = not_judged(chosen, every_id(chosen), said)
+            yield JudgedRun(chosen, "explore", tuple(evolve(one, at=at) for one in unjudged))
 
 
 @click.command("branch")
@@ -156,12 +172,15 @@ class _Outcome:
 @options.workers
 @options.memory
 @options.document
+@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Write a page there, and a JUnit 5 test of each promise newly broken.")
 @report_options
 @time_limit
 @options.quiet
 def branch_command(
-    path: str, like: str | None, mends: str | None, target: str | None, reports: ReportFiles, **flags: Any
-) -> None:
+    path: str, like: str | None, mends: str | None, target: str | None, out: Path | None, reports: ReportFiles,
+    **flags: Any,
+) -> None:  # fmt: skip
     """Ask a build of your own what it decides otherwise than its release, and which promises that breaks.
 
     PATH is a checkout that Gradle has built, a folder of jars, one jar or several with commas between
@@ -169,6 +188,9 @@ def branch_command(
 
     Its classes are asked what `kraftcheck conform --kafka` asks. Where they differ from the rules of the
     release, the rule set that they are is looked for, and its promises are explored.
+
+    --out writes a page, index.html, of all that was found. Each promise that is newly broken has a JUnit 5
+    test there, which runs in Kafka's own build, and has been run on the classes of PATH.
 
     \b
     Exit codes: 0 it decides as its release, or breaks no promise that the release keeps; else of
@@ -178,28 +200,38 @@ def branch_command(
 
     \b
     Examples:
-      kraftcheck branch ~/kafka --time-limit 10m
+      kraftcheck branch ~/kafka --time-limit 10m --out answer
       kraftcheck branch metadata/build/libs --like 4.4.0 --mends ghost-elr-member
     """
     check_writable(target)
+    check_results("--out", out, target, reports.junit, reports.sarif)
     reports.check(json=target)
     build = Build.of(path, like)
     base, wanted = f"kafka-{build.like}", None if mends is None else _mend_of(mends, f"kafka-{build.like}")
-    screen, asking = console(to_stderr=target == "-"), _Asking(build, flags["seed"])
-    screen.plain("\n".join(build.lines() or [f"Kafka {build}"]))
+    screen, asking, told = console(to_stderr=target == "-"), _Asking(build, flags["seed"]), list[str]()
+
+    def say(lines: list[str]) -> None:
+        told.extend(lines)
+        screen.plain("\n".join(lines))
+
+    say(build.lines() or [f"Kafka {build}"])
     budget = search_budget(flags["workers"], flags["memory"])
     try:
-        outcome = _outcome(asking, base, wanted, screen, budget, flags["quiet"])
+        outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
+        code, last = _ended(outcome, base, wanted)
+        if out is not None:
+            answer = f"{last} (exit {code})"
+            for line in write_files(out, build, (*told, answer), breaches(build, outcome.compared)):
+                screen.plain(line)
     except DriverError as reason:
         raise Refusal(str(reason)) from None
-    code, last = _ended(outcome, base, wanted)
     if target is not None:
         naming = None if outcome.naming is None else asdict(outcome.naming)
         compared = {name: found.document() for name, found in outcome.compared.items()}
         write_json(target, {"version": DOCUMENT_VERSION, "command": "branch", "exit_code": code, "build": str(build),
                             "like": build.like, "digests": dict(build.digests()), "cases": outcome.cases,
                             "differing": outcome.differing, "naming": naming, "compared": compared})  # fmt: skip
-    reports.write(screen, list(outcome.runs(base, last)), code, last)
+    reports.write(screen, list(outcome.runs(build, base, last)), code, last)
     screen.plain(f"{last} (exit {code})")
     sys.exit(code)
 
@@ -212,12 +244,12 @@ def _mend_of(finding: str, base: str) -> str:
 
 
 def _outcome(
-    asking: _Asking, base: str, wanted: str | None, screen: Screen, budget: SearchBudget, quiet: bool
-) -> _Outcome:
+    asking: _Asking, base: str, wanted: str | None, say: Callable[[list[str]], None], budget: SearchBudget, quiet: bool
+) -> _Outcome:  # fmt: skip
     """Ask, name and explore, and show each as it is known."""
     cases, witnesses, differing, rounds = 0, list[Witness](), 0, 0
     for answer, text in asking.rounds(parse(base)):
-        screen.plain("\n".join(text))
+        say(text)
         rounds, cases, differing = rounds + 1, cases + answer.cases, differing + answer.differing
         witnesses += answer.witnesses
         if differing and rounds > 1:
@@ -226,14 +258,15 @@ def _outcome(
     if not differing:
         return _Outcome(cases, 0, None, {}, complete)
     naming = named(base, witnesses, asking.whole, wanted, within(120))
-    screen.plain("\n".join(naming.lines(asking.build)))
+    say(naming.lines(asking.build))
     compared = dict[str, Comparison]()
-    for system in SYSTEMS if naming.name is not None and not passed() else ():
-        one, other = sides(base, naming.name or base, system, SCOPE, {})
+    for system in EXPLORED if naming.name is not None and not passed() else ():
+        one, other = sides(base, naming.name or base, system, SCOPE, BOUNDS.get(system, {}))
         if fingerprint(program(one)) != fingerprint(program(other)):
             compared[system] = compare(one, other, budget, functools.partial(run, quiet=quiet))
-            screen.plain("\n".join(promise_lines(system, compared[system])))
-    return _Outcome(cases, differing, naming, compared, complete and not passed())
+            say(list(promise_lines(system, compared[system])))
+    first = witnesses[0].asked if witnesses else ""
+    return _Outcome(cases, differing, naming, compared, complete and not passed(), first)
 
 
 def promise_lines(system: str, found: Comparison) -> Iterator[str]:

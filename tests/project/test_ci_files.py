@@ -88,6 +88,22 @@ def test_code_of_a_change_may_only_read() -> None:
     assert not [right for right, level in JOBS["scanning"]["permissions"].items() if level == "write"][1:]
 
 
+def test_the_workflow_for_kafka_asks_the_branch() -> None:
+    """It is the other one with a build of Kafka before the command; what is uploaded is what the command writes."""
+    text = (DOCS / "examples" / "kafka-workflow.yml").read_text(encoding="utf-8")
+    jobs = yaml.safe_load(text)["jobs"]
+    steps = jobs["branch"]["steps"]
+    (command,) = [step["run"] for step in steps if step.get("run", "").startswith("kraftcheck ")]
+    given = parse(command).params
+    (uploaded,) = [step["with"]["path"] for step in steps if "upload-artifact" in step.get("uses", "")]
+    assert parse(command).info_name == "branch"
+    assert uploaded.split() == [str(given["out"]), str(given["junit"]), str(given["sarif"])]
+    assert set(re.findall(r"uses: (\S+)", text)) == set(re.findall(r"uses: (\S+)", WORKFLOW_TEXT))
+    assert jobs["scanning"] == {**JOBS["scanning"], "needs": "branch"}
+    assert jobs["branch"]["permissions"] == JOBS["check"]["permissions"]
+    assert f"\n{command}\n" in (DOCS / "how-to" / "branch.md").read_text(encoding="utf-8")
+
+
 def test_the_workflow_installs_by_digest_as_the_page_says() -> None:
     """The line that installs asks for digests and takes no sources, is on the page, and its Python is a tested one."""
     (line,) = [step["run"] for step in STEPS if "pip" in step.get("run", "")]

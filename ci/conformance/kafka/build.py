@@ -162,8 +162,9 @@ class Build:
         text = [f"Kafka {self}, completed by {self.like}"]
         text += [f"  sha256 {part.digest} {part.path if part.path.is_dir() else part.path.name}" for part in changed]
         if len(changed) < len(self.first):
-            releases = {known[part.digest] for part in self.first if part.digest in known}
-            of = self.like if self.like in releases else max(releases)
+            alike = {release: sum(listed(release, CONTROLLER).get(part.path.name) == part.digest for part in self.first)
+                     for release in known_versions()}  # fmt: skip
+            of = max(alike, key=lambda release: (alike[release], release == self.like))
             text.append(f"  {len(self.first) - len(changed)} jars are as in {of}")
         if _VERSION.fullmatch(self.name):
             text.append(f"  warning: no digest of Kafka {self} is listed; what Maven fetched is trusted")

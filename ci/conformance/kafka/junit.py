@@ -11,12 +11,13 @@ from attrs import fields, frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.drivers import PACKAGE, TOUR, sources
-from kraftcheck.ci.conformance.kafka.tour.requests import ARGUMENTS
+from kraftcheck.ci.conformance.kafka.tour.requests import ARGUMENTS, managed_part, request_of
 from kraftcheck.ci.terminal.files import results, write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control
+from kraftcheck.model.systems.directories.state import Told
 from kraftcheck.model.systems.elections.state import Elections
 from kraftcheck.model.systems.elr_index.state import ElrIndexed
 from kraftcheck.model.systems.ending_faults import FAULTS_END
@@ -73,10 +74,15 @@ class Act:
     outcome: str
 
 
-def junit(trace: Trace, program: Program, title: str) -> dict[str, str]:
-    """The files of a test that takes the steps of a trace on Kafka's managers, by name, with what it stands on."""
+def junit(trace: Trace, program: Program, title: str, build: Build | None = None) -> dict[str, str]:
+    """The files of a test that takes the steps of a trace on Kafka's managers, by name, with what it stands on.
+
+    Args:
+        trace, program, title: as of `test_source`.
+        build: whose managers they stand on; None: those of 4.0.0 and later.
+    """
     name = class_name(trace.claim)
-    drivers = {driver.name: driver.read_text("utf-8") for driver in DRIVERS}
+    drivers = {driver.name: driver.read_text("utf-8") for driver in (sources(build, TOUR) if build else DRIVERS)}
     return {f"{name}.java": test_source(trace, program, title, name), **drivers}
 
 
@@ -93,8 +99,8 @@ def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
 
     Args:
         trace: of the systems `elections` and `elr-index`; of `healing-elections`, with what is for ever taken once
-            more; of `replication`, whose brokers and logs are left out; or of `kraft` with a second partition, which
-            the test is about then.
+            more; of `replication`, `directories` and `kraft`, whose brokers, disks and logs are left out. The test is
+            about the second partition of `kraft` where it has one.
         program: what it was found in.
         title: what is checked, in a line.
         name: of the test's class.
@@ -114,6 +120,8 @@ def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
         start, acts = trace.initial.controller, list(_replication(trace))
     elif system == "kraft" and trace.initial.others:
         start, acts = _second(trace.initial), list(_kraft(trace, program.setting.rules))
+    elif system in ("directories", "kraft"):
+        start, acts = managed_part(system, trace.initial), list(_managed(trace, program))
     else:
         raise Refusal(f"a trace of {system} has no form on the controller's managers; those of elections have")
     unknown = [act.description for act in acts if act.action in IN_NO_RELEASE]
@@ -177,6 +185,32 @@ def _replication(trace: Trace) -> Iterator[Act]:
         before = step.state
 
 
+def _managed(trace: Trace, program: Program) -> Iterator[Act]:
+    """The requests that an exploration of Kafka's classes would put; what brokers do with their disks and logs is none.
+
+    Raises:
+        Refusal: for a step that is not put to the managers.
+    """
+    system, rules = program.system.name, program.setting.rules
+    kinds = {action.name: action for action in program.system.actions(program.setting)}
+    before = trace.initial
+    for step in trace.steps:
+        rule, after = request_of(system, kinds[step.action], rules), managed_part(system, step.state)
+        if rule is not None:
+            asked = rule(before, step.state, step.arguments)
+            if not asked.possible:
+                raise Refusal(f"{description(step)} has no form on the controller's managers")
+            told = step.event if asked.decision is None else asked.decision.event
+            refused, event = (told.refused, told.event) if isinstance(told, Told) else (False, told)
+            target = () if asked.target is None else tuple(int(member) for member in asked.target)
+            outcome = RESIGNED if event.resigned else REFUSED if refused else DONE
+            numbers = int(asked.broker), int(asked.first), int(asked.second)
+            yield Act(description(step), asked.action, *numbers, target, after, outcome)
+        elif after != managed_part(system, before):
+            raise Refusal(f"{step.action} of {system} has no form on the controller's managers")
+        before = step.state
+
+
 def _second(state: Any) -> Elections:
     """The second partition of `kraft` as `elections` has one."""
     partition: Elections = state.others[0].placement(state.placement()).controller
@@ -233,10 +267,12 @@ def description(step: TraceStep) -> str:
 def _test_source(name: str, trace: Trace, title: str, start: Elections, acts: list[Act]) -> str:
     method = name[0].lower() + name[1:].removesuffix("Test")
     row = ", ".join(str(int(value)) for _, value in leaves(start))
-    brokers, directories = len(start.online_dirs), max(int(dirs.mask).bit_length() for dirs in start.online_dirs)
+    listed = [dirs for one in (start, *(act.after for act in acts)) if one is not None for dirs in one.online_dirs]
+    brokers, directories = len(start.online_dirs), max(int(dirs.mask).bit_length() for dirs in listed)
     lines = [
         f"package {PACKAGE};", "", "import static org.junit.jupiter.api.Assertions.assertEquals;", "",
-        "import java.util.List;", "import java.util.stream.IntStream;",
+        "import java.util.List;", "import java.util.stream.IntStream;", "import java.util.stream.Stream;",
+        "import org.apache.kafka.common.Uuid;",
         "import org.apache.kafka.metadata.LeaderRecoveryState;",
         "import org.apache.kafka.metadata.PartitionRegistration;", "import org.junit.jupiter.api.Test;", "",
         f"/** Shows a defect: {trace.claim}. Found by kraftcheck in {title}. */", f"class {name} {{", "    @Test",
@@ -252,7 +288,9 @@ HELPERS = (
     "", "    private static List<Integer> ordered(int[] members) {",
     "        return IntStream.of(members).boxed().toList();", "    }", "",
     "    private static List<Integer> sorted(int[] members) {",
-    "        return IntStream.of(members).sorted().boxed().toList();", "    }",
+    "        return IntStream.of(members).sorted().boxed().toList();", "    }", "",
+    "    private static List<Integer> numbers(Uuid[] directories) {",
+    "        return Stream.of(directories).map(TourDriver.Managers::number).toList();", "    }",
 )  # fmt: skip
 
 
@@ -278,6 +316,8 @@ def _fields(after: Elections, p: str) -> Iterator[str]:
         yield f'        assertEquals(List.of({values}), {ordering}({p}.{NAMES.get(name, name)}), "{name}");'
     state = "RECOVERING" if after.recovering else "RECOVERED"
     yield f"        assertEquals(LeaderRecoveryState.{state}, {p}.leaderRecoveryState);"
+    numbers = ", ".join(str(int(after.directories.of(member))) for member in after.replicas)
+    yield f'        assertEquals(List.of({numbers}), numbers({p}.directories), "directories");'
 
 
 def write_junit(folder: Path, files: dict[str, str]) -> list[Path]:

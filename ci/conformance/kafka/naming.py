@@ -27,6 +27,10 @@ GROUPS = ("partition", "controller")
 class Witness(Protocol):
     """A case with Kafka's answer, which some rule set does not give."""
 
+    @property
+    def asked(self) -> str:
+        """The kind of the request, or the check, that is answered so."""
+
     def agrees(self, rules: RuleSet) -> bool:
         """Whether a rule set gives Kafka's answer."""
 
@@ -44,6 +48,11 @@ class CaseWitness:
         """That of a shown cause: where Kafka's answer does not differ, it is that of the rules it was compared with."""
         return cls(check, cause.case, {**_answer(check, cause.case, rules), **cause.expected})
 
+    @property
+    def asked(self) -> str:
+        """See `Witness`."""
+        return self.check
+
     def agrees(self, rules: RuleSet) -> bool:
         """See `Witness`."""
         return _answer(self.check, self.case, rules) == self.kafka
@@ -55,6 +64,11 @@ class SequenceWitness:
 
     like: str
     difference: FuzzDifference
+
+    @property
+    def asked(self) -> str:
+        """See `Witness`."""
+        return self.difference.exchanges[-1].request.kind
 
     def agrees(self, rules: RuleSet) -> bool:
         """See `Witness`; a rule set under which other requests are drawn has decided otherwise before."""

@@ -11,16 +11,47 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kraftcheck.ci.conformance.kafka.jars import SERVER, jars, program
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.jars import CONTROLLER, SERVER, jars, program
 from kraftcheck.properties.register.citations import in_kafka, references
 from kraftcheck.properties.register.findings import FINDINGS
 
 _JAR = re.compile(r"kafka_[\d.]+-(?P<core>)|kafka-(?P<module>[a-z-]+)-")
 _SOURCE = re.compile(r'Compiled from "([^"]+)"')
 _LANGUAGES = {".java": "java", ".scala": "scala"}
+
+
+_METHODS = {
+    "ReplicationControlManager.alterPartition": ("alter", "alter_partition", "expand_isr", "shrink_isr"),
+    "ReplicationControlManager.alterPartitionReassignments": ("reassign", "cancel"),
+    "ReplicationControlManager.createPartitions": ("grow",),
+    "ReplicationControlManager.createTopics": ("create",),
+    "ReplicationControlManager.deleteTopics": ("delete", "delete_second"),
+    "ReplicationControlManager.electLeaders": ("elect", "elect_preferred", "elect_unclean"),
+    "ReplicationControlManager.handleAssignReplicasToDirs": ("assign", "assign_late"),
+    "ReplicationControlManager.listPartitionReassignments": ("list",),
+    "ReplicationControlManager.maybeBalancePartitionLeaders": ("balance", "balance_timer"),
+    "ReplicationControlManager.maybeElectUncleanLeaders": ("unclean", "unclean_timer"),
+    "ReplicationControlManager.maybeFenceOneStaleBroker": ("session-check", "fence"),
+    "ReplicationControlManager.processBrokerHeartbeat": (
+        "heartbeat", "unfence", "directories_offline", "report", "fail_while_reporting", "controlled_shutdown",
+        "shut_down",
+    ),
+    "ReplicationControlManager.unregisterBroker": ("unregister",),
+    "ReplicationControlManager.replay": ("image",),
+    "ClusterControlManager.registerBroker": ("register", "new_incarnation", "start", "register_again", "registration"),
+    "ConfigurationControlManager.incrementalAlterConfigs": ("config", "set_min_isr", "set_unclean_election"),
+    "ConfigurationControlManager.updateFeatures": ("elr", "enable_elr", "disable_elr"),
+    "PartitionChangeBuilder.build": ("change",),
+    "PartitionReassignmentReplicas.maybeCompleteReassignment": ("reassignment",),
+    "PartitionRegistration.merge": ("merge",),
+}  # fmt: skip
+
+METHODS: Mapping[str, str] = {kind: name for name, kinds in _METHODS.items() for kind in kinds}
+"""The method that answers each kind of request, takes each action of an explored system, and makes each decision."""
 
 
 def place(name: str, version: str) -> str:
@@ -34,29 +65,59 @@ def place(name: str, version: str) -> str:
         LookupError: where the release has no such class or method.
         Refusal: where Java or the jars are missing.
     """
+    return _place(name, jars(version, SERVER), "")
+
+
+def place_in(build: Build, name: str) -> str | None:
+    """The path of a method in the source of a build, and its line there; None where it has none of that name.
+
+    Raises:
+        Refusal: where Java or the jars are missing.
+    """
+    try:
+        return _place(name, build.class_path(), jars(build.like, CONTROLLER))
+    except LookupError:
+        return None
+
+
+def _place(name: str, path: str, named: str) -> str:
+    """As of `place`, by a class path; of a class whose own place does not name its module, a jar of `named` does."""
     owner, _, method = name.partition(".")
-    if owner not in _classes(version):
-        raise LookupError(f"Kafka {version} has no class {owner}")
-    _, jar, member = _classes(version)[owner]
+    if owner not in _classes(path):
+        raise LookupError(f"there is no class {owner}")
+    _, jar, member = _classes(path)[owner]
     shown = _javap(jar, member.removesuffix(".class"))
     source = _SOURCE.search(shown)
     assert source is not None, member
-    of = _JAR.match(Path(jar).name)
+    of = _JAR.match(Path(jar).name) or (_JAR.match(Path(_classes(named)[owner][1]).name) if named else None)
     module = (of and of["module"]) or "core"
     path = f"{module}/src/main/{_LANGUAGES[Path(source[1]).suffix]}/{Path(member).parent}/{source[1]}"
     return f"{path}#L{min(_lines(shown, method), default=0)}" if method else path
 
 
 @functools.cache
-def _classes(version: str) -> dict[str, tuple[int, str, str]]:
-    """Size, jar and member of each class of a release; one that has moved leaves a smaller one of its name behind."""
-    found = dict[str, tuple[int, str, str]]()
-    for jar in jars(version, SERVER).split(os.pathsep):
-        if _JAR.match(Path(jar).name):
-            for member in zipfile.ZipFile(jar).infolist():
-                name = Path(member.filename).stem
-                found[name] = max(found.get(name, (0, "", "")), (member.file_size, jar, member.filename))
-    return found
+def _classes(path: str) -> dict[str, tuple[int, str, str]]:
+    """Size, place and member of each class of a class path; one that has moved leaves a smaller one of its name behind.
+
+    What is no released jar of Kafka's comes first, whatever its size.
+    """
+    released, own = dict[str, tuple[int, str, str]](), dict[str, tuple[int, str, str]]()
+    for entry in path.split(os.pathsep):
+        found = released if _JAR.match(Path(entry).name) else own
+        for size, member in _members(Path(entry)):
+            name = Path(member).stem
+            found[name] = max(found.get(name, (0, "", "")), (size, entry, member))
+    return {**released, **own}
+
+
+def _members(entry: Path) -> Iterator[tuple[int, str]]:
+    """Size and path of each class of Kafka's in a jar or a folder."""
+    if entry.is_dir():
+        yield from ((file.stat().st_size, str(file.relative_to(entry))) for file in entry.rglob("*.class"))
+    else:
+        with zipfile.ZipFile(entry) as jar:
+            kafkas = (member for member in jar.infolist() if "kafka/" in member.filename)
+            yield from ((member.file_size, member.filename) for member in kafkas)
 
 
 def _javap(jar: str, name: str) -> str:

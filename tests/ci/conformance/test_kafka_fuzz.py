@@ -137,7 +137,7 @@ def same_partition_twice(rows: tuple[Reassignment, Reassignment]) -> Request:
 def test_two_rows_of_one_partition_halt() -> None:
     """Both rows are decided on the partition before the request: where they do not fit, no controller replays them."""
     rules, brokers = parse(f"kafka-{NEWEST}"), Brokers((0, 1, 2), 2)
-    world = ModelController.start(NEWEST, rules, False)
+    world = ModelController.start(NEWEST, rules, elr=False, few=False)
     drawn = [*((register, (n,)) for n in range(3)), *((beat, (n,)) for n in range(3)), (create, (0, 0, 1, 3, 0, 99))]
     exchanges = []
     for draw, numbers in drawn:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.conformance.kafka import junit as exporting
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.drivers import PACKAGE, PASSES, compile_java, run_tests
 from kraftcheck.ci.conformance.kafka.jars import JUNIT, jars
@@ -113,6 +114,30 @@ def test_a_min_isr_of_another_partition_is_refused() -> None:
     (trace,) = SearchQuestion(chosen, search_budget(1, 2**31)).result(traced, search).traces()
     with pytest.raises(Refusal, match="step 0: the first partition's 1 replicas cap the min ISR of the second, with 2"):
         junit(trace, traced, chosen.title())
+
+
+def test_traces_with_disks_are_tests() -> None:
+    """A run of `directories` passes on the release whose rules made it; one of other rules fails, and says where."""
+    tests = {}
+    for rules, name in (("kafka-4.4.0", "LedTest"), ("kip", "OtherwiseTest")):
+        chosen = subject("directories", "tiny", {}, rules, only=("leader-directory-online",))
+        traced = program(chosen)
+        (trace,) = SearchQuestion(chosen, search_budget(1, 2**31)).result(traced, search).traces()
+        tests[name] = exporting.test_source(trace, traced, chosen.title(), name)
+    said = run_tests(Build("4.4.0"), tests)
+    assert said["LedTest"] == PASSES
+    assert said["OtherwiseTest"].startswith("leader ==> expected:")
+
+
+def test_an_exported_test_is_run_on_a_build(tmp_path: Path) -> None:
+    """With --kafka the test is run: exit code 0 where it passes, 23 with what it says where it does not."""
+    words = ("trace", TRACES / "B4.itf.json", "--export", "junit", "--out", tmp_path / "test", "--kafka")
+    passed, failed = kraftcheck(*words, "4.1.2"), kraftcheck(*words, "3.9.2")
+    assert (passed.code, passed.out.splitlines()[-1].endswith(" passes on Kafka 4.1.2 (exit 0)")) == (0, True)
+    assert failed.code == 23
+    assert " fails on Kafka 3.9.2: " in failed.out
+    refusal = kraftcheck("trace", TRACES / "B4.itf.json", "--kafka", "4.1.2").refusal()
+    assert refusal == "--kafka runs what --export writes"
 
 
 @pytest.mark.parametrize("version", one_in(2, AT_EACH_CHANGE))

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
-import subprocess
-import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from kraftcheck.ci.bench.checkers import jar
 from kraftcheck.ci.conformance.kafka.change.checks import CheckSize
-from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, jars, program
+from kraftcheck.ci.conformance.kafka.jars import jars
 from kraftcheck.ci.explore.two_sides import mended
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts import branch
+from tests.ci.conformance.released import NEWEST, changed
 from tests.shared.commands import kraftcheck
-
-NEWEST = "4.4.0"
-BUILDER = "PartitionChangeBuilder"
-CHANGES = Path(__file__).parents[1] / "conformance" / "released" / "ClassChanges.java"
-ASM = ("org.ow2.asm:asm:9.7.1", "8cadd43ac5eb6d09de05faecca38b917a040bb9139c7edeb4cc81c740b713281")
 
 
 @pytest.fixture(autouse=True)
@@ -29,17 +23,6 @@ def _fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(branch, "FIRST", 400)
     monkeypatch.setattr(branch, "MORE", 400)
     monkeypatch.setattr(branch, "SIZE", CheckSize(exhaustive=1, samples=600, seed=0))
-
-
-def changed(folder: Path, change: str, name: str = BUILDER) -> Path:
-    """A folder with a class of the newest release, changed in its bytes."""
-    member = f"org/apache/kafka/controller/{name}.class"
-    metadata = next(path for path in jars(NEWEST).split(os.pathsep) if "kafka-metadata" in path)
-    with zipfile.ZipFile(metadata) as file:
-        file.extract(member, folder)
-    command = [program("java"), *SHORT_RUN, "-cp", str(jar(*ASM)), str(CHANGES), str(folder / member), str(folder)]
-    subprocess.run([*command, change], check=True)
-    return folder / change
 
 
 @pytest.mark.xdist_group("kafka")
@@ -82,13 +65,25 @@ def test_a_parameter_that_nobody_knows_is_refused_by_name(tmp_path: Path) -> Non
 
 
 @pytest.mark.xdist_group("kafka")
-def test_an_older_release_breaks_what_a_newer_one_keeps() -> None:
-    """Jars of 4.0.2 before those of 4.1.2 are named, and break promises, each with its shortest run; exit code 12."""
-    folder = str(Path(jars("4.0.2").split(os.pathsep)[0]).parent)
-    ran = kraftcheck("branch", folder, "--like", "4.1.2", "--quiet")
+def test_an_older_release_breaks_what_a_newer_one_keeps(tmp_path: Path) -> None:
+    """Jars of 4.0.2 before those of 4.1.2 are named, and break promises, each with its shortest run; exit code 12.
+
+    Each run has a page, and a test that passes on these jars; SARIF is at the method that takes its last request.
+    """
+    folder, out, sarif = str(Path(jars("4.0.2").split(os.pathsep)[0]).parent), tmp_path / "out", tmp_path / "a.sarif"
+    ran = kraftcheck("branch", folder, "--like", "4.1.2", "--quiet", "--out", str(out), "--sarif", str(sarif))
     assert ran.code == 12
     assert f"{folder} is kafka-4.0." in ran.out
-    assert "  newly broken: " in ran.out
+    broken = ran.out.count("  newly broken: ")
+    tests = sorted((out / "tests").glob("*Test.java"))
+    page = (out / "index.html").read_text("utf-8")
+    assert 0 < broken == page.count("Newly broken: ") == len(list(out.glob("*-*.html")))
+    assert 0 < len(tests) == page.count("takes these steps on the classes of the build, and passes")
+    results = json.loads(sarif.read_text("utf-8"))["runs"][0]["results"]
+    places = [one["locations"][0]["physicalLocation"] for one in results]
+    assert all(place["artifactLocation"]["uri"].startswith("metadata/src/main/java/org/") for place in places)
+    assert all(place["region"]["startLine"] > 50 for place in places)
+    assert all(one["relatedLocations"] for one in results)
 
 
 @pytest.mark.xdist_group("kafka")

@@ -32,13 +32,16 @@ import org.apache.kafka.server.common.MetadataVersion;
 /**
  * Answers sequences of requests with the managers of a controller: one line a request, one line an answer.
  *
- * The first line of a sequence is `begin` or, with ELR switched on, `begin elr`; an empty line asks for its answers. An answer is `ok REPLY|RECORD|...`,
+ * The first line of a sequence is `begin`, with `elr` where ELR is switched on, with `few` where a timer elects two leaders
+ * before it is due again; an empty line asks for its answers. An answer is `ok REPLY|RECORD|...`,
  * `error NAME`, `resign#REASON` (another controller takes over, with the records of the log), or `halt#REASON` for
  * records that cannot be replayed, after which a sequence has no further answers. Requests are in FuzzRequests.java,
  * the texts of records in FuzzRecords.java.
  */
 public final class FuzzDriver {
     static final String ELR_FEATURE = "eligible.leader.replicas.version";
+
+    private static final int MOST_ROUNDS = 100;
 
     private FuzzDriver() { }
 
@@ -54,7 +57,7 @@ public final class FuzzDriver {
             }
             Controller controller = null;
             for (String asked : lines) {
-                if (asked.startsWith("begin")) controller = new Controller(asked.equals("begin elr"));
+                if (asked.startsWith("begin")) controller = new Controller(asked);
                 else out.write(controller.answer(asked.split(" ")) + "\n");
                 out.flush(); // what follows may end the process, and this answer tells where
             }
@@ -100,11 +103,14 @@ public final class FuzzDriver {
         private boolean halted = false;
         ControlManagers managers;
 
-        Controller(boolean withElr) throws ReflectiveOperationException {
+        private final int mostElections;
+
+        Controller(String begin) throws ReflectiveOperationException {
+            mostElections = begin.endsWith(" few") ? 2 : 1000;
             failOver();
             append(new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME)
                 .setFeatureLevel(MetadataVersion.latestProduction().featureLevel()));
-            if (withElr) answer(new String[] {"elr", "on"});
+            if (begin.contains(" elr")) answer(new String[] {"elr", "on"});
         }
 
         long nextOffset() {
@@ -118,7 +124,7 @@ public final class FuzzDriver {
         }
 
         private void failOver() throws ReflectiveOperationException {
-            managers = new ControlManagers(clock, supported, new StripedReplicaPlacer(stream));
+            managers = new ControlManagers(clock, supported, new StripedReplicaPlacer(stream), mostElections);
             for (int offset = 0; offset < log.size(); offset++) {
                 managers.replay(log.get(offset), offset);
             }
@@ -127,11 +133,14 @@ public final class FuzzDriver {
 
         String answer(String[] words) throws ReflectiveOperationException {
             if (halted) return "halt";
+            if (words[0].equals("balance") || words[0].equals("unclean")) return repeated(words[0].equals("balance"));
             Decision decided;
             try {
                 decided = decide(words);
             } catch (ApiException e) {
                 return "error " + Errors.forException(e).name();
+            } catch (NoSuchMethodException e) {
+                return "the driver died: " + e;  // the build has no such field; the process goes on
             } catch (ReflectiveOperationException e) {
                 throw e;  // the driver's own: Kafka was not asked
             } catch (Throwable e) {
@@ -147,8 +156,38 @@ public final class FuzzDriver {
             if (decided.leaving >= 0) {
                 managers.cluster.heartbeatManager().maybeUpdateControlledShutdownOffset(decided.leaving, log.size() - 1);
             }
-            StringBuilder text = new StringBuilder("ok ").append(decided.reply);
-            decided.records.forEach(record -> text.append('|').append(FuzzRecords.text(record.message(), topics)));
+            return text(decided.reply, decided.records);
+        }
+
+        /** Rounds of a timer until it is not due any more; of rounds of which one resigns no record counts. */
+        private String repeated(boolean balance) throws ReflectiveOperationException {
+            int before = log.size(), rounds = 0;
+            List<ApiMessageAndVersion> records = new ArrayList<>();
+            for (boolean due = true; due && rounds < MOST_ROUNDS; rounds++) {
+                ControllerResult<Boolean> result;
+                try {
+                    result = balance ? managers.replication.maybeBalancePartitionLeaders()
+                        : managers.replication.maybeElectUncleanLeaders();
+                } catch (Throwable e) {
+                    log.subList(before, log.size()).clear();
+                    failOver();
+                    return "resign#" + e;
+                }
+                try {
+                    result.records().forEach(record -> append(record.message()));
+                } catch (RuntimeException e) {
+                    halted = true;
+                    return "halt#" + e;
+                }
+                records.addAll(result.records());
+                due = result.response();
+            }
+            return text(String.valueOf(rounds), records);
+        }
+
+        private String text(String reply, List<ApiMessageAndVersion> records) {
+            StringBuilder text = new StringBuilder("ok ").append(reply);
+            records.forEach(record -> text.append('|').append(FuzzRecords.text(record.message(), topics)));
             return text.toString();
         }
 
@@ -162,21 +201,21 @@ public final class FuzzDriver {
                     clock.sleep(Long.parseLong(words[1]));
                     return new Decision("", List.of());
                 case "session-check": return new Decision("", managers.replication.maybeFenceOneStaleBroker().records());
-                case "balance": return new Decision("", managers.replication.maybeBalancePartitionLeaders().records());
-                case "unclean": return new Decision("", managers.replication.maybeElectUncleanLeaders().records());
                 case "fail-over":
                     failOver();
                     return new Decision("", List.of());
                 case "elr": return switchElr(words[1].equals("on"));
                 case "config": return alterConfig(words);
-                case "image": return new Decision(FuzzRecords.image(managers.replication, topics), List.of());
+                case "image": return new Decision(managers.replication.areSomePartitionsLeaderless() + " "
+                    + managers.replication.arePartitionLeadersImbalanced() + ";"
+                    + FuzzRecords.image(managers.replication, topics), List.of());
                 default: return FuzzRequests.decide(words, managers.replication, topics);
             }
         }
 
         private Decision register(String[] words) {
             BrokerRegistrationRequestData request = new BrokerRegistrationRequestData()
-                .setBrokerId(Integer.parseInt(words[1])).setClusterId(ControlManagers.CLUSTER)
+                .setBrokerId(Integer.parseInt(words[1])).setClusterId(words[6])
                 .setIncarnationId(new Uuid(3, Long.parseLong(words[2])))
                 .setLogDirs(FuzzRequests.directories(words[3]))
                 .setPreviousBrokerEpoch(Long.parseLong(words[4]))

@@ -11,6 +11,7 @@ import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData.ReassignablePartition;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData.ReassignableTopic;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
+import org.apache.kafka.common.message.AlterPartitionResponseData;
 import org.apache.kafka.common.message.AssignReplicasToDirsRequestData;
 import org.apache.kafka.common.message.CreatePartitionsRequestData.CreatePartitionsAssignment;
 import org.apache.kafka.common.message.CreatePartitionsRequestData.CreatePartitionsTopic;
@@ -20,6 +21,7 @@ import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableTopic;
 import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableTopicConfig;
 import org.apache.kafka.common.message.CreateTopicsResponseData;
 import org.apache.kafka.common.message.ElectLeadersRequestData;
+import org.apache.kafka.common.message.ListPartitionReassignmentsRequestData.ListPartitionReassignmentsTopics;
 import org.apache.kafka.common.message.RequestHeaderData;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
@@ -39,6 +41,7 @@ final class FuzzRequests {
             case "reassign": return reassign(words, replication);
             case "elect": return elect(words, replication);
             case "assign": return assign(words, replication, topics);
+            case "list": return list(words, replication);
             default: throw new IllegalArgumentException("unknown request " + words[0]);
         }
     }
@@ -55,7 +58,7 @@ final class FuzzRequests {
 
     private static List<Integer> ids(String text) {
         List<Integer> result = new ArrayList<>();
-        for (String id : split(text, ",")) result.add(Integer.parseInt(id));
+        for (String id : split(text.equals("none") ? "-" : text, ",")) result.add(Integer.parseInt(id));
         return result;
     }
 
@@ -77,10 +80,10 @@ final class FuzzRequests {
     private static FuzzDriver.Decision create(String[] words, ReplicationControlManager replication) throws Throwable {
         CreatableTopic topic = new CreatableTopic().setName(words[1]).setNumPartitions(Integer.parseInt(words[2]))
             .setReplicationFactor(Short.parseShort(words[3]));
-        int index = 0;
+        int index = Integer.parseInt(words[6]);
         for (String replicas : split(words[4], ";")) {
-            topic.assignments().add(new CreatableReplicaAssignment().setPartitionIndex(index++)
-                .setBrokerIds(ids(replicas)));
+            topic.assignments().add(new CreatableReplicaAssignment().setPartitionIndex(index).setBrokerIds(ids(replicas)));
+            index += Integer.parseInt(words[7]);
         }
         for (String config : split(words[5], ",")) {
             String[] pair = config.split("=");
@@ -133,9 +136,35 @@ final class FuzzRequests {
                     .setNewIsrWithEpochs(wanted))));
         }
         var result = replication.alterPartition(context(ApiKeys.ALTER_PARTITION), request);
-        String reply = result.response().topics().stream().map(row -> error(row.partitions().get(0).errorCode()))
+        String reply = result.response().topics().stream().map(row -> altered(row.partitions().get(0)))
             .collect(Collectors.joining(","));
         return new FuzzDriver.Decision(reply, result.records());
+    }
+
+    /** The error, and without one the partition as the leader is told it is. */
+    private static String altered(AlterPartitionResponseData.PartitionData row) {
+        if (row.errorCode() != 0) return error(row.errorCode());
+        return String.join("=", "NONE", String.valueOf(row.leaderId()), String.valueOf(row.leaderEpoch()), joined(row.isr()),
+            String.valueOf(row.leaderRecoveryState()), String.valueOf(row.partitionEpoch()));
+    }
+
+    private static String joined(List<Integer> members) {
+        return members.stream().map(String::valueOf).collect(Collectors.joining("+"));
+    }
+
+    /** Words: rows of topic and index, or `all`. */
+    private static FuzzDriver.Decision list(String[] words, ReplicationControlManager replication) {
+        List<ListPartitionReassignmentsTopics> asked = words[1].equals("all") ? null : new ArrayList<>();
+        for (String text : split(asked == null ? "-" : words[1], ";")) {
+            String[] row = text.split("/");
+            asked.add(new ListPartitionReassignmentsTopics().setName(row[0])
+                .setPartitionIndexes(List.of(Integer.parseInt(row[1]))));
+        }
+        Set<String> rows = new TreeSet<>();
+        replication.listPartitionReassignments(asked, Long.MAX_VALUE).topics().forEach(topic ->
+            topic.partitions().forEach(row -> rows.add(topic.name() + "/" + row.partitionIndex() + "="
+                + joined(row.removingReplicas()) + "/" + joined(row.addingReplicas()) + "/" + joined(row.replicas()))));
+        return new FuzzDriver.Decision(String.join(",", rows), List.of());
     }
 
     /** Words: rows of topic, index, and replicas or `cancel`; then whether the replication factor may change. */

@@ -11,6 +11,7 @@ from attrs import define, field, fields, frozen
 from kraftcheck.model.controller.brokers import taken_over
 from kraftcheck.model.controller.commits import commit
 from kraftcheck.model.controller.errors import RequestError, Resignation
+from kraftcheck.model.controller.partitions import imbalanced, leaderless
 from kraftcheck.model.controller.state import (
     DEFAULTS,
     MIN_ISR,
@@ -109,9 +110,10 @@ def _node_name(record: str) -> str:
 
 
 def image_text(controller: Controller, topics: TopicNumbers) -> str:
-    """Every partition in the order of topics and indexes."""
+    """Every partition in the order of topics and indexes; whether some have no leader, or not their first replica."""
     known = sorted((topics[place.topic_id], place.index, place.partition) for place in controller.places())
-    return "".join(f"{topic}-{index} {_state(p)};" for topic, index, p in known)
+    due = f"{_flag(bool(leaderless(controller)))} {_flag(bool(imbalanced(controller)))};"
+    return due + "".join(f"{topic}-{index} {_state(p)};" for topic, index, p in known)
 
 
 def _state(p: Partition) -> str:
@@ -165,6 +167,9 @@ CLUSTER_ID = "cluster"
 CORDONING = "4.3"
 """The first release whose metadata has cordoned directories."""
 
+FEW, MANY = 2, 1000
+"""The most elections of a timer before it is due again."""
+
 RESIGNED, HALTED = "resign", "halt"
 """Answers of a controller that another one replaces, and of a log that no controller can replay."""
 
@@ -184,6 +189,7 @@ class Request:
         changed: the controller after an event without records.
         arrived: the controller once the request is there, before anything of it is checked.
         after: the text of a last record that switches a feature, and the controller once it is replayed.
+        repeats: whether it is a timer that is due again at once where it says so; then its rounds are one answer.
     """
 
     line: str
@@ -191,6 +197,7 @@ class Request:
     changed: Callable[[Controller, RuleSet], Controller] | None = None
     arrived: Callable[[Controller, RuleSet], Controller] = lambda controller, _: controller
     after: tuple[str, Callable[[Controller], Controller]] | None = None
+    repeats: bool = False
 
     @property
     def kind(self) -> str:
@@ -217,13 +224,17 @@ class ModelController:
     forbids: bool = False
 
     @classmethod
-    def start(cls, version: str, rules: RuleSet, elr: bool) -> ModelController:
-        """A controller without topics and brokers; its log has the metadata version, and what switches ELR on."""
+    def start(cls, version: str, rules: RuleSet, elr: bool, few: bool) -> ModelController:
+        """A controller without topics and brokers; its log has the metadata version, and what switches ELR on.
+
+        Where `few`, a timer elects no more than FEW leaders before it is due again.
+        """
         late, cordons = not version.startswith("3."), version >= CORDONING
         features = Features(elr_supported=late, clear_elr=late, elr_enabled=elr, cordoning=cordons)
         configs = Configs(cluster={MIN_ISR: DEFAULTS[MIN_ISR]} if elr else {})
         image = ClusterImage(next_offset=3 if elr else 1)
-        controller = Controller(image, configs=configs, features=features, settings=Settings(CLUSTER_ID))
+        settings = Settings(CLUSTER_ID, max_elections=FEW if few else MANY)
+        controller = Controller(image, configs=configs, features=features, settings=settings)
         return cls(rules, controller, forbids=parse(f"kafka-{version}").controller.factor_change_can_be_forbidden)
 
     def answer(self, request: Request) -> str:
@@ -237,6 +248,8 @@ class ModelController:
             return answer_text("", ())
         if request.decide is None:
             raise TypeError(f"nobody decides {request.line}")
+        if request.repeats:
+            return self._repeated(request.decide)
         self.controller = request.arrived(self.controller, self.rules)
         try:
             outcome, reply = request.decide(self.controller, self.rules)
@@ -257,6 +270,26 @@ class ModelController:
             texts.append(text)
             self.controller = switched(self.controller)
         return answer_text(reply, texts)
+
+    def _repeated(self, timer: Decide) -> str:
+        """Rounds of a timer until it is not due any more; which round decides on a partition is a matter of hashes.
+
+        Where one of them resigns, none of their records counts, for which came before it is such a matter too.
+        """
+        before, rounds, texts, is_due = self.controller, 0, list[str](), "due"
+        while is_due:
+            try:
+                outcome, is_due = timer(self.controller, self.rules)
+            except (Resignation, DirectoryMismatch):
+                self.controller = failed_over(before, self.rules)
+                return RESIGNED
+            try:
+                self.controller = commit(self.controller, outcome, self.rules)
+            except ReplayError:
+                self.halted = True
+                return HALTED
+            rounds, texts = rounds + 1, texts + [record_text(record, self.topics) for record in outcome.records]
+        return answer_text(str(rounds), texts)
 
     def _number(self, records: tuple[LogRecord, ...]) -> None:
         for record in records:

@@ -6,12 +6,19 @@ They are those of leaders, brokers, operators, topics and the controller itself.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.conformance.kafka.fuzz.model import CLUSTER_ID, Decided, ModelController, Request, failed_over
+from kraftcheck.ci.conformance.kafka.fuzz.model import (
+    CLUSTER_ID,
+    Decide,
+    Decided,
+    ModelController,
+    Request,
+    failed_over,
+)
 from kraftcheck.model.controller.alter_configs import alter_config, elr_safety
 from kraftcheck.model.controller.brokers import (
     METADATA_VERSION,
@@ -29,12 +36,14 @@ from kraftcheck.model.controller.elections import balance_leaders, elect_leaders
 from kraftcheck.model.controller.errors import RequestError
 from kraftcheck.model.controller.heartbeat import Wish
 from kraftcheck.model.controller.partitions import (
+    Altered,
     AlterPartitionRequest,
     Assignment,
     Proposal,
     Reassignment,
     alter_partition,
     assign_replicas_to_dirs,
+    ongoing,
     reassign,
 )
 from kraftcheck.model.controller.state import (
@@ -62,7 +71,13 @@ from kraftcheck.model.rules.ruleset import RuleSet
 
 T = TypeVar("T")
 
-WIDTH = 14
+UNKNOWN, NOT_CREATED = "unknown", 999
+"""The id of a topic that there is not, and its number."""
+
+MOST_PARTITIONS = 10_000
+"""Partitions that one request may add."""
+
+WIDTH = 24
 """Numbers of one step."""
 
 LIMIT = 10_000
@@ -121,6 +136,9 @@ HIGHEST = 2**31 - 1
 FIRST_DIRECTORY = 1000
 """The lowest directory id; those below 100 are reserved."""
 
+RESERVED = 77
+"""A directory id that no directory may have."""
+
 SMALL, HASHED, MIXED = tuple(range(8)), (15, 16, 17, 31, 32, 33, 34, 48, 63, 64), (0, 1, 16, 34, 1000, 2**16, HIGHEST)
 """Pools of broker ids: ascending in hash order, not ascending from 16 on, and over the whole range."""
 
@@ -160,11 +178,15 @@ def register(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     dirs = draws.some(own, len(own) - (draws.below(len(own)) if draws.percent(30) else 0))
     previous = known.epoch if known is not None and not draws.percent(50) else -1
     rack = draws.pick((None, None, "a", "b"))
+    cluster = "another" if draws.percent(2) else CLUSTER_ID
+    if draws.percent(6):
+        other = brokers.directories_of(draws.pick(brokers.ids))[0]
+        dirs = draws.pick(((), (RESERVED,), (*dirs, dirs[0]), (*dirs, other)))
     request = RegistrationRequest(
-        CLUSTER_ID, broker, incarnation, features=(Feature(METADATA_VERSION, 1, 1),), rack=rack, dirs=dirs,
+        cluster, broker, incarnation, features=(Feature(METADATA_VERSION, 1, 1),), rack=rack, dirs=dirs,
         previous_epoch=previous,
     )  # fmt: skip
-    line = f"register {broker} {incarnation} {_joined(dirs)} {previous} {rack or '-'}"
+    line = f"register {broker} {incarnation} {_joined(dirs)} {previous} {rack or '-'} {cluster}"
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
         outcome = register_broker(controller, request, RegistrationContext({METADATA_VERSION: 1}), rules)
@@ -178,7 +200,7 @@ def beat(world: ModelController, brokers: Brokers, draws: Draws) -> Request | No
     registered = [broker for broker in brokers.ids if world.controller.registration(broker) is not None]
     if not registered:
         return None
-    broker = draws.pick(registered)
+    broker = draws.pick(brokers.ids if draws.percent(2) else registered)
     known = world.controller.registration(broker)
     epoch = (0 if known is None else known.epoch) - (1 if draws.percent(4) else 0)
     wish = Wish(draws.percent(6), draws.percent(10), _offset(world, draws))
@@ -225,7 +247,7 @@ def unregistered(world: ModelController, brokers: Brokers, draws: Draws) -> Requ
 
 def waited(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     """Time passes; seldom so much that all sessions end."""
-    milliseconds = 9001 if draws.percent(15) else 500 * (1 + draws.below(8))
+    milliseconds = 9001 if draws.percent(30) else 500 * (1 + draws.below(8))
     return Request(f"wait {milliseconds}", changed=lambda known, _: evolve(known, soft=known.soft.after(milliseconds)))
 
 
@@ -249,39 +271,70 @@ def _place(world: ModelController, draws: Draws) -> Place | None:
 
 
 def alter(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
-    """A leader proposes another ISR; seldom with a wrong epoch, or by a broker that does not lead."""
+    """A leader proposes other ISRs; seldom with a wrong epoch, a member twice, or by a broker that does not lead."""
     place = _place(world, draws)
     if place is None:
         return None
     p, controller = place.partition, world.controller
     sender = draws.pick(brokers.ids) if p.leader < 0 or draws.percent(5) else int(p.leader)
+    proposals = [_proposal(world, place, sender, brokers, draws)]
+    if draws.percent(12):
+        led = [other for other in controller.places() if other.partition.leader == sender]
+        proposals += [_proposal(world, other, sender, brokers, draws) for other in led[:1] if other != place]
+    known = controller.registration(sender)
+    request = AlterPartitionRequest(sender, -1 if known is None else known.epoch, tuple(proposals))
+
+    def decide(controller: Controller, rules: RuleSet) -> Decided:
+        outcome = alter_partition(controller, request, rules)
+        return outcome, ",".join(map(_altered, outcome.response))
+
+    rows = ";".join(_proposal_text(world, one) for one in proposals)
+    return Request(f"alter {sender} {request.broker_epoch} {rows}", decide)
+
+
+def _proposal(world: ModelController, place: Place, sender: int, brokers: Brokers, draws: Draws) -> Proposal:
+    p = place.partition
     isr, joining = list(ids(p.isr)), [broker for broker in ids(p.replicas) if not p.isr.has(broker)]
     if joining and not draws.percent(40):
         isr += draws.some(joining, 1 + draws.below(3))
     elif len(isr) > 1:
         isr.remove(draws.pick([broker for broker in isr if broker != sender] or isr))
-    isr += [draws.pick(brokers.ids)] if draws.percent(3) else []
-
-    def epoch_of(broker: int) -> int:
-        known = controller.registration(broker)
-        return -1 if known is None else known.epoch
-
+    odd = draws.below(100)
+    more = isr[:1] if odd == 98 else [draws.pick(brokers.ids)] if odd > 94 else []
+    isr = [] if odd == 99 else [*isr, *more]
     wrong = (draws.below(5), draws.below(5)) if draws.percent(6) else (1, 1)
     recovering = bool(p.recovering) and draws.percent(30)
-    proposal = Proposal(
-        place.topic_id, place.index, int(p.leader_epoch) + wrong[0] - 1, int(p.partition_epoch) + wrong[1] - 1,
-        tuple((broker, epoch_of(broker)) for broker in isr), recovering,
+    known = {broker: world.controller.registration(broker) for broker in isr}
+    members = tuple((broker, -1 if (one := known[broker]) is None else one.epoch) for broker in isr)
+    topic_id, index = _misnamed(place, draws)
+    return Proposal(
+        topic_id, index, int(p.leader_epoch) + wrong[0] - 1, int(p.partition_epoch) + wrong[1] - 1, members, recovering
     )  # fmt: skip
-    request = AlterPartitionRequest(sender, epoch_of(sender), (proposal,))
 
-    def decide(controller: Controller, rules: RuleSet) -> Decided:
-        outcome = alter_partition(controller, request, rules)
-        return outcome, ",".join(row.error for row in outcome.response)
 
-    epochs = f"{proposal.leader_epoch}/{proposal.partition_epoch}/{int(recovering)}"
-    members = ",".join(f"{broker}:{epoch}" for broker, epoch in proposal.new_isr) or "-"
-    row = f"{world.topics[place.topic_id]}/{place.index}/{epochs}/{members}"
-    return Request(f"alter {sender} {request.broker_epoch} {row}", decide)
+def _misnamed(place: Place, draws: Draws) -> tuple[str, int]:
+    """Topic and index of a partition; seldom of one that there is not."""
+    odd = draws.below(100)
+    return UNKNOWN if odd == 99 else place.topic_id, place.index + (10 if odd == 98 else 0)
+
+
+def _proposal_text(world: ModelController, one: Proposal) -> str:
+    epochs = f"{one.leader_epoch}/{one.partition_epoch}/{int(one.recovering)}"
+    members = ",".join(f"{broker}:{epoch}" for broker, epoch in one.new_isr) or "-"
+    return f"{_number(world, one.topic)}/{one.partition}/{epochs}/{members}"
+
+
+def _number(world: ModelController, topic_id: str) -> int:
+    return world.topics.get(topic_id, NOT_CREATED)
+
+
+def _altered(row: Altered) -> str:
+    """What a leader is told: the error, and of what was accepted the partition as it is then."""
+    p = row.state
+    if p is None:
+        return row.error
+    fields = (p.leader, p.leader_epoch, "+".join(map(str, ids(p.isr))), int(p.recovering), p.partition_epoch)
+    return "=".join((row.error, *map(str, fields)))
 
 
 def reassigned(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
@@ -301,7 +354,11 @@ def reassigned(world: ModelController, brokers: Brokers, draws: Draws) -> Reques
 
 def _wanted(world: ModelController, place: Place, brokers: Brokers, draws: Draws) -> Reassignment:
     p, name = place.partition, world.controller.topic(place.topic_id).name
-    old = ids(p.replicas)
+    old, odd = ids(p.replicas), draws.below(100)
+    if odd > 94:
+        faulty = ((), (*old, old[0]), (*old[1:], -1), old, old)
+        place_of = (name, place.index) if odd < 98 else (name, place.index + 10) if odd == 98 else ("absent", 0)
+        return Reassignment(*place_of, faulty[odd - 95])
     if draws.percent(20):
         return Reassignment(name, place.index, None)
     if draws.percent(50):
@@ -310,7 +367,7 @@ def _wanted(world: ModelController, place: Place, brokers: Brokers, draws: Draws
 
 
 def _row_text(row: Reassignment) -> str:
-    replicas = "cancel" if row.replicas is None else ",".join(map(str, row.replicas))
+    replicas = "cancel" if row.replicas is None else _joined(row.replicas)
     return f"{row.topic}/{row.partition}/{replicas}"
 
 
@@ -323,23 +380,56 @@ def elect(world: ModelController, brokers: Brokers, draws: Draws) -> Request | N
     if place is None:
         return None
     name = world.controller.topic(place.topic_id).name
-    listed = None if draws.percent(25) else ((name, place.index),)
+    listed: tuple[tuple[str, int], ...] | None
+    listed = None if draws.percent(25) else ((name, place.index + (10 if draws.percent(3) else 0)),)
+    if listed is not None and draws.percent(20):
+        other = draws.pick(places)
+        listed = tuple(dict.fromkeys((*listed, (world.controller.topic(other.topic_id).name, other.index))))
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
         outcome = elect_leaders(controller, kind, listed, rules)
         return outcome, ",".join(sorted(f"{row.topic}/{row.partition}={row.error}" for row in outcome.response))
 
-    return Request(f"elect {kind} {'all' if listed is None else f'{name}/{place.index}'}", decide)
+    rows = "all" if listed is None else ";".join(f"{name}/{index}" for name, index in listed)
+    return Request(f"elect {kind} {rows}", decide)
+
+
+def list_ongoing(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
+    """The running reassignments are listed, of all topics or of one."""
+    place = _place(world, draws)
+    every = place is None or draws.percent(60)
+    asked = None if every or place is None else {world.controller.topic(place.topic_id).name: (place.index,)}
+
+    def decide(controller: Controller, rules: RuleSet) -> Decided:
+        rows = (
+            f"{one.topic}/{one.partition}={'/'.join('+'.join(map(str, row)) for row in (one.removing, one.adding))}"
+            f"/{'+'.join(map(str, one.replicas))}"
+            for one in ongoing(controller, asked)
+        )
+        return Outcome((), None, controller.soft), ",".join(sorted(rows))
+
+    shown = "all" if asked is None else ";".join(f"{name}/{index}" for name, (index,) in asked.items())
+    return Request(f"list {shown}", decide)
 
 
 def balance(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
-    """The balance timer."""
-    return Request("balance", lambda controller, rules: (balance_leaders(controller, rules), ""))
+    """The balance timer, until there is no more to do."""
+    return Request("balance", _timer(balance_leaders), repeats=True)
 
 
 def unclean(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
-    """The timer of unclean elections."""
-    return Request("unclean", lambda controller, rules: (elect_unclean(controller, rules), ""))
+    """The timer of unclean elections, until there is no more to do."""
+    return Request("unclean", _timer(elect_unclean), repeats=True)
+
+
+def _timer(event: Callable[[Controller, RuleSet], Outcome[bool]]) -> Decide:
+    """What a timer decides; the reply is empty where it is not due again."""
+
+    def decide(controller: Controller, rules: RuleSet) -> Decided:
+        outcome = event(controller, rules)
+        return outcome, "due" * outcome.response
+
+    return decide
 
 
 def assign(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
@@ -350,15 +440,19 @@ def assign(world: ModelController, brokers: Brokers, draws: Draws) -> Request | 
     broker = draws.pick(brokers.ids if draws.percent(5) else ids(place.partition.replicas))
     known = world.controller.registration(broker)
     epoch = (0 if known is None else known.epoch) - (1 if draws.percent(3) else 0)
-    own = brokers.directories_of(broker) if broker in brokers.ids else (FIRST_DIRECTORY,)
-    directory = FIRST_DIRECTORY if draws.percent(4) else draws.pick(own)
-    wanted = (Assignment(directory, place.topic_id, place.index),)
+    own = brokers.directories_of(broker if broker in brokers.ids and not draws.percent(4) else draws.pick(brokers.ids))
+    rows = [(draws.pick(own), *_misnamed(place, draws))]
+    if draws.percent(15):
+        held = [other for other in world.controller.places() if broker in ids(other.partition.replicas)]
+        rows += [(draws.pick(own), one.topic_id, one.index) for one in held[-1:] if one != place]
+    wanted = tuple(Assignment(*row) for row in rows)
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
         outcome = assign_replicas_to_dirs(controller, broker, epoch, wanted, rules)
         return outcome, ",".join(row.error for row in outcome.response)
 
-    return Request(f"assign {broker} {epoch} {directory}/{world.topics[place.topic_id]}/{place.index}", decide)
+    shown = ";".join(f"{directory}/{_number(world, topic)}/{index}" for directory, topic, index in rows)
+    return Request(f"assign {broker} {epoch} {shown}", decide)
 
 
 FEATURE = "feature eligible.leader.replicas.version"
@@ -398,27 +492,30 @@ def create(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     if draws.percent(60):
         lists = tuple(_replicas(world, brokers, draws, factor) for _ in range(partitions))
         partitions, factor = -1, -1
-    topic = NewTopic(name, partitions, factor, tuple(enumerate(lists)), configs)
+    elif draws.percent(15):
+        partitions, factor = draws.pick(((MOST_PARTITIONS + 1, 1), (0, 1), (1, 0), (-1, 2), (2, -1)))
+    first, apart = draws.pick(((0, 0), (1, 1))) if draws.percent(10) else (0, 1)
+    topic = NewTopic(name, partitions, factor, tuple((first + i * apart, one) for i, one in enumerate(lists)), configs)
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
         outcome = create_topics(controller, CreateTopicsRequest((topic,)), rules)
         return outcome, outcome.response[0].error
 
     shown = ",".join(f"{key}={value}" for key, value in configs.items()) or "-"
-    return Request(f"create {name} {partitions} {factor} {_rows(lists)} {shown}", decide)
+    return Request(f"create {name} {partitions} {factor} {_rows(lists)} {shown} {first} {apart}", decide)
 
 
 def delete(world: ModelController, brokers: Brokers, draws: Draws) -> Request | None:
     """A topic is deleted, by its id."""
     if not world.topics:
         return None
-    topic_id = draws.pick(list(world.topics))
+    topic_id = UNKNOWN if draws.percent(10) else draws.pick(list(world.topics))
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
         outcome = delete_topics(controller, (topic_id,))
         return outcome, outcome.response[0][1]
 
-    return Request(f"delete {world.topics[topic_id]}", decide)
+    return Request(f"delete {_number(world, topic_id)}", decide)
 
 
 def grow(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
@@ -431,6 +528,8 @@ def grow(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     lists: tuple[Ids, ...] | None = None
     if draws.percent(50):
         lists = tuple(_replicas(world, brokers, draws, 1 + draws.below(4)) for _ in range(max(added, 1)))
+    elif draws.percent(4):
+        added = MOST_PARTITIONS + 1
     growth = Growth(name, present + added, lists)
 
     def decide(controller: Controller, rules: RuleSet) -> Decided:
@@ -475,10 +574,13 @@ def _configured(record: ConfigRecord) -> Request:
 
 
 def _replicas(world: ModelController, brokers: Brokers, draws: Draws, factor: int) -> Ids:
-    """A list of brokers that are registered, or seldom of any."""
+    """A list of brokers that are registered, or seldom of any, or with one twice, or of none."""
     registered = tuple(broker for broker in brokers.ids if world.controller.registration(broker) is not None)
+    odd = draws.below(100)
+    if odd > 97:
+        return () if odd == 99 else (brokers.ids[0], brokers.ids[0])
     return draws.some(brokers.ids if draws.percent(5) or not registered else registered, factor)
 
 
 def _rows(lists: tuple[Ids, ...]) -> str:
-    return ";".join(",".join(map(str, replicas)) for replicas in lists) or "-"
+    return ";".join(",".join(map(str, replicas)) or "none" for replicas in lists) or "-"

@@ -30,6 +30,7 @@ from kraftcheck.ci.conformance.kafka.fuzz.requests import (
     elect,
     fail_over,
     grow,
+    list_ongoing,
     reassigned,
     register,
     session_check,
@@ -44,7 +45,8 @@ REQUESTS = {
     "heartbeat": (beat, 30), "alter": (alter, 18), "register": (register, 8), "reassign": (reassigned, 8),
     "assign": (assign, 6), "create": (create, 5), "wait": (waited, 4), "session-check": (session_check, 5),
     "config": (configure, 5), "elect": (elect, 4), "grow": (grow, 2), "delete": (delete, 2),
-    "unregister": (unregistered, 1), "balance": (balance, 4), "unclean": (unclean, 3), "fail-over": (fail_over, 1),
+    "unregister": (unregistered, 1), "list": (list_ongoing, 2),
+    "balance": (balance, 4), "unclean": (unclean, 3), "fail-over": (fail_over, 1),
     "elr": (switch_elr, 1),
 }  # fmt: skip
 """What draws each kind of request, and how often it is drawn; the first is what zeros draw."""
@@ -170,8 +172,8 @@ class Played:
         """What the model makes of a plan."""
         draws = Draws(plan.brokers)
         brokers = drawn_brokers(draws)
-        elr = not version.startswith("3.") and not draws.percent(30)
-        world = ModelController.start(version, rules, elr)
+        elr, few = not version.startswith("3.") and not draws.percent(30), draws.percent(50)
+        world = ModelController.start(version, rules, elr, few)
         exchanges = []
         for number, numbers in enumerate(plan.steps):
             step = Draws(numbers)
@@ -180,7 +182,7 @@ class Played:
                 exchanges.append(Exchange(number, request, world.answer(request)))
         image = Request("image")
         exchanges.append(Exchange(len(plan.steps), image, world.answer(image)))
-        return cls(plan, "begin elr" if elr else "begin", exchanges)
+        return cls(plan, f"begin{' elr' * elr}{' few' * few}", exchanges)
 
     @property
     def lines(self) -> list[str]:

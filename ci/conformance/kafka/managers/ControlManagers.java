@@ -37,8 +37,14 @@ final class ControlManagers {
     final ConfigurationControlManager configs;
     final ReplicationControlManager replication;
 
-    /** The placer is null where the release's own is to place replicas. */
+    /** A timer may elect as many leaders as the release's own. */
     ControlManagers(Time clock, Map<String, VersionRange> supported, ReplicaPlacer placer)
+            throws ReflectiveOperationException {
+        this(clock, supported, placer, 1000);
+    }
+
+    /** The placer is null where the release's own is to place replicas; most elections are those of a timer's round. */
+    ControlManagers(Time clock, Map<String, VersionRange> supported, ReplicaPlacer placer, int mostElections)
             throws ReflectiveOperationException {
         snapshots = registry();
         features = new FeatureControlManager.Builder()
@@ -63,6 +69,7 @@ final class ControlManagers {
             .setConfigurationControl(configs)
             .setClusterControl(cluster)
             .setFeatureControl(features)
+            .setMaxElectionsPerImbalance(mostElections)
             .build();
     }
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kraftcheck.ci.interface.engines import explore
+from kraftcheck.ci.terminal.refusal import Refusal
+from tests.ci.conformance.released import changed
 from tests.shared.commands import kraftcheck
 
 pytestmark = pytest.mark.xdist_group("kafka")
@@ -75,6 +79,32 @@ def test_a_state_is_found_among_those_that_the_classes_reach() -> None:
     assert ran.last == "found in 4 steps (exit 0)"
     assert f"--rules kafka-4.4.0 --kafka 4.4.0 --find '{wanted}'" in ran.out
     assert "1 trace replayed on Kafka's classes" in ran.out
+
+
+def test_changed_classes_are_explored(tmp_path: Path) -> None:
+    """Bytes of 4.4.0 that keep removed replicas out of the ELR keep what the release breaks in two steps."""
+    mended, words = changed(tmp_path, "ghosts"), ("--max-depth", "3", "--property", "elr-within-replicas")
+    released = explored("elections", "--kafka", "4.4.0", *words)
+    kafka = explored("elections", "--kafka", str(mended), *words)
+    assert verdicts(released)["elr-within-replicas"] == ("refuted", 2)
+    assert verdicts(kafka)["elr-within-replicas"][0] == "incomplete"
+    assert set(kafka["kafka"]["differing"])
+    rules = ("--rules", "kafka-4.4.0-removed-replicas-stay-in-elr")
+    assert not explored("elections", "--kafka", str(mended), *rules, *words)["kafka"]["differing"]
+
+
+def test_python_explores_classes() -> None:
+    """`explore(kafka=...)` is the command: the same states, verdicts and counts; what is of the rules is refused."""
+    asked = {"scope": "tiny", "max_depth": 4, "threads": 1}
+    told = explore("directories", kafka="4.4.0", **asked).document
+    shown = explored("directories", "--kafka", "4.4.0", "--max-depth", "4")
+    for part in ("states", "fired"):
+        assert told[part] == shown[part]
+    assert told["kafka"]["compared"] == shown["kafka"]["compared"] > 0
+    with pytest.raises(Refusal, match=r"^engine and sampling are of engines"):
+        explore("directories", kafka="4.4.0", engine="disk")
+    with pytest.raises(Refusal, match=r"^like completes a build of Kafka;"):
+        explore("directories", like="4.4.0")
 
 
 @pytest.mark.parametrize(

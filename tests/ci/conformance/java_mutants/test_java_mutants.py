@@ -1,0 +1,57 @@
+"""Mutants of Kafka's own classes: most are noticed, soon; those that are not have a reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraftcheck.ci.conformance.kafka.drivers import PACKAGE
+from tests.ci.conformance.java_mutants.campaign import (
+    NOTICED,
+    SURVIVED,
+    MutantProcess,
+    asked,
+    drawn,
+    judged,
+    mutants,
+    plays,
+    recorded,
+    run,
+    told,
+)
+
+pytestmark = pytest.mark.xdist_group("kafka")
+
+
+
+
+def test_the_recorded_score_reaches_the_goal() -> None:
+    """Of the recorded sample 95 % of those that are not judged are noticed by the questions of `kraftcheck branch`."""
+    outcomes = [outcome for _, outcome, _ in recorded()]
+    noticed, survived = outcomes.count(NOTICED), outcomes.count(SURVIVED)
+    assert noticed + survived > 80
+    assert noticed >= 0.95 * (noticed + survived)
+
+
+def test_every_judgement_is_of_a_mutant() -> None:
+    """What is judged is made by PIT of the classes that are driven, so that no reason outlives its mutant."""
+    keys = [one.key for one in mutants()]
+    assert not [key for key, _ in judged() if not any(name.startswith(key) for name in keys)]
+
+
+def test_a_mutant_is_noticed_and_an_equal_one_is_not() -> None:
+    """A mutant of cancelled reassignments differs within the first sequences; one that changes nothing never does."""
+    classes = (f"{PACKAGE}.PartitionReassignmentRevert", f"{PACKAGE}.PartitionChangeBuilder")
+    found = {one.key: one for one in mutants(classes)}
+    equal = next(key for key in found if key.startswith("PartitionChangeBuilder.changeRecordIsNoOp:55 replaced"))
+    unclean = next(key for key in found if key.startswith("PartitionReassignmentRevert.unclean"))
+    with MutantProcess() as kafka:
+        noticed = {key: asked(kafka, found[key], plays((1500,)))[0] for key in (unclean, equal)}
+    assert noticed == {unclean: True, equal: False}
+
+
+@pytest.mark.slow
+def test_a_sample_of_mutants_is_noticed() -> None:
+    """Of a drawn sample none survives without a reason, and each is noticed within a minute."""
+    found = list(run(drawn(7, 40), plays(), 1200))
+    assert [one.mutant.key for one in found if one.outcome == SURVIVED] == [], "\n".join(told(found))
+    assert max(one.seconds for one in found) < 60

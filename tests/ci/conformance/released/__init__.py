@@ -1,0 +1,27 @@
+"""Classes of the newest release, changed in their bytes, and requests to classes as they were released."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+from kraftcheck.ci.bench.checkers import jar
+from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, jars, program
+
+NEWEST = "4.4.0"
+BUILDER = "PartitionChangeBuilder"
+CHANGES = Path(__file__).parent / "ClassChanges.java"
+ASM = ("org.ow2.asm:asm:9.7.1", "8cadd43ac5eb6d09de05faecca38b917a040bb9139c7edeb4cc81c740b713281")
+
+
+def changed(folder: Path, change: str, name: str = BUILDER) -> Path:
+    """A folder with a class of the newest release, changed in its bytes."""
+    member = f"org/apache/kafka/controller/{name}.class"
+    metadata = next(path for path in jars(NEWEST).split(os.pathsep) if "kafka-metadata" in path)
+    with zipfile.ZipFile(metadata) as file:
+        file.extract(member, folder)
+    command = [program("java"), *SHORT_RUN, "-cp", str(jar(*ASM)), str(CHANGES), str(folder / member), str(folder)]
+    subprocess.run([*command, change], check=True)
+    return folder / change

@@ -272,7 +272,8 @@ def _outcome(
 def promise_lines(system: str, found: Comparison) -> Iterator[str]:
     """The promises of a system that are newly broken or newly kept, the former with their shortest run."""
     changes = [one for one in found.changes if one.kind]
-    yield f"{system} {SCOPE}: {'' if changes else 'no promise is newly broken or kept'}".rstrip(": ")
+    scope = ", ".join((SCOPE, *(f"{name} {value}" for name, value in BOUNDS.get(system, {}).items())))
+    yield f"{system} {scope}: {'' if changes else 'no promise is newly broken or kept'}".rstrip(": ")
     for one in changes:
         kind = "newly broken" if one.kind == BROKEN else "newly kept"
         yield f"  {kind}: {one.claim} ({' -> '.join(one.words)}): {one.sentence}"

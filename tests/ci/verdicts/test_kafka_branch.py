@@ -23,6 +23,7 @@ def _fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(branch, "FIRST", 400)
     monkeypatch.setattr(branch, "MORE", 400)
     monkeypatch.setattr(branch, "SIZE", CheckSize(exhaustive=1, samples=600, seed=0))
+    monkeypatch.setattr(branch, "EXPLORED", ("elections",))
 
 
 @pytest.mark.xdist_group("kafka")
@@ -84,6 +85,16 @@ def test_an_older_release_breaks_what_a_newer_one_keeps(tmp_path: Path) -> None:
     assert all(place["artifactLocation"]["uri"].startswith("metadata/src/main/java/org/") for place in places)
     assert all(place["region"]["startLine"] > 50 for place in places)
     assert all(one["relatedLocations"] for one in results)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("kafka")
+def test_promises_of_acknowledged_records_are_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A mend of the ELR is compared in `replication` too, where it keeps promises that the release breaks."""
+    monkeypatch.setattr(branch, "EXPLORED", ("replication",))
+    ran = kraftcheck("branch", str(changed(tmp_path, "ghosts")), "--quiet")
+    assert ran.code == 0
+    assert "replication tiny, reassignments 1" in ran.out
 
 
 @pytest.mark.xdist_group("kafka")

@@ -59,7 +59,7 @@ FEWER = CheckSize(exhaustive=1, samples=4_000, seed=0)
 OF_OBJECTS = ("toString", "hashCode", "equals")
 """Methods that write, and compare, objects."""
 
-NOTICED, SURVIVED, JUDGED_EQUAL = "noticed", "survived", "judged"
+NOTICED, SURVIVED, EQUAL, UNASKED = "noticed", "survived", "equal", "unasked"
 
 
 @frozen
@@ -153,20 +153,20 @@ def plays(steps: tuple[int, ...] = (FIRST, MORE)) -> list[Played]:
 
 
 def judged() -> list[tuple[str, str]]:
-    """Beginnings of the names of mutants that are equal to Kafka in all that is asked, each with its reason."""
+    """Beginnings of the names of mutants that nothing notices and that have a reason: EQUAL ones, and UNASKED ones."""
     rows = tomllib.loads(JUDGED.read_text("utf-8"))["judged"]
-    return [(key, row["why"]) for row in rows for key in row["keys"]]
+    return [(key, row["kind"]) for row in rows for key in row["keys"]]
 
 
 def run(chosen: Sequence[JavaMutant], sequences: Sequence[Played], seconds: float) -> Iterator[Outcome]:
     """What becomes of each mutant, until the time is over."""
-    keys, end = tuple(key for key, _ in judged()), time.monotonic() + seconds
+    known, end = judged(), time.monotonic() + seconds
     with MutantProcess() as kafka:
         for mutant in chosen:
             if time.monotonic() > end:
                 return
-            if mutant.key.startswith(keys):
-                yield Outcome(mutant, JUDGED_EQUAL, 0, 0.0)
+            if (kind := next((kind for key, kind in known if mutant.key.startswith(key)), None)) is not None:
+                yield Outcome(mutant, kind, 0, 0.0)
                 continue
             start = time.monotonic()
             noticed, steps = asked(kafka, mutant, sequences)
@@ -206,13 +206,14 @@ def asked(kafka: MutantProcess, mutant: JavaMutant, sequences: Sequence[Played])
 
 
 def told(found: Sequence[Outcome]) -> Iterator[str]:
-    """The score: of those that are not judged, how many are noticed, and how soon."""
-    counts = {name: sum(one.outcome == name for one in found) for name in (NOTICED, SURVIVED, JUDGED_EQUAL)}
-    asked = counts[NOTICED] + counts[SURVIVED]
+    """The score: how many of those are noticed that the rules have a part in, and of all that are not equal."""
+    counts = {name: sum(one.outcome == name for one in found) for name in (NOTICED, SURVIVED, UNASKED, EQUAL)}
     steps = sorted(one.steps for one in found if one.outcome == NOTICED)
     yield f"{len(found)} mutants: " + ", ".join(f"{count} {name}" for name, count in counts.items())
-    if asked:
-        yield f"{100 * counts[NOTICED] / asked:.1f} % of {asked} noticed"
+    for beside, what in ((SURVIVED,), "of what is asked"), ((SURVIVED, UNASKED), "of all that are not equal"):
+        whole = counts[NOTICED] + sum(counts[name] for name in beside)
+        if whole:
+            yield f"{100 * counts[NOTICED] / whole:.1f} % of {whole} noticed, {what}"
     if steps:
         yield f"steps until noticed: median {steps[len(steps) // 2]}, most {steps[-1]:,}"
 

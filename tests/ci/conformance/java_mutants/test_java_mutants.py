@@ -25,10 +25,10 @@ pytestmark = pytest.mark.xdist_group("kafka")
 
 
 def test_the_recorded_score_reaches_the_goal() -> None:
-    """Of the recorded sample 95 % of those that are not judged are noticed by the questions of `kraftcheck branch`."""
+    """Of the recorded sample 95 % of those that are asked for are noticed by `kraftcheck branch`."""
     outcomes = [outcome for _, outcome, _ in recorded()]
     noticed, survived = outcomes.count(NOTICED), outcomes.count(SURVIVED)
-    assert noticed + survived > 80
+    assert noticed + survived > 60
     assert noticed >= 0.95 * (noticed + survived)
 
 
@@ -39,14 +39,15 @@ def test_every_judgement_is_of_a_mutant() -> None:
 
 
 def test_a_mutant_is_noticed_and_an_equal_one_is_not() -> None:
-    """A mutant of cancelled reassignments differs within the first sequences; one that changes nothing never does."""
-    classes = (f"{PACKAGE}.PartitionReassignmentRevert", f"{PACKAGE}.PartitionChangeBuilder")
-    found = {one.key: one for one in mutants(classes)}
-    equal = next(key for key in found if key.startswith("PartitionChangeBuilder.changeRecordIsNoOp:55 replaced"))
-    unclean = next(key for key in found if key.startswith("PartitionReassignmentRevert.unclean"))
+    """A change of which records are written differs within the first sequences; one that changes nothing never does."""
+    found = {one.key: one for one in mutants((f"{PACKAGE}.PartitionChangeBuilder",))}
+    begin, sequences = "PartitionChangeBuilder.changeRecordIsNoOp:55 replaced boolean return with", plays((1500,))
     with MutantProcess() as kafka:
-        noticed = {key: asked(kafka, found[key], plays((1500,)))[0] for key in (unclean, equal)}
-    assert noticed == {unclean: True, equal: False}
+        noticed = {
+            value: asked(kafka, one, sequences)[0]
+            for value in ("true", "false") for key, one in found.items() if key.startswith(f"{begin} {value}")
+        }  # fmt: skip
+    assert noticed == {"true": True, "false": False}
 
 
 @pytest.mark.slow

@@ -300,8 +300,8 @@ def claim_of(recipe: itf.Recipe, traced: Program) -> Property | None:
 @options.like
 @picture_options
 def trace_command(
-    file: Path, system: str | None, full: bool, verbose: bool, shorten: bool, out: Path | None, export: str | None,
-    kafka: str | None, like: str | None, pictures: PictureOptions,
+    file: Path, system: str | None, shorten: bool, out: Path | None, export: str | None, pictures: PictureOptions,
+    **flags: Any,
 ) -> None:  # fmt: skip
     """Replay the counterexample in FILE (ITF JSON, as `explore --out` writes) on the rules, and show it.
 
@@ -309,8 +309,7 @@ def trace_command(
     the property where it fails, what other rules would have done. A file of another checker is drawn as a table.
 
     --export junit writes a JUnit 5 test that takes its steps on the managers of Kafka's controller, and passes on a
-    release that has the defect; the other files beside it stand between the two. --kafka runs it on a build,
-    and ends with 0 where it passes, with 23 where it does not.
+    release that has the defect; --kafka runs it on a build: exit code 23 where it fails.
 
     A trace that the rules no longer follow is refused. Steps at which the property is false too early are marked.
 
@@ -327,9 +326,7 @@ def trace_command(
         return
     chosen, recipe = load(file, system)
     _check_out(out, export)
-    if kafka is None:
-        check_idle("completes a build of Kafka; name one with --kafka", "like")
-    build = None if kafka is None else Build.of(kafka, like)
+    build = _build_of(flags["kafka"], flags["like"])
     other = other_rules(chosen, pictures)
     traced = program(chosen)
     try:
@@ -337,13 +334,11 @@ def trace_command(
         _check_exported(trace, export)
     except (itf.TraceError, BrokenTrace) as error:
         raise Refusal(f"{file}: {error}") from error
-    screen = console()
     if export is not None and out is not None:
-        test = junit(trace, traced, chosen.title(), build)
-        screen.plain("\n".join(f"wrote {path}" for path in write_junit(out, test)))
-        sys.exit(0 if build is None else _ran(build, next(iter(test.items())), screen))
+        sys.exit(_exported(out, junit(trace, traced, chosen.title(), build), build))
+    screen = console()
     screen.plain(f"{trace.claim}: {_sentence(claim, trace)}\n{chosen.title()}")
-    screen.plain(_steps(traced, claim, trace, full, verbose))
+    screen.plain(_steps(traced, claim, trace, flags["full"], flags["verbose"]))
     if trace.kind != RUN:
         screen.plain(f"     again: {chosen.again(trace.claim)}")
     steps_dropped = len(recipe.steps) - len(trace.steps)
@@ -354,6 +349,21 @@ def trace_command(
     for path in draw(trace, traced, chosen, other, pictures):
         screen.plain(f"wrote {path}")
     screen.plain(_length(trace, steps_dropped, shortest, shorten))
+
+
+def _build_of(kafka: str | None, like: str | None) -> Build | None:
+    """The build that a test is run on; None where it is run on none."""
+    if kafka is None:
+        check_idle("completes a build of Kafka; name one with --kafka", "like")
+        return None
+    return Build.of(kafka, like)
+
+
+def _exported(out: Path, test: dict[str, str], build: Build | None) -> int:
+    """Write a test, and run it on a build where one is given; the exit code."""
+    screen = console()
+    screen.plain("\n".join(f"wrote {path}" for path in write_junit(out, test)))
+    return 0 if build is None else _ran(build, next(iter(test.items())), screen)
 
 
 def _ran(build: Build, test: tuple[str, str], screen: Screen) -> int:

@@ -31,7 +31,7 @@ from kraftcheck.ci.run.questions import (
 )
 from kraftcheck.ci.run.result import Result
 from kraftcheck.ci.run.walks import walks_of
-from kraftcheck.ci.systems.subject import bounds_of, program, refuse_liveness, subject
+from kraftcheck.ci.systems.subject import Subject, bounds_of, program, refuse_liveness, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import machine
 from kraftcheck.ci.terminal.interrupts import limited, within
@@ -50,6 +50,9 @@ from kraftcheck.solvers.walks.walker import SCHEDULES, WalkPlan
 from kraftcheck.solvers.walks.walks import Walks
 
 R = TypeVar("R")
+
+FilePath = str | os.PathLike[str]
+"""Where something is: a path, or a name for one."""
 
 Invariants = Mapping[str, str] | Iterable[str]
 """Expressions by the names that they get as properties, or expressions that are named by their texts."""
@@ -110,8 +113,8 @@ def explore(
     reduce: str = NONE, sampling: Sampling = DEFAULT, keep: bool = True, cache: bool = True,
     progress: Callable[[SearchProgress], None] | None = None, invariants: Invariants = (), invariant: str = "",
     when: str = "", find: str | None = None, engine: str = "native", out: str | os.PathLike[str] | None = None,
-    cluster: Mapping[str, Any] | None = None, time_limit: str | None = None,
-    kafka: str | os.PathLike[str] | None = None, like: str | None = None, **bounds: int,
+    cluster: Mapping[str, Any] | None = None, time_limit: str | None = None, kafka: FilePath | None = None,
+    like: str | None = None, **bounds: int,
 ) -> Result:  # fmt: skip
     """Explore every reachable state.
 
@@ -122,14 +125,13 @@ def explore(
         threads, memory: what to use at most, in bytes; by default every processor, and what the command uses.
         max_depth, max_states, time_limit: limits, in steps, states, time ("1h30m"); past them verdicts are incomplete.
         stop_at_first, strict: end at the first violation; what a declared cap cuts is incomplete too.
-        symmetry: explore states that differ by names alone once; "proven": by what Z3 proves of the rules.
-        reduce: "orders" leaves out orders of independent steps; traces may be longer.
+        symmetry, reduce: explore states that differ by names alone once, "proven" by what Z3 proves of the rules;
+            "orders" leaves out orders of independent steps, so that traces may be longer.
         sampling, keep, cache: how much is audited on ints; whether states, and compiled code, are kept.
         progress: called now and then, on another thread, with how far the search is; of the engine native.
         invariants, invariant: expressions to judge too, by the names that they get as properties, or a list; or one.
         when: an expression; each of these has to hold only in states that satisfy it.
-        find: judge nothing, and search the shortest way to a state that satisfies this expression.
-        engine: "native", "disk" or "spark".
+        find, engine: judge nothing, and search the shortest way to such a state; "native", "disk" or "spark".
         out: the folder for counterexamples and the report; of disk and spark the dataset, which may be a URL.
         cluster: options of disk and spark by name, such as `{"resume": True}`.
         kafka, like: explore this build's own controller in place of the rules; the release that completes it.
@@ -141,29 +143,42 @@ def explore(
     """
     check_numbers(1, threads=threads, memory=memory, max_states=max_states)
     check_numbers(0, max_depth=max_depth)
-    build = None if kafka is None else Build.of(os.fspath(kafka), like)
-    if build is not None:
-        if engine != "native" or sampling != DEFAULT:
-            raise Refusal("engine and sampling are of engines that run the rules, not of kafka; leave them out")
-        rules = rules_of(build, rules)
-    elif like is not None:
-        raise Refusal("like completes a build of Kafka; name one with kafka")
+    build, rules = _build_of(kafka, like, rules, engine, sampling)
     added = expressions_of(invariants, when, invariant)
-    chosen = subject(system, scope, bounds_of(bounds), rules, properties, expressions=added)
-    words = () if kafka is None else (os.fspath(kafka), like)
-    chosen = evolve(chosen, kafka=tuple(word for word in words if word is not None))
+    words = () if kafka is None else tuple(filter(None, (os.fspath(kafka), like or "")))
+    chosen = evolve(subject(system, scope, bounds_of(bounds), rules, properties, expressions=added), kafka=words)
     budget = search_budget(threads_of(threads), memory or default_memory(), cache=cache, keep=keep, max_depth=max_depth,
                            max_states=max_states, stop_at_first=stop_at_first or find is not None, strict=strict,
                            sampling=sampling)  # fmt: skip
-    if find is not None:
-        if added.invariants or properties or stop_at_first:
-            raise Refusal("find judges no property; leave out invariants, properties and stop_at_first")
-        chosen = searched(chosen, find)
+    chosen = _located(chosen, find, bool(added.invariants or properties or stop_at_first))
     question = SearchQuestion(chosen, budget, engine, symmetry_of(symmetry), reduce, find=find, spelled=argument,
                               out=None if out is None else dataset_place(os.fspath(out)),
                               cluster=record_of(ClusterOptions, "cluster", cluster))  # fmt: skip
     with limited(time_limit):
         return _explored(question, progress, build)
+
+
+def _build_of(
+    kafka: FilePath | None, like: str | None, rules: str | None, engine: str, sampling: Sampling
+) -> tuple[Build | None, str | None]:
+    """The build whose classes are explored, and the rules beside it; None where the rules themselves are."""
+    if kafka is None:
+        if like is not None:
+            raise Refusal("like completes a build of Kafka; name one with kafka")
+        return None, rules
+    if engine != "native" or sampling != DEFAULT:
+        raise Refusal("engine and sampling are of engines that run the rules, not of kafka; leave them out")
+    build = Build.of(os.fspath(kafka), like)
+    return build, rules_of(build, rules)
+
+
+def _located(chosen: Subject, find: str | None, judges: bool) -> Subject:
+    """The subject whose search ends at a state that satisfies an expression; itself where none is looked for."""
+    if find is None:
+        return chosen
+    if judges:
+        raise Refusal("find judges no property; leave out invariants, properties and stop_at_first")
+    return searched(chosen, find)
 
 
 def _explored(

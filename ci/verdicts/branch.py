@@ -36,7 +36,7 @@ from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_results, check_writable, write_json
 from kraftcheck.ci.terminal.interrupts import passed, time_limit, within
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.verdicts.branch_files import breaches, located, method_at, write_files
+from kraftcheck.ci.verdicts.branch_files import located, method_at, written
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.ruleset import RuleSet, parse
 from kraftcheck.solvers.exploration.explore import SearchBudget
@@ -146,6 +146,15 @@ class _Outcome:
             return worst_exit_code(broken) or EXIT_INCOMPLETE
         return worst_exit_code(broken or undecided) if self.compared else EXIT_VACUOUS
 
+    def document(self, build: Build, code: int) -> dict[str, Any]:
+        """The outcome as plain values (docs/reference/file-formats.md)."""
+        return {
+            "version": DOCUMENT_VERSION, "command": "branch", "exit_code": code, "build": str(build),
+            "like": build.like, "digests": dict(build.digests()), "cases": self.cases, "differing": self.differing,
+            "naming": None if self.naming is None else asdict(self.naming),
+            "compared": {name: found.document() for name, found in self.compared.items()},
+        }  # fmt: skip
+
     def runs(self, build: Build, base: str, said: str) -> Iterator[JudgedRun]:
         """For the reports: what its rules promise; a promise that the release does not keep either is expected so.
 
@@ -189,8 +198,7 @@ def branch_command(
     Its classes are asked what `kraftcheck conform --kafka` asks. Where they differ from the rules of the
     release, the rule set that they are is looked for, and its promises are explored.
 
-    --out writes a page, index.html, of all that was found. Each promise that is newly broken has a JUnit 5
-    test there, which runs in Kafka's own build, and has been run on the classes of PATH.
+    --out writes a page, index.html. A promise that is newly broken has a JUnit 5 test there, for Kafka's own build.
 
     \b
     Exit codes: 0 it decides as its release, or breaks no promise that the release keeps; else of
@@ -219,18 +227,12 @@ def branch_command(
     try:
         outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
         code, last = _ended(outcome, base, wanted)
-        if out is not None:
-            answer = f"{last} (exit {code})"
-            for line in write_files(out, build, (*told, answer), breaches(build, outcome.compared)):
-                screen.plain(line)
+        for line in written(out, build, (*told, f"{last} (exit {code})"), outcome.compared):
+            screen.plain(line)
     except DriverError as reason:
         raise Refusal(str(reason)) from None
     if target is not None:
-        naming = None if outcome.naming is None else asdict(outcome.naming)
-        compared = {name: found.document() for name, found in outcome.compared.items()}
-        write_json(target, {"version": DOCUMENT_VERSION, "command": "branch", "exit_code": code, "build": str(build),
-                            "like": build.like, "digests": dict(build.digests()), "cases": outcome.cases,
-                            "differing": outcome.differing, "naming": naming, "compared": compared})  # fmt: skip
+        write_json(target, outcome.document(build, code))
     reports.write(screen, list(outcome.runs(build, base, last)), code, last)
     screen.plain(f"{last} (exit {code})")
     sys.exit(code)

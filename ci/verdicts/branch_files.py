@@ -110,15 +110,23 @@ def located(build: Build, one: JudgedProperty) -> JudgedProperty:
     return evolve(one, at=method_at(build, asked[-1])) if asked else one
 
 
-def write_files(place: Path, build: Build, told: tuple[str, ...], found: list[Breach]) -> Iterator[str]:
+def written(
+    place: Path | None, build: Build, told: tuple[str, ...], compared: Mapping[str, Comparison]
+) -> Iterator[str]:
     """Write the page, the pictures and the tests; what was written, in lines.
 
     Args:
-        place: the folder, as of `results`.
+        place: the folder, as of `results`; None: nothing is wanted.
         build: which was asked.
         told: all that the command said, in lines; the last one is the answer.
-        found: its breaches.
+        compared: by system, the promises of the release and of the build.
+
+    Raises:
+        DriverError, Refusal: as of `breaches`.
     """
+    if place is None:
+        return
+    found = breaches(build, compared)
     with results("--out", place) as folder:
         write(folder / PAGE, page(f"kraftcheck branch: {build}", _body(build, told, found), "{}", ("page.css",), ()))
         for one in found:

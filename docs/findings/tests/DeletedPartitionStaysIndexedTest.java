@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.junit.jupiter.api.Test;
@@ -25,6 +27,7 @@ class DeletedPartitionStaysIndexedTest {
         assertEquals(List.of(), sorted(after1.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after1.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
+        assertEquals(List.of(1), numbers(after1.directories), "directories");
 
         // 2. assign(broker=0)
         assertEquals(TourDriver.DONE, managers.act("assign", 0, 4, 0));
@@ -37,6 +40,7 @@ class DeletedPartitionStaysIndexedTest {
         assertEquals(List.of(), sorted(after2.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after2.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after2.leaderRecoveryState);
+        assertEquals(List.of(4), numbers(after2.directories), "directories");
 
         // 3. delete_second()
         assertEquals(TourDriver.DONE, managers.act("delete_topic", -1, 0, 0));
@@ -51,5 +55,9 @@ class DeletedPartitionStaysIndexedTest {
 
     private static List<Integer> sorted(int[] members) {
         return IntStream.of(members).sorted().boxed().toList();
+    }
+
+    private static List<Integer> numbers(Uuid[] directories) {
+        return Stream.of(directories).map(TourDriver.Managers::number).toList();
     }
 }

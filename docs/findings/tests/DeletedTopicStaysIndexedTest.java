@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.junit.jupiter.api.Test;
@@ -25,6 +27,7 @@ class DeletedTopicStaysIndexedTest {
         assertEquals(List.of(), sorted(after1.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after1.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after1.directories), "directories");
 
         // 2. fence(broker=1)
         assertEquals(TourDriver.DONE, managers.act("fence", 1, 0, 0));
@@ -37,6 +40,7 @@ class DeletedTopicStaysIndexedTest {
         assertEquals(List.of(), sorted(after2.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after2.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after2.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after2.directories), "directories");
 
         // 3. set_min_isr(minimum=1)
         assertEquals(TourDriver.DONE, managers.act("set_min_isr", -1, 1, 0));
@@ -49,6 +53,7 @@ class DeletedTopicStaysIndexedTest {
         assertEquals(List.of(), sorted(after3.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after3.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after3.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after3.directories), "directories");
 
         // 4. delete_topic()
         assertEquals(TourDriver.DONE, managers.act("delete_topic", -1, 0, 0));
@@ -63,5 +68,9 @@ class DeletedTopicStaysIndexedTest {
 
     private static List<Integer> sorted(int[] members) {
         return IntStream.of(members).sorted().boxed().toList();
+    }
+
+    private static List<Integer> numbers(Uuid[] directories) {
+        return Stream.of(directories).map(TourDriver.Managers::number).toList();
     }
 }

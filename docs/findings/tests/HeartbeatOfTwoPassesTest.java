@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.junit.jupiter.api.Test;
@@ -25,6 +27,7 @@ class HeartbeatOfTwoPassesTest {
         assertEquals(List.of(), sorted(after1.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after1.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
+        assertEquals(List.of(4, 1), numbers(after1.directories), "directories");
 
         // 2. fence(broker=1)
         assertEquals(TourDriver.DONE, managers.act("fence", 1, 0, 0));
@@ -37,6 +40,7 @@ class HeartbeatOfTwoPassesTest {
         assertEquals(List.of(), sorted(after2.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after2.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after2.leaderRecoveryState);
+        assertEquals(List.of(4, 1), numbers(after2.directories), "directories");
 
         // 3. fence(broker=0)
         assertEquals(TourDriver.DONE, managers.act("fence", 0, 0, 0));
@@ -49,6 +53,7 @@ class HeartbeatOfTwoPassesTest {
         assertEquals(List.of(), sorted(after3.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after3.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after3.leaderRecoveryState);
+        assertEquals(List.of(4, 1), numbers(after3.directories), "directories");
 
         // 4. heartbeat(broker=0, failed={1})
         assertEquals(TourDriver.DONE, managers.act("heartbeat", 0, 2, 0));
@@ -61,6 +66,7 @@ class HeartbeatOfTwoPassesTest {
         assertEquals(List.of(), sorted(after4.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after4.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after4.leaderRecoveryState);
+        assertEquals(List.of(4, 1), numbers(after4.directories), "directories");
     }
 
     private static List<Integer> ordered(int[] members) {
@@ -69,5 +75,9 @@ class HeartbeatOfTwoPassesTest {
 
     private static List<Integer> sorted(int[] members) {
         return IntStream.of(members).sorted().boxed().toList();
+    }
+
+    private static List<Integer> numbers(Uuid[] directories) {
+        return Stream.of(directories).map(TourDriver.Managers::number).toList();
     }
 }

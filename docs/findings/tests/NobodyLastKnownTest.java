@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.junit.jupiter.api.Test;
@@ -25,6 +27,7 @@ class NobodyLastKnownTest {
         assertEquals(List.of(), sorted(after1.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after1.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after1.directories), "directories");
 
         // 2. controlled_shutdown(broker=1)
         assertEquals(TourDriver.DONE, managers.act("controlled_shutdown", 1, 0, 0));
@@ -37,6 +40,7 @@ class NobodyLastKnownTest {
         assertEquals(List.of(), sorted(after2.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after2.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after2.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after2.directories), "directories");
 
         // 3. enable_elr()
         assertEquals(TourDriver.DONE, managers.act("enable_elr", -1, 0, 0));
@@ -49,6 +53,7 @@ class NobodyLastKnownTest {
         assertEquals(List.of(), sorted(after3.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after3.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after3.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after3.directories), "directories");
 
         // 4. reassign(target=[1])
         assertEquals(TourDriver.DONE, managers.act("reassign", -1, 0, 0, 1));
@@ -61,6 +66,7 @@ class NobodyLastKnownTest {
         assertEquals(List.of(), sorted(after4.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after4.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after4.leaderRecoveryState);
+        assertEquals(List.of(3), numbers(after4.directories), "directories");
     }
 
     private static List<Integer> ordered(int[] members) {
@@ -69,5 +75,9 @@ class NobodyLastKnownTest {
 
     private static List<Integer> sorted(int[] members) {
         return IntStream.of(members).sorted().boxed().toList();
+    }
+
+    private static List<Integer> numbers(Uuid[] directories) {
+        return Stream.of(directories).map(TourDriver.Managers::number).toList();
     }
 }

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.junit.jupiter.api.Test;
@@ -25,6 +27,7 @@ class ReassignmentNeverCompletesTest {
         assertEquals(List.of(0), sorted(after1.removingReplicas), "removing");
         assertEquals(List.of(1), sorted(after1.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after1.directories), "directories");
 
         // 2. reassign(target=[0])
         assertEquals(TourDriver.DONE, managers.act("reassign", -1, 0, 0, 0));
@@ -37,6 +40,7 @@ class ReassignmentNeverCompletesTest {
         assertEquals(List.of(1), sorted(after2.removingReplicas), "removing");
         assertEquals(List.of(1), sorted(after2.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after2.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after2.directories), "directories");
     }
 
     private static List<Integer> ordered(int[] members) {
@@ -45,5 +49,9 @@ class ReassignmentNeverCompletesTest {
 
     private static List<Integer> sorted(int[] members) {
         return IntStream.of(members).sorted().boxed().toList();
+    }
+
+    private static List<Integer> numbers(Uuid[] directories) {
+        return Stream.of(directories).map(TourDriver.Managers::number).toList();
     }
 }

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.junit.jupiter.api.Test;
@@ -25,6 +27,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after1.removingReplicas), "removing");
         assertEquals(List.of(1), sorted(after1.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after1.directories), "directories");
 
         // 2. set_unclean_election()
         assertEquals(TourDriver.DONE, managers.act("set_unclean_election", -1, 0, 0));
@@ -37,6 +40,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after2.removingReplicas), "removing");
         assertEquals(List.of(1), sorted(after2.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after2.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after2.directories), "directories");
 
         // 3. fence(broker=0)
         assertEquals(TourDriver.DONE, managers.act("fence", 0, 0, 0));
@@ -49,6 +53,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after3.removingReplicas), "removing");
         assertEquals(List.of(1), sorted(after3.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after3.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after3.directories), "directories");
 
         // 4. enable_elr()
         assertEquals(TourDriver.DONE, managers.act("enable_elr", -1, 0, 0));
@@ -61,6 +66,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after4.removingReplicas), "removing");
         assertEquals(List.of(1), sorted(after4.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after4.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after4.directories), "directories");
 
         // 5. cancel()
         assertEquals(TourDriver.DONE, managers.act("cancel", -1, 0, 0));
@@ -73,6 +79,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after5.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after5.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after5.leaderRecoveryState);
+        assertEquals(List.of(3), numbers(after5.directories), "directories");
 
         // 6. new_incarnation(broker=0, clean=False, dirs={0})
         assertEquals(TourDriver.RESIGNED, managers.act("new_incarnation", 0, 0, 1));
@@ -85,6 +92,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after6.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after6.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after6.leaderRecoveryState);
+        assertEquals(List.of(3), numbers(after6.directories), "directories");
 
         // 7. set_unclean_election()
         assertEquals(TourDriver.DONE, managers.act("set_unclean_election", -1, 0, 0));
@@ -97,6 +105,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after7.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after7.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after7.leaderRecoveryState);
+        assertEquals(List.of(3), numbers(after7.directories), "directories");
 
         // 8. disable_elr()
         assertEquals(TourDriver.DONE, managers.act("disable_elr", -1, 0, 0));
@@ -109,6 +118,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after8.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after8.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after8.leaderRecoveryState);
+        assertEquals(List.of(3), numbers(after8.directories), "directories");
 
         // 9. unfence(broker=0)
         assertEquals(TourDriver.DONE, managers.act("unfence", 0, 0, 0));
@@ -121,6 +131,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after9.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after9.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after9.leaderRecoveryState);
+        assertEquals(List.of(3), numbers(after9.directories), "directories");
 
         // 10. set_unclean_election()
         assertEquals(TourDriver.DONE, managers.act("set_unclean_election", -1, 0, 0));
@@ -133,6 +144,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after10.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after10.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after10.leaderRecoveryState);
+        assertEquals(List.of(3), numbers(after10.directories), "directories");
 
         // 11. enable_elr()
         assertEquals(TourDriver.DONE, managers.act("enable_elr", -1, 0, 0));
@@ -145,6 +157,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after11.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after11.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after11.leaderRecoveryState);
+        assertEquals(List.of(3), numbers(after11.directories), "directories");
 
         // 12. unclean_timer()
         assertEquals(TourDriver.DONE, managers.act("unclean_timer", -1, 0, 0));
@@ -157,6 +170,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after12.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after12.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after12.leaderRecoveryState);
+        assertEquals(List.of(3), numbers(after12.directories), "directories");
 
         // 13. balance_timer()
         assertEquals(TourDriver.DONE, managers.act("balance_timer", -1, 0, 0));
@@ -169,6 +183,7 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(), sorted(after13.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after13.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after13.leaderRecoveryState);
+        assertEquals(List.of(3), numbers(after13.directories), "directories");
     }
 
     private static List<Integer> ordered(int[] members) {
@@ -177,5 +192,9 @@ class RemovedLastKnownLeaderTest {
 
     private static List<Integer> sorted(int[] members) {
         return IntStream.of(members).sorted().boxed().toList();
+    }
+
+    private static List<Integer> numbers(Uuid[] directories) {
+        return Stream.of(directories).map(TourDriver.Managers::number).toList();
     }
 }

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.junit.jupiter.api.Test;
@@ -25,6 +27,7 @@ class SilentUncleanCancelTest {
         assertEquals(List.of(), sorted(after1.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after1.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after1.directories), "directories");
 
         // 2. enable_elr()
         assertEquals(TourDriver.DONE, managers.act("enable_elr", -1, 0, 0));
@@ -37,6 +40,7 @@ class SilentUncleanCancelTest {
         assertEquals(List.of(), sorted(after2.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after2.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after2.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after2.directories), "directories");
 
         // 3. fence(broker=0)
         assertEquals(TourDriver.DONE, managers.act("fence", 0, 0, 0));
@@ -49,6 +53,7 @@ class SilentUncleanCancelTest {
         assertEquals(List.of(), sorted(after3.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after3.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after3.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after3.directories), "directories");
 
         // 4. reassign(target=[1])
         assertEquals(TourDriver.DONE, managers.act("reassign", -1, 0, 0, 1));
@@ -61,6 +66,7 @@ class SilentUncleanCancelTest {
         assertEquals(List.of(0), sorted(after4.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after4.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after4.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after4.directories), "directories");
 
         // 5. set_unclean_election()
         assertEquals(TourDriver.DONE, managers.act("set_unclean_election", -1, 0, 0));
@@ -73,6 +79,7 @@ class SilentUncleanCancelTest {
         assertEquals(List.of(0), sorted(after5.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after5.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after5.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after5.directories), "directories");
 
         // 6. cancel()
         assertEquals(TourDriver.DONE, managers.act("cancel", -1, 0, 0));
@@ -85,6 +92,7 @@ class SilentUncleanCancelTest {
         assertEquals(List.of(), sorted(after6.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after6.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after6.leaderRecoveryState);
+        assertEquals(List.of(3, 3), numbers(after6.directories), "directories");
     }
 
     private static List<Integer> ordered(int[] members) {
@@ -93,5 +101,9 @@ class SilentUncleanCancelTest {
 
     private static List<Integer> sorted(int[] members) {
         return IntStream.of(members).sorted().boxed().toList();
+    }
+
+    private static List<Integer> numbers(Uuid[] directories) {
+        return Stream.of(directories).map(TourDriver.Managers::number).toList();
     }
 }

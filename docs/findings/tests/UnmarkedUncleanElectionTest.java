@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.junit.jupiter.api.Test;
@@ -25,6 +27,7 @@ class UnmarkedUncleanElectionTest {
         assertEquals(List.of(), sorted(after1.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after1.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after1.leaderRecoveryState);
+        assertEquals(List.of(1, 1), numbers(after1.directories), "directories");
 
         // 2. new_incarnation(broker=1, clean=False, dirs={1})
         assertEquals(TourDriver.DONE, managers.act("new_incarnation", 1, 0, 2));
@@ -37,6 +40,7 @@ class UnmarkedUncleanElectionTest {
         assertEquals(List.of(), sorted(after2.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after2.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after2.leaderRecoveryState);
+        assertEquals(List.of(1, 1), numbers(after2.directories), "directories");
 
         // 3. set_unclean_election()
         assertEquals(TourDriver.DONE, managers.act("set_unclean_election", -1, 0, 0));
@@ -49,6 +53,7 @@ class UnmarkedUncleanElectionTest {
         assertEquals(List.of(), sorted(after3.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after3.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after3.leaderRecoveryState);
+        assertEquals(List.of(1, 1), numbers(after3.directories), "directories");
 
         // 4. assign(broker=0, directory=3)
         assertEquals(TourDriver.DONE, managers.act("assign", 0, 3, 0));
@@ -61,6 +66,7 @@ class UnmarkedUncleanElectionTest {
         assertEquals(List.of(), sorted(after4.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after4.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after4.leaderRecoveryState);
+        assertEquals(List.of(3, 1), numbers(after4.directories), "directories");
 
         // 5. heartbeat(broker=0, failed={0})
         assertEquals(TourDriver.DONE, managers.act("heartbeat", 0, 1, 0));
@@ -73,6 +79,7 @@ class UnmarkedUncleanElectionTest {
         assertEquals(List.of(), sorted(after5.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after5.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after5.leaderRecoveryState);
+        assertEquals(List.of(3, 1), numbers(after5.directories), "directories");
 
         // 6. unfence(broker=1)
         assertEquals(TourDriver.DONE, managers.act("unfence", 1, 0, 0));
@@ -85,6 +92,7 @@ class UnmarkedUncleanElectionTest {
         assertEquals(List.of(), sorted(after6.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after6.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after6.leaderRecoveryState);
+        assertEquals(List.of(3, 1), numbers(after6.directories), "directories");
 
         // 7. alter_partition(isr={0}, recovering=False)
         assertEquals(TourDriver.DONE, managers.act("alter_partition", -1, 0, 1));
@@ -97,6 +105,7 @@ class UnmarkedUncleanElectionTest {
         assertEquals(List.of(), sorted(after7.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after7.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERED, after7.leaderRecoveryState);
+        assertEquals(List.of(3, 1), numbers(after7.directories), "directories");
     }
 
     private static List<Integer> ordered(int[] members) {
@@ -105,5 +114,9 @@ class UnmarkedUncleanElectionTest {
 
     private static List<Integer> sorted(int[] members) {
         return IntStream.of(members).sorted().boxed().toList();
+    }
+
+    private static List<Integer> numbers(Uuid[] directories) {
+        return Stream.of(directories).map(TourDriver.Managers::number).toList();
     }
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kraftcheck.ci.dataset.search.levels import JobFailedError, LostRunError
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError
+from kraftcheck.ci.dataset.search.levels import LostRunError
 
 _MESSAGES = (
     (r"ForeignCodeError: (.*)", "{0}"),

@@ -14,10 +14,10 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.dataset.jobs.stages import RESULT_SCHEMA
+from kraftcheck.ci.dataset.jobs.stages import RESULT_SCHEMA, JobFailedError
 from kraftcheck.ci.dataset.judge import judge
 from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets, default_handover
-from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError
+from kraftcheck.ci.dataset.search.levels import Compaction
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.dataset import entries, refuse_damage

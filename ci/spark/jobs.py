@@ -21,13 +21,14 @@ from kraftcheck.ci.dataset.jobs.exchange import CANDIDATE_SCHEMA, Batches, candi
 from kraftcheck.ci.dataset.jobs.stages import (
     ORDER,
     RESULT_SCHEMA,
+    JobFailedError,
     Stages,
     Task,
     exchange_folder,
     result_row,
     rows_here,
 )
-from kraftcheck.ci.dataset.search.levels import MOST_BLOCKS, JobFailedError, JobResult, MergeJob, least, merge_tasks
+from kraftcheck.ci.dataset.search.levels import MOST_BLOCKS, JobResult, MergeJob, least, merge_tasks
 from kraftcheck.ci.dataset.store.job import BLOCK, LevelJob, RunWriter, StoredRun, check_sight
 from kraftcheck.ci.dataset.store.levelfiles import PLACE, BucketRange, Groups, LevelFile, Table, pack, unpack
 from kraftcheck.ci.dataset.store.objects import AnyPath

@@ -52,7 +52,7 @@ def open_session(
     Raises:
         Refusal: when Spark does not start, or a file is damaged.
     """
-    from kraftcheck.ci.dataset.search.levels import JobFailedError
+    from kraftcheck.ci.dataset.jobs.stages import JobFailedError
     from kraftcheck.ci.dataset.store.dataset import check_locally
     from kraftcheck.ci.spark.explore import check_on
 

@@ -92,8 +92,7 @@ def _of_failures(setting: Setting, tells: Way) -> list[Property]:
         claims.append(
             recovers("failure-can-lead-away", "a leader whose directory failed can lose the leadership, or stops",
                      lambda s: negate(leads_dead(s)), "invariant 45; KIP-858",
-                     ("catch-up-as-coded+added-replica-unreported", "failure-reported-once",
-                      "promoted-log-stays-closed"),
+                     ("catch-up-as-coded+added-replica-unreported", "failure-reported-once"),
                      rules=("catchup.one-table", "catchup.added-replica-reports",
                             "directory-failure.in-every-heartbeat", "move.promoted-log-serves"),
                      when=leads_dead, by={**tells, **STOPS}))  # fmt: skip

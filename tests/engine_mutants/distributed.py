@@ -9,7 +9,7 @@ import os
 import uuid
 from pathlib import Path
 
-from kraftcheck.ci.dataset.search.levels import JobFailedError
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError
 from kraftcheck.ci.dataset.store import stores
 from kraftcheck.ci.dataset.store.hdfs import HdfsPath
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError

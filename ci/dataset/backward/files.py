@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import asdict, define, field, frozen
 
-from kraftcheck.ci.dataset.search.levels import JobFailedError
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import COMPRESSION, DamagedLevelError, LevelFile, source_of, verify
 from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, WrittenFile, new_file
 from kraftcheck.ci.dataset.values import optional, record

@@ -11,8 +11,7 @@ from attrs import frozen
 
 from kraftcheck.ci.dataset.backward.arcs import ArcsJob, Numbering, arcs_task, exits_task, splits_of
 from kraftcheck.ci.dataset.backward.rounds import PartFiles, part_files, results_of
-from kraftcheck.ci.dataset.jobs.stages import JobRunner, Stages
-from kraftcheck.ci.dataset.search.levels import JobFailedError
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError, JobRunner, Stages
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath

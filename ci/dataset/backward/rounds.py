@@ -17,8 +17,7 @@ from attrs import evolve, fields, frozen
 from kraftcheck.ci.dataset.backward.arcs import Numbering, Numbers, ways_of
 from kraftcheck.ci.dataset.backward.files import PartFile, check_written, file_of, read_groups, written_file
 from kraftcheck.ci.dataset.jobs.exchange import BLOCK_BYTES, FRAME, Batches, candidate_row
-from kraftcheck.ci.dataset.jobs.stages import JobRunner, Stages, result_row
-from kraftcheck.ci.dataset.search.levels import JobFailedError
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError, JobRunner, Stages, result_row
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.tasks import BlockSpec

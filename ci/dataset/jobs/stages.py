@@ -17,8 +17,8 @@ import pyarrow as pa
 from attrs import frozen
 
 from kraftcheck.ci.dataset.jobs.exchange import CANDIDATE_COLUMNS, Batches, LostCandidatesError
-from kraftcheck.ci.dataset.search.levels import JobFailedError
 from kraftcheck.ci.dataset.store.objects import GONE, AnyPath, remove_folder
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 
@@ -30,6 +30,10 @@ Task: TypeAlias = Callable[[Batches], Batches]
 
 ORDER = ("bucket", "source", "part")
 """What the rows of a task of the second stage are sorted by."""
+
+
+class JobFailedError(Refusal):
+    """A job that failed on all attempts; what is committed stays."""
 
 
 @frozen

@@ -27,8 +27,7 @@ from kraftcheck.ci.dataset.backward.rounds import (
     results_of,
 )
 from kraftcheck.ci.dataset.jobs.exchange import FRAME, Batches, candidate_row
-from kraftcheck.ci.dataset.jobs.stages import JobRunner, Stages, result_row
-from kraftcheck.ci.dataset.search.levels import JobFailedError
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError, JobRunner, Stages, result_row
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.liveness.graph import Truths

@@ -18,9 +18,10 @@ import numpy as np
 from attrs import evolve, frozen
 
 from kraftcheck.ci.dataset.documents import decoding
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError
 from kraftcheck.ci.dataset.options import ClusterOptions, default_handover
 from kraftcheck.ci.dataset.part import DatasetPart
-from kraftcheck.ci.dataset.search.levels import CommittedOrigins, JobFailedError, LevelRunner, plan
+from kraftcheck.ci.dataset.search.levels import CommittedOrigins, LevelRunner, plan
 from kraftcheck.ci.dataset.search.run import DatasetRun, Export, NativeStart
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity, lease_on
 from kraftcheck.ci.dataset.store.dataset import damage_refused

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.job import BLOCK, BLOCK_ROWS, LevelJob, Part, Sight, StoredRun
 from kraftcheck.ci.dataset.store.levelfiles import (
@@ -83,10 +84,6 @@ class JobResult:
     expanded: int
     claims: Mapping[int, int]
     cost: Mapping[str, float]
-
-
-class JobFailedError(Refusal):
-    """A job that failed on all attempts; what is committed stays."""
 
 
 class LostRunError(JobFailedError):

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, evolve, field
 
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError
 from kraftcheck.ci.dataset.part import HANDOVER
 from kraftcheck.ci.dataset.search.levels import (
     CommittedOrigins,
     Compaction,
-    JobFailedError,
     JobResult,
     LevelRunner,
     LostRunError,

@@ -10,8 +10,7 @@ import pytest
 from kraftcheck.ci.dataset import disk as disk
 from kraftcheck.ci.dataset.disk import DiskRunner, RoundProgress
 from kraftcheck.ci.dataset.jobs.exchange import CandidateFile
-from kraftcheck.ci.dataset.jobs.stages import LocalJobs
-from kraftcheck.ci.dataset.search.levels import JobFailedError
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError, LocalJobs
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store import dataset
 from kraftcheck.ci.dataset.store.commits import CommitLog

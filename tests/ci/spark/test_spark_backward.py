@@ -18,8 +18,7 @@ from kraftcheck.ci.dataset.backward import arcs, listing
 from kraftcheck.ci.dataset.backward.kept import document_of
 from kraftcheck.ci.dataset.backward.rounds import folded
 from kraftcheck.ci.dataset.backward.search import FOLDER, CommittedBackward
-from kraftcheck.ci.dataset.jobs.stages import Stages, rows_here
-from kraftcheck.ci.dataset.search.levels import JobFailedError
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError, Stages, rows_here
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers

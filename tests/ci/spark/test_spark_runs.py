@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from attrs import define
 
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError
 from kraftcheck.ci.dataset.search import levels as parts
-from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError, LostRunError, first_merged
+from kraftcheck.ci.dataset.search.levels import Compaction, LostRunError, first_merged
 from kraftcheck.ci.dataset.store import job
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.job import DamagedRunError, LevelJob, RunWriter, StoredRun

@@ -12,7 +12,8 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.dataset.jobs import exchange
-from kraftcheck.ci.dataset.search.levels import Compaction, JobFailedError, plan
+from kraftcheck.ci.dataset.jobs.stages import JobFailedError
+from kraftcheck.ci.dataset.search.levels import Compaction, plan
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, footer
 from kraftcheck.ci.spark import tasks

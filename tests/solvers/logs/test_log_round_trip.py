@@ -84,7 +84,7 @@ def answered(version: str, seed: int, number: int) -> Iterator[Answered]:
     rules, plan = parse(f"kafka-{version}"), drawn_plan(seed, number, LENGTH)
     draws = Draws(plan.brokers)
     brokers, elr = drawn_brokers(draws), not version.startswith("3.") and not draws.percent(30)
-    world = Recorder.start(version, rules, elr)
+    world = Recorder.start(version, rules, elr, few=False)
     levels = {METADATA_VERSION: NEWEST_LEVELS[version], ELR_FEATURE: int(elr)}
     world.controller = evolve(world.controller, features=features(levels, {}))
     state, replay = State(world.controller, levels), MemoisedReplay(lambda level: rules)

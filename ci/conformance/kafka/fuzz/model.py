@@ -288,6 +288,7 @@ class ModelController:
             except ReplayError:
                 self.halted = True
                 return HALTED
+            self._number(outcome.records)
             rounds, texts = rounds + 1, texts + [record_text(record, self.topics) for record in outcome.records]
         return answer_text(str(rounds), texts)
 

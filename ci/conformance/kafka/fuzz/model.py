@@ -215,6 +215,8 @@ class ModelController:
         topics: the number of each topic id, in the order of creation.
         halted: whether its log cannot be replayed.
         forbids: whether a request of the release has the field that forbids another replication factor.
+        limits: whether release and rules refuse too many partitions of new topics, and of topics that grow; where they
+            do not, such a request makes them all, and is not drawn.
     """
 
     rules: RuleSet
@@ -222,6 +224,7 @@ class ModelController:
     topics: dict[str, int] = field(factory=dict)
     halted: bool = False
     forbids: bool = False
+    limits: tuple[bool, bool] = (False, False)
 
     @classmethod
     def start(cls, version: str, rules: RuleSet, elr: bool, few: bool) -> ModelController:
@@ -235,7 +238,10 @@ class ModelController:
         image = ClusterImage(next_offset=3 if elr else 1)
         settings = Settings(CLUSTER_ID, max_elections=FEW if few else MANY)
         controller = Controller(image, configs=configs, features=features, settings=settings)
-        return cls(rules, controller, forbids=parse(f"kafka-{version}").controller.factor_change_can_be_forbidden)
+        release, own = parse(f"kafka-{version}").controller, rules.controller
+        created = not (release.created_partitions_uncounted or own.created_partitions_uncounted)
+        added = not (release.added_partitions_uncounted or own.added_partitions_uncounted)
+        return cls(rules, controller, forbids=release.factor_change_can_be_forbidden, limits=(created, added))
 
     def answer(self, request: Request) -> str:
         """The answer to a request; the controller is the one after it."""

@@ -493,7 +493,8 @@ def create(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
         lists = tuple(_replicas(world, brokers, draws, factor) for _ in range(partitions))
         partitions, factor = -1, -1
     elif draws.percent(15):
-        partitions, factor = draws.pick(((MOST_PARTITIONS + 1, 1), (0, 1), (1, 0), (-1, 2), (2, -1)))
+        most = MOST_PARTITIONS + 1 if world.limits[0] else 0
+        partitions, factor = draws.pick(((most, 1), (0, 1), (1, 0), (-1, 2), (2, -1)))
     first, apart = draws.pick(((0, 0), (1, 1))) if draws.percent(10) else (0, 1)
     topic = NewTopic(name, partitions, factor, tuple((first + i * apart, one) for i, one in enumerate(lists)), configs)
 
@@ -528,7 +529,7 @@ def grow(world: ModelController, brokers: Brokers, draws: Draws) -> Request:
     lists: tuple[Ids, ...] | None = None
     if draws.percent(50):
         lists = tuple(_replicas(world, brokers, draws, 1 + draws.below(4)) for _ in range(max(added, 1)))
-    elif draws.percent(4):
+    elif draws.percent(4) and world.limits[1]:
         added = MOST_PARTITIONS + 1
     growth = Growth(name, present + added, lists)
 

@@ -20,7 +20,7 @@ from tests.shared.samples import one_in
 @pytest.fixture(autouse=True)
 def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each rule is asked once, for half the time: that it answers alike twice, every trace of the check holds."""
-    monkeypatch.setattr(verdict, "ask_twice", verdict.ask)
+    monkeypatch.setattr(verdict, "ask_twice", lambda what, question, *rules: verdict.ask(what, question, *rules[:1]))
 
 
 ROWS = {(*row, ()) for row in EXPECTED} | {(b.system, b.scope, b.rules, tuple(b.bounds.items())) for b in BUGS}

@@ -23,12 +23,19 @@ def name_of(row: Bug) -> str:
     return f"{row.system} {row.scope} {row.variant}"
 
 
+OF_NOTHING = {("broker-ids", name) for name in ("id-stays-with-its-disk", "lost-disk-gets-its-id")}
+"""Promises of ids that are found: without a rule that finds any they are not asked."""
+
+
 def judged(row: Bug, rules: str) -> Mapping[str, PropertyVerdict]:
     """The verdicts of the properties that a row names, explored to the end."""
     system = find(row.system)
     at = system.setting(row.scope, row.bounds, parse(rules))
     claims = tuple(claim for claim in system.properties(at) if claim.id in row.refutes)
-    assert {claim.id for claim in claims} == set(row.refutes)
+    unasked = set(row.refutes) - {claim.id for claim in claims}
+    assert {(row.system, claim) for claim in unasked} <= (OF_NOTHING if rules == row.base else set())
+    if not claims:
+        return {}
     program = trace(evolve(system, properties=lambda _: claims), at)
     found = explore(program, SearchBudget(threads=1, cache_dir=cache_folder(), keep=False), clock=time.perf_counter)
     assert found.cut is None
@@ -46,8 +53,9 @@ def test_a_sighting_is_seen(row: Bug) -> None:
 
 @pytest.mark.parametrize("row", one_in(13, BESIDE), ids=name_of)
 def test_without_the_variant_the_property_holds(row: Bug) -> None:
-    """In the same scope, by the rules beside the variant, every named property holds."""
-    assert {claim: type(v.verdict) for claim, v in judged(row, row.base).items()} == dict.fromkeys(row.refutes, Holds)
+    """In the same scope, by the rules beside the variant, every named property holds, or speaks of nothing there."""
+    found = {claim: type(v.verdict) for claim, v in judged(row, row.base).items()}
+    assert found == dict.fromkeys(found, Holds)
 
 
 def test_a_sighting_is_none_of_the_matrix() -> None:

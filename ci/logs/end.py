@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import frozen
 
 from kraftcheck.ci.logs.format.read import LogFiles, find, read
-from kraftcheck.ci.logs.releases import line_of
+from kraftcheck.ci.logs.releases import line_of, writer_of
 from kraftcheck.ci.logs.report import ReplayOptions, Summary, passed_lines, settings_of, taken_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
@@ -84,7 +84,7 @@ def cluster_end(
     summary = options.replay(
         logs[0], lambda batch: events.update(_events(batch, wanted)), detailed=False, explains=False
     )
-    rules = options.rules or line_of(state.supported_level()).preset
+    rules = options.rules or writer_of(state).preset
     return ClusterEnd(state, holders, history, events, summary, rules)
 
 

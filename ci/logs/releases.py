@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from kraftcheck.model.rules.ruleset import CHOICES, RELEASES, RuleSet, variant_name
+from kraftcheck.model.rules.ruleset import CHOICES, RELEASES, RuleSet, parse, variant_name
+from kraftcheck.solvers.logs.explain.state import State
 
 NEWEST_LEVELS = {
     "3.9.2": 21, "4.0.0": 25, "4.0.1": 25, "4.0.2": 25, "4.1.0": 27, "4.1.1": 27, "4.1.2": 27, "4.2.0": 29, "4.2.1": 29,
@@ -14,11 +15,22 @@ NEWEST_LEVELS = {
 }  # fmt: skip
 """The newest metadata version in production of each release that has a preset, oldest release first."""
 
-OLDER_LEVELS = {"3.0": 1, "3.1": 2, "3.2": 3, "3.3": 7, "3.4": 8, "3.5": 11, "3.6": 14, "3.7": 19, "3.8": 20}
-"""The same of the lines of releases before them, which have none. Source: `MetadataVersion`."""
+OLDEST = min(NEWEST_LEVELS)
+"""The release whose rules those of older ones are compared with."""
 
-_REGISTERED_FROM = 15
-"""From here on controllers register, with the highest version that they support."""
+OLDER_LEVELS = {
+    "3.0 to 3.2": 3, "3.3": 7, "3.4": 8, "3.5": 11, "3.6": 14, "3.7": 19, "3.8": 20,
+}  # fmt: skip
+"""The same of the lines of releases before them, whose classes are not conformed with. Source: `MetadataVersion`."""
+
+OLDER_CHOICES = {
+    "topic-configs-written-first": 7, "unwritten-shrink-raises-epoch": 11, "epoch-passes-over-quorum": 11,
+    "completion-needs-adding-only": 14, "reregistration-bumps-epoch": 19, "unclean-election-unconfigurable": 20,
+}  # fmt: skip
+"""The choices that older releases have beside those of `OLDEST`, up to the release of a newest metadata version."""
+
+REGISTERED, RANGES, FINALIZED = "registered", "ranges", "finalized"
+"""How a level is known: its controller registered with it, no broker supports a higher one, or no more than that."""
 
 HIGHEST = max(NEWEST_LEVELS.values())
 """The highest level that is known."""
@@ -31,15 +43,19 @@ class Line:
     Attributes:
         level: the highest metadata version that the log says its controller supports; None where it names none.
         releases: those that have a preset, oldest first; the last is taken.
+        known_by: `REGISTERED`, `RANGES` or `FINALIZED`.
     """
 
     level: int | None
     releases: tuple[str, ...]
+    known_by: str = FINALIZED
 
     @property
     def preset(self) -> str:
         """The rule set that is taken."""
-        return f"kafka-{self.releases[-1]}"
+        level = self.level
+        older = [name for name, last in OLDER_CHOICES.items() if level is not None and level <= last]
+        return "+".join((f"kafka-{self.releases[-1]}", *older))
 
     def differences(self) -> tuple[str, ...]:
         """The choices in which the releases differ."""
@@ -49,13 +65,8 @@ class Line:
     def notes(self) -> list[str]:
         """What a reader must know of the choice; empty where the log leaves none."""
         taken = self.releases[-1]
-        if self.level is not None and self.level < min(NEWEST_LEVELS.values()):
-            writer = next(release for release, top in OLDER_LEVELS.items() if self.level <= top)
-            later = "" if self.level >= _REGISTERED_FROM else " or a later one that has not finalized its own"
-            return [
-                f"WARNING: by metadata version {self.level} the writer is Kafka {writer}{later}: there is no rule "
-                f"set of that, so that it is taken as {taken}, unless --rules"
-            ]
+        if self.level is not None and self.level < NEWEST_LEVELS[OLDEST]:
+            return [self._older()]
         if self.level is None:
             return [f"WARNING: the log names no metadata version; taken as of Kafka {taken}, the newest that is known"]
         if self.level > HIGHEST:
@@ -69,6 +80,26 @@ class Line:
         which = f"which differ in {', '.join(differences)}"
         return [f"metadata version {self.level} is of Kafka {names}, {which}; taken as {taken}, unless --rules"]
 
+    def _older(self) -> str:
+        """Which release before those with classes wrote the log, how surely, and by which rules it is judged."""
+        level = self.level or 0
+        writer = next(release for release, top in OLDER_LEVELS.items() if level <= top)
+        version = f"metadata version {level}"
+        ranges = f"no broker supports more than {version}" if level else "no broker supports any metadata version"
+        how = {
+            REGISTERED: f", surely: its controller registered with {version}",
+            RANGES: f", most likely: {ranges}",
+        }.get(self.known_by, f" or a later one: {version} is finalized, and the log has no broker")
+        return f"the writer is Kafka {writer}{how}; judged by what logs of it have shown, not by its classes"
+
+
+def writer_of(state: State) -> Line:
+    """The releases that may have written a log, as the state at its end tells."""
+    known_by = RANGES if state.controller.image.registrations else FINALIZED
+    if state.registered_level() is not None:
+        known_by = REGISTERED
+    return evolve(line_of(state.supported_level()), known_by=known_by)
+
 
 @lru_cache(maxsize=64)
 def line_of(level: int | None) -> Line:
@@ -81,6 +112,7 @@ def line_of(level: int | None) -> Line:
     return Line(level, tuple(release for release, top in NEWEST_LEVELS.items() if top == newest))
 
 
+@lru_cache(maxsize=64)
 def rules_of(level: int | None) -> RuleSet:
     """The rule set for a metadata version."""
-    return RELEASES[line_of(level).preset]
+    return parse(line_of(level).preset)

@@ -12,7 +12,7 @@ from attrs import asdict, define, field, frozen
 from kraftcheck.ci.logs import known
 from kraftcheck.ci.logs.format.fields import is_unknown
 from kraftcheck.ci.logs.format.read import LogFiles, SkipCount, read_compact
-from kraftcheck.ci.logs.releases import line_of, rules_of
+from kraftcheck.ci.logs.releases import rules_of, writer_of
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Controller, Settings, is_valid, trimmed
 from kraftcheck.model.nearest import nearest
@@ -499,7 +499,7 @@ class ReplayOptions:
                 only = "only a snapshot" if summary.snapshot_records else "only a transaction that has not happened"
             raise Refusal(f"{log.name}: {only} was read, so there is nothing to explain; is it a metadata log?")
         if self.rules is None:
-            line = line_of(replay.state.supported_level())
+            line = writer_of(replay.state)
             summary.rules, summary.notes = f"{line.preset} (metadata version {summary.level})", tuple(line.notes())
         summary.notes = (*summary.notes, *skipped.notes)
         if summary.unexplained and diagnoses:

@@ -315,7 +315,7 @@ class RegistrationContext:
 
     Attributes:
         finalized: level of each finalized feature.
-        new_epoch: epoch of a new incarnation; None takes the next offset.
+        new_epoch: epoch of a new incarnation; None takes `next_epoch`.
     """
 
     finalized: Mapping[str, int] = field(factory=dict)
@@ -351,7 +351,7 @@ def register_broker(
     if controller.features.directories:
         _check_directories(controller, request, rules.controller)
     features = _supported(request.features, context.finalized, rules.controller)
-    new_epoch = controller.image.next_offset if context.new_epoch is None else context.new_epoch
+    new_epoch = next_epoch(controller, rules.controller) if context.new_epoch is None else context.new_epoch
     current = new_epoch if known is None else known.epoch
     epoch = int(registered_epoch(amends, current, new_epoch, rules.controller))
     record = RegisterBrokerRecord(
@@ -370,6 +370,17 @@ def register_broker(
     sessions = soft.sessions if amends else soft.sessions.remove(broker)
     sessions = sessions.register(broker, record.fenced, soft.now)
     return _written(ended, record, evolve(soft, sessions=sessions), rules.controller)
+
+
+@rule("broker-epoch.is-offset-of-record", source="KAFKA-15213",
+      switches=("epoch-passes-over-quorum",),
+      says="The epoch of a new incarnation is the offset of its record; until 3.5 records that the quorum wrote for "
+           "itself just before are not counted.")  # fmt: skip
+def next_epoch(controller: Controller, rules: ControllerRules) -> int:
+    """The epoch of a registration that is written now."""
+    end = controller.image.next_offset
+    first, after = controller.soft.quorum
+    return first if rules.epoch_passes_over_quorum and after == end else end
 
 
 @rule("registration.record-is-written-last", source="ClusterControlManager.registerBroker",

@@ -162,8 +162,9 @@ def balance_leaders(controller: Controller, rules: RuleSet) -> Outcome[bool]:
       says="The unclean timer holds unclean elections in leaderless partitions whose topic allows them.")  # fmt: skip
 def elect_unclean(controller: Controller, rules: RuleSet) -> Outcome[bool]:
     """The unclean timer: elections in leaderless partitions whose topic allows unclean ones."""
-    allowed = (place for place in leaderless(controller) if controller.unclean_election(place.topic_id))
-    return _some(controller, tuple(allowed), UNCLEAN, rules)
+    places, allows = leaderless(controller), controller.unclean_election
+    allowed = tuple(place for place in places if allows(place.topic_id, rules.partition))
+    return _some(controller, allowed, UNCLEAN, rules)
 
 
 def _some(controller: Controller, places: tuple[Place, ...], kind: int, rules: RuleSet) -> Outcome[bool]:

@@ -53,7 +53,7 @@ from kraftcheck.model.triggers.table import (
 
 def permits(controller: Controller, place: Place, rules: PartitionRules) -> Permits:
     """What topic and cluster allow."""
-    return Permits(controller.unclean_election(place.topic_id), controller.features.elr(rules))
+    return Permits(controller.unclean_election(place.topic_id, rules), controller.features.elr(rules))
 
 
 def acceptable(controller: Controller, p: Partition, trigger: Trigger, rules: PartitionRules) -> Brokers:

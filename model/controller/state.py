@@ -271,12 +271,14 @@ class Soft:
         contacts: from 4.0.0 on, when brokers were last heard of.
         now: the time.
         random: what placements draw from.
+        quorum: the first offset that the quorum's newest records for itself have, and the one after them.
     """
 
     sessions: Sessions = field(factory=lambda: Sessions(SESSION_TIMEOUT))
     contacts: Contacts = field(factory=Contacts)
     now: int = 0
     random: RandomStream = field(factory=RandomStream)
+    quorum: tuple[int, int] = (0, 0)
 
     def after(self, milliseconds: int) -> Soft:
         """The same, later."""
@@ -360,9 +362,13 @@ class Controller:
         """The value of a configuration that counts for a topic."""
         return self.configs.resolve(topic, key, self.settings.node, self.settings.static)
 
-    def unclean_election(self, topic_id: str) -> bool:
+    @rule("election.unclean.by-configuration", source="KAFKA-12670",
+          switches=("unclean-election-unconfigurable",),
+          says="From 3.9 on a topic's configuration allows unclean elections, before only a request.")  # fmt: skip
+    def unclean_election(self, topic_id: str, rules: PartitionRules) -> bool:
         """Whether a topic allows unclean elections."""
-        return is_true(self.config(self.topic(topic_id).name, UNCLEAN_ELECTION))
+        allowed = is_true(self.config(self.topic(topic_id).name, UNCLEAN_ELECTION))
+        return allowed and not rules.unclean_election_unconfigurable
 
     @rule("min-isr.own-replicas", source="X7; ReplicationControlManager.getTopicEffectiveMinIsr",
           switches=("min-isr-from-first-partition",),

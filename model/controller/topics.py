@@ -144,7 +144,8 @@ def create_topics(controller: Controller, request: CreateTopicsRequest, rules: R
             results.append(Created(topic.name, refusal.error))
             continue
         results.append(Created(topic.name, NONE, len(made), len(made[0].replicas)))
-        records = (*records, TopicRecord(topic.name, topic_id), *_configs(controller, topic, rules), *made)
+        created = TopicRecord(topic.name, topic_id)
+        records = (*records, *_written(created, _configs(controller, topic, rules), rules), *made)
         if len(records) > controller.settings.max_records:
             raise TooManyRecords
     soft = evolve(controller.soft, random=stream)
@@ -248,6 +249,14 @@ def _check_allowed(
         raise RequestError(refusal, "policy")
     if request.quota_exceeded:
         raise RequestError("THROTTLING_QUOTA_EXCEEDED")
+
+
+@rule("topic.creation.topic-before-its-configs", source="ReplicationControlManager.createTopics",
+      switches=("topic-configs-written-first",),
+      says="The configurations of a new topic are written after the topic; until 3.3 ahead of it.")  # fmt: skip
+def _written(topic: TopicRecord, configs: tuple[LogRecord, ...], rules: RuleSet) -> tuple[LogRecord, ...]:
+    """The records that say what a topic is; its partitions follow."""
+    return (*configs, topic) if rules.controller.topic_configs_written_first else (topic, *configs)
 
 
 def _configs(controller: Controller, topic: NewTopic, rules: RuleSet) -> tuple[LogRecord, ...]:

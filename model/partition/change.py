@@ -260,14 +260,22 @@ def candidates(p: Partition, target: Target, elr: Brokers, context: BuildContext
 
 @rule("isr.shrink.bumps-leader-epoch",
       source="KAFKA-15021; semantics 2.7; PartitionChangeBuilder.triggerLeaderEpochBumpForIsrShrinkIfNeeded",
-      switches=("bump-on-isr-shrink",),
+      switches=("bump-on-isr-shrink", "unwritten-shrink-raises-epoch"),
       says="Before 3.6-IV0 a record that drops an ISR member raises the leader epoch; later it does not.")  # fmt: skip
-def bump_on_shrink(p: Partition, change: PartitionChange, required: bool) -> PartitionChange:
-    """Step 7: before 3.6-IV0 a record that drops an ISR member also repeats the leader."""
+def bump_on_shrink(
+    p: Partition, change: PartitionChange, required: bool, wanted: Brokers | None = None
+) -> PartitionChange:
+    """Step 7: before 3.6-IV0 a record that drops an ISR member also repeats the leader.
+
+    Args:
+        wanted: the ISR that counts, written or not, as until 3.5; None counts what is written.
+    """
     if not required:
         return change
-    shrinks = all_of(negate(change.leader.present), change.isr.present, negate(p.isr.within(change.isr.value)))
-    return evolve(change, leader=change.leader.set_when(shrinks, p.leader))
+    shrinks = all_of(change.isr.present, negate(p.isr.within(change.isr.value)))
+    if wanted is not None:
+        shrinks = negate(p.isr.within(wanted))
+    return evolve(change, leader=change.leader.set_when(all_of(negate(change.leader.present), shrinks), p.leader))
 
 
 @rule("replicas.removal.bumps-leader-epoch", source="semantics 2.4; invariant 30; PR 14170",
@@ -372,7 +380,9 @@ def _isr_field(
     may_empty = True if rules.isr_may_empty_without_elr else any_of(negate(isr.is_empty()), context.elr)
     set_isr = all_of(negate(change.isr.present), negate(isr.same(p.isr)), may_empty)
     change = evolve(change, isr=change.isr.set_when(set_isr, isr))
-    return bump_on_shrink(p, change, context.bump_on_isr_shrink)
+    return bump_on_shrink(
+        p, change, context.bump_on_isr_shrink, isr if rules.unwritten_shrink_raises_epoch else None
+    )
 
 
 @rule("last-known.remembered-as-isr-empties", source="semantics 2.8; KIP-966; PR 20629",

@@ -114,6 +114,11 @@ class Feature:
     max_level: int
 
 
+def highest(features: tuple[Feature, ...], name: str) -> int | None:
+    """The highest level of a feature among those that a broker supports; None where it names none."""
+    return next((one.max_level for one in features if one.name == name), None)
+
+
 @frozen
 class RegisterBrokerRecord:
     """A broker registers; replaces what was known of it.

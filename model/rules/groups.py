@@ -204,6 +204,8 @@ class PartitionRules:
     elr_available: bool = True
     designated_elections: bool = False
     bump_on_isr_shrink: bool = False
+    unclean_election_unconfigurable: bool = False
+    unwritten_shrink_raises_epoch: bool = False
     default_directory_unassigned: bool = False
     last_known_leader_may_be_removed: bool = False
     last_known_leader_on_leader_loss: bool = False
@@ -285,6 +287,8 @@ class ControllerRules:
     shutdown_offset_moves: bool = False
     unfence_needs_log_end: bool = False
     reregistration_bumps_epoch: bool = False
+    topic_configs_written_first: bool = False
+    epoch_passes_over_quorum: bool = False
     stopping_broker_ignores_metadata: bool = False
     takeover_hears_nobody: bool = False
     sessions_by_contact: bool = False

@@ -288,7 +288,7 @@ def isolate(
     p = place.partition
     named = {*ids(p.replicas), *ids(p.last_known_elr)}  # a last known leader that was removed ends the controller
     brokers = {b: r for b, r in controller.image.registrations.items() if b in named}
-    unclean = str(controller.unclean_election(place.topic_id)).lower()
+    unclean = str(controller.unclean_election(place.topic_id, rules.partition)).lower()
     min_isr = str(controller.min_isr(place.topic_id, place.index, rules.controller))
     topic_config = {MIN_ISR: min_isr, UNCLEAN_ELECTION: unclean}
     image = evolve(controller.image, topics={TOPIC_ID: Topic(TOPIC_ID, {0: p})}, registrations=brokers)

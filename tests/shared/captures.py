@@ -32,8 +32,11 @@ TROUBLE = CAPTURED / "trouble"
 NEWEST, RECENT = CAPTURED / "kafka-4.4.0", (CAPTURED / "kafka-4.2.1", CAPTURED / "kafka-4.3.1")
 """What operators do to a cluster of today, with brokers whose order in a hash set is not ascending."""
 
-EVERY = tuple(sorted(path for path in CAPTURED.iterdir() if path.is_dir() and path not in RECENT))
-"""Every captured log but those like the newest; the others are of 3.9.1 and 4.0.0, without ELR."""
+OLDER = tuple(CAPTURED / f"kafka-{release}" for release in ("3.3.2", "3.5.2", "3.6.2", "3.7.2", "4.2.2"))
+"""Brokers killed and stopped, one by one and all, where unclean elections are configured; segments alone."""
+
+EVERY = tuple(sorted(path for path in CAPTURED.iterdir() if path.is_dir() and path not in (*RECENT, *OLDER)))
+"""Every captured log but those like the newest and the older ones; the others are of 3.9.1 and 4.0.0, without ELR."""
 
 BROKERS = (0, 1, 2)
 

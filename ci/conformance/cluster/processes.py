@@ -20,7 +20,7 @@ from typing import Any
 
 from attrs import Factory, define, field, frozen
 
-from kraftcheck.ci.conformance.kafka.jars import SERVER, SHORT_RUN, jars, program
+from kraftcheck.ci.conformance.kafka.jars import SERVER, SHORT_RUN, any_jars, known_versions, program
 
 DUMP = Path(__file__).parent / "MetadataDump.java"
 """The program that decodes a metadata log; Java compiles it when it starts."""
@@ -235,9 +235,9 @@ class KafkaCluster:
         node_settings = [f"log.dirs={first},{second}", f"metadata.log.dir={self.home / f'broker-{node}-metadata'}"]
         return ["process.roles=broker", f"listeners=PLAINTEXT://127.0.0.1:{port}", *node_settings, *shared]
 
-    def java(self) -> list[str]:
-        """The command that runs a class of the release."""
-        return [program("java"), HEAP, *SHORT_RUN, "-cp", jars(self.version, SERVER)]
+    def java(self, version: str | None = None) -> list[str]:
+        """The command that runs a class of the release, or of another one."""
+        return [program("java"), HEAP, *SHORT_RUN, "-cp", any_jars(version or self.version, SERVER)]
 
     def start(self, *nodes: int, options: Sequence[str] = ()) -> None:
         """Start nodes, with options for their virtual machines; each writes its output to a file of its own."""
@@ -458,7 +458,8 @@ def running_cluster(version: str, home: Path, layout: ClusterLayout) -> Iterator
     cluster = KafkaCluster(version, home, layout)
     cluster.format()
     try:
-        with admin_process(cluster.java(), cluster.bootstrap, home / "admin.out") as cluster.admin:
+        client = None if version in known_versions() else known_versions()[-1]  # new clients speak to old brokers
+        with admin_process(cluster.java(client), cluster.bootstrap, home / "admin.out") as cluster.admin:
             cluster.start(*cluster.nodes)
             cluster.wait("every broker is there", lambda: cluster.admin.ask("brokers") == sorted(layout.brokers))
             yield cluster

@@ -113,6 +113,12 @@ def jars(version: str, kind: str = CONTROLLER) -> str:
     return os.pathsep.join(str(place / name) for name in sorted(expected))
 
 
+def any_jars(version: str, kind: str) -> str:
+    """The class path of a release, listed or not; raises `Refusal` as `jars` and `fetched` do."""
+    known = version in known_versions()
+    return jars(version, kind) if known else os.pathsep.join(map(str, fetched(version, kind)))
+
+
 def fetched(version: str, kind: str) -> tuple[Path, ...]:
     """The jars of a version whose digests are not listed, as Maven fetched them first.
 

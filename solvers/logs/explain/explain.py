@@ -208,7 +208,7 @@ def explain(before: State, batch: Batch, rules: RuleSet) -> Explanation:
 
 def explain_model_records(before: State, batch: Batch, records: tuple[ModelRecord, ...], rules: RuleSet) -> Explanation:
     """The explanation of a batch whose records are decoded."""
-    states, replay_error = _replay(before.at(batch.base_offset), records, rules)
+    states, replay_error = _replay(before.dated(records).at(batch.base_offset), records, rules)
     plain_records = [plain_record(record) for record in records]
     for every in (False, True):
         paths = _paths(states, records, plain_records, rules, every)

@@ -72,6 +72,7 @@ from kraftcheck.solvers.logs.explain.state import (
     BEGIN,
     ELR_FEATURE,
     END,
+    METADATA_VERSION,
     FeatureRecord,
     ModelRecord,
     State,
@@ -220,7 +221,15 @@ def _registration_candidates(tail: BatchTail, record: RegisterBrokerRecord, leng
 
 
 def _registration_records(request: RegistrationRequest, context: RegistrationContext, rules: RuleSet) -> RecordsOf:
-    return lambda controller: register_broker(controller, request, context, rules).records
+    """A broker without metadata versions is told nothing of them: only later releases assume the first."""
+
+    def records(controller: Controller) -> tuple[LogRecord, ...]:
+        *ended, record = register_broker(controller, request, context, rules).records
+        if METADATA_VERSION not in context.finalized and isinstance(record, RegisterBrokerRecord):
+            record = evolve(record, features=request.features)
+        return (*ended, record)
+
+    return records
 
 
 def shutdown_candidates(tail: BatchTail) -> Iterator[Candidate]:
@@ -379,8 +388,12 @@ def _bootstrap(tail: BatchTail) -> Candidate:
 
 def _request_candidates(tail: BatchTail) -> Iterator[Candidate]:
     c, first = tail.controller, tail.first()
+    configs = tail.run_length(ConfigRecord)
+    named = tail.records[configs] if configs < len(tail.records) else None
     if isinstance(first, TopicRecord):
         yield _creation(tail, first)
+    elif isinstance(named, TopicRecord) and tail.rules.controller.topic_configs_written_first:
+        yield _creation(tail, named, configs)
     elif isinstance(first, PartitionRecord):
         yield _growth(tail, first)
     elif isinstance(first, RemoveTopicRecord):
@@ -395,11 +408,11 @@ def _request_candidates(tail: BatchTail) -> Iterator[Candidate]:
         yield Candidate(f"controller {first.controller} is unregistered", lambda: (first,), 1)
 
 
-def _creation(tail: BatchTail, first: TopicRecord) -> Candidate:
-    configs = tail.run_length((ConfigRecord, ClearElrRecord), 1)
-    end = 1 + configs
+def _creation(tail: BatchTail, first: TopicRecord, before: int = 0) -> Candidate:
+    """The creation of a topic, after so many of its configurations."""
+    end = before + 1 + tail.run_length((ConfigRecord, ClearElrRecord), before + 1)
     end += tail.run_length(PartitionRecord, end)
-    contents = tail.records[1:end]
+    contents = (*tail.records[:before], *tail.records[before + 1 : end])
     lists = tuple((r.partition_id, r.replicas) for r in contents if isinstance(r, PartitionRecord))
     topic = NewTopic(
         first.name,

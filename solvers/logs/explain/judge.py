@@ -126,7 +126,7 @@ def as_elections(controller: Controller, place: Place, numbering: ElectionsNumbe
         ),
         online_dirs=tuple(online),
         min_insync_replicas=controller.min_isr(place.topic_id, place.index, rules.controller),
-        unclean_election=controller.unclean_election(place.topic_id),
+        unclean_election=controller.unclean_election(place.topic_id, rules.partition),
         elr_enabled=controller.features.elr(rules.partition),
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, ClassVar, TypeAlias
 
 from attrs import define, evolve, field, frozen
@@ -33,7 +33,7 @@ from kraftcheck.model.controller.state import (
 )
 from kraftcheck.model.records.codecs import decode
 from kraftcheck.model.records.fields import Fields, FormError, brokers, each, integer, text
-from kraftcheck.model.records.records import PartitionRecord
+from kraftcheck.model.records.records import PartitionRecord, RegisterBrokerRecord, highest
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
 
@@ -274,6 +274,10 @@ def features(levels: Mapping[str, int], static: Mapping[str, str]) -> Features:
     )
 
 
+_UNVERSIONED = features({METADATA_VERSION: 1}, {})
+"""The features of releases without metadata versions."""
+
+
 @frozen
 class State:
     """The controller's state, the levels of its features, and the transaction that is under way, if there is one."""
@@ -282,15 +286,41 @@ class State:
     levels: Mapping[str, int]
     transaction: Transaction | None = None
 
-    def supported_level(self) -> int | None:
+    def supported_level(self, ahead: Sequence[ModelRecord] = ()) -> int | None:
         """The highest metadata version that the active controller is known to support; None where the log names none.
 
-        That is what it registered with, if it did, and at least what is finalized.
+        That is what it registered with, if it did; else what brokers registered with, which are of its release but
+        while an upgrade rolls; and at least what is finalized. 0: the log is older than metadata versions.
+
+        Args:
+            ahead: the next records; a broker that registers with them counts.
         """
+        levels = [self.levels.get(METADATA_VERSION), self.registered_level()]
+        if levels[1] is None:
+            registering = (record for record in ahead if isinstance(record, RegisterBrokerRecord))
+            known = (broker.features for broker in self.controller.image.registrations.values())
+            ranges = chain(known, (record.features for record in registering))
+            levels += [highest(features, METADATA_VERSION) for features in ranges]
+        found = max((level for level in levels if level is not None), default=None)
+        return 0 if found is None and self.dated(ahead).controller.features == _UNVERSIONED else found
+
+    def registered_level(self) -> int | None:
+        """The highest metadata version that the active controller registered with; None where it did not."""
         node = self.controller.settings.node
         record = self.controller.controllers.get(int(node)) if node.isdecimal() else None
-        levels = (self.levels.get(METADATA_VERSION), None if record is None else record.supports)
-        return max((level for level in levels if level is not None), default=None)
+        return None if record is None else record.supports
+
+    def dated(self, records: Sequence[ModelRecord]) -> State:
+        """The same, with no feature where it is seen that the log is of Kafka 3.0 to 3.2.
+
+        No metadata version is finalized then, and a broker names none that it supports.
+        """
+        old = METADATA_VERSION not in self.levels and any(
+            isinstance(record, RegisterBrokerRecord)
+            and not record.log_dirs and highest(record.features, METADATA_VERSION) is None
+            for record in records
+        )
+        return evolve(self, controller=evolve(self.controller, features=_UNVERSIONED)) if old else self
 
     def at(self, offset: int) -> State:
         """The same, where the next record has this offset."""
@@ -356,8 +386,11 @@ def elected(state: State, batch: Batch) -> State:
     settings = state.controller.settings
     if leaders:
         settings = evolve(settings, node=str(leaders[-1]))
-    fresh = evolve(state.controller, soft=Soft(Sessions(state.controller.soft.sessions.timeout)), settings=settings)
-    return evolve(state, controller=taken_over(fresh, RIGHT.controller)).at(batch.last_offset + 1)
+    soft, end = state.controller.soft, batch.last_offset + 1
+    first = soft.quorum[0] if soft.quorum[1] == batch.base_offset else batch.base_offset
+    fresh = Soft(Sessions(soft.sessions.timeout), quorum=(first, end))
+    taking = evolve(state.controller, soft=fresh, settings=settings)
+    return evolve(state, controller=taken_over(taking, RIGHT.controller)).at(end)
 
 
 def load(state: State, batch: Batch, rules: RuleSet) -> State:
@@ -377,6 +410,7 @@ def loading(state: State, batch: Batch, rules: RuleSet) -> Iterator[tuple[State,
     """
     for entry in batch.entries:
         record = model_record(entry)
+        state = state.dated((record,))
         before, state = state, _with_leftovers(state.after(record, rules), record)
         yield before, state
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kraftcheck.model.controller.state import Controller, Settings
-from kraftcheck.model.records.records import PartitionChangeRecord
+from kraftcheck.model.records.records import PartitionChangeRecord, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RuleSet
-from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, ReplayedBatch, explain, violations_of
+from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, ReplayedBatch, explain_model_records, violations_of
 from kraftcheck.solvers.logs.explain.judge import LogViolation
 from kraftcheck.solvers.logs.explain.state import (
     Batch,
@@ -120,7 +120,10 @@ class MemoisedReplay:
         elif self._in_snapshot:
             after = load(state.at(batch.base_offset), batch, rules)
         else:
-            explanation = explain(state, batch, rules)
+            records = tuple(model_record(entry) for entry in batch.entries)
+            if any(isinstance(record, RegisterBrokerRecord) for record in records):
+                rules = self._rules_of(state.supported_level(records))  # of the release that begins with it
+            explanation = explain_model_records(state, batch, records, rules)
             after, violations = explanation.after, tuple(violations_of(explanation, rules))  # type: ignore[assignment]
         self._load(after)
         return ReplayedBatch(batch, explanation, violations, after, rules)
@@ -194,6 +197,8 @@ class MemoisedReplay:
         broken = ((key, step) for key, step in steps.items() if step.violations)
         violations = sorted(broken, key=lambda pair: self._ledger.rank(pair[0]))  # as the controller goes through them
         updates = [None if key is None else (key, self._ledger.slots[key]) for key in batch.keys]
+        if self._ledger.base.supported_level() != self._supported:  # the broker came back as another release
+            self._start(self._ledger.state())
         self._find_shutdowns()
         name, found = EventName(event.name, event.action), self._violations(violations)
         return MemoisedBatch(batch, len(matching), name, updates, found, self._rules, self._ledger)

@@ -490,7 +490,8 @@ def context_of(controller: Controller, topic_id: str, index: int, rules: RuleSet
     Raises:
         Resignation: when it has no min ISR.
     """
-    return Context(controller.min_isr(topic_id, index, rules.controller), controller.unclean_election(topic_id))
+    unclean = controller.unclean_election(topic_id, rules.partition)
+    return Context(controller.min_isr(topic_id, index, rules.controller), unclean)
 
 
 def has_foreign_min_isr(p: Partition, context: Context) -> bool:

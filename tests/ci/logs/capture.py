@@ -7,11 +7,12 @@
         --feature eligible.leader.replicas.version=0
     python -m tests.ci.logs.capture --kafka 4.4.0 \\
         --out tests/captured/kafka-4.4.0 --script operations
+    python -m tests.ci.logs.capture --kafka 3.5.2 --out tests/captured/kafka-3.5.2 --script restarts
 
 The script `trouble` does what the usual one does not, and goes wrong at the wrong moment; its cluster is formatted
 without ELR, which is switched on on the way. The script `operations` does what operators do to a cluster of today, with
-ELR on and three controllers; its brokers are those whose order in a hash set is not ascending. Maven fetches the jars
-of the release. A run takes about five minutes.
+ELR on and three controllers; its brokers are those whose order in a hash set is not ascending. The script `restarts` is
+what every release since 3.3 can do. Maven fetches the jars of the release. A run takes about five minutes.
 """
 
 from __future__ import annotations
@@ -370,6 +371,15 @@ SCRIPTS = {
             partial(unregister_brokers, stopped=2),
             trouble_forbid_directories,
             trouble_stop_all,
+        )
+    ),
+    "restarts": Script(
+        (
+            usual_create_topics,
+            usual_lose_brokers,
+            trouble_stop_all,
+            usual_lose_controller,
+            partial(unregister_brokers, stopped=2),
         )
     ),
     "operations": Script(

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from kraftcheck.ci.logs.format.read import find
-from kraftcheck.ci.logs.releases import line_of
+from kraftcheck.ci.logs.releases import REGISTERED, line_of
 from kraftcheck.ci.logs.report import ReplayOptions, lines
 from tests.shared.places import TESTS
 
@@ -31,13 +32,13 @@ def test_another_release_is_named() -> None:
 
 
 def test_a_choice_of_a_release_without_rules_is_named(tmp_path: Path) -> None:
-    """The controller of 3.7 gives a process that registers again a new epoch: the choice and its report are named."""
+    """The controller of 3.7 gives a process that registers again a new epoch: of 3.8 that is named, with its report."""
     registration = {
         "brokerId": 1, "isMigratingZkBroker": False, "incarnationId": "P3UFsWoNR-erL9PK98YLsA", "endPoints": [],
-        "features": [{"name": "metadata.version", "minSupportedVersion": 1, "maxSupportedVersion": 19}], "rack": None,
+        "features": [{"name": "metadata.version", "minSupportedVersion": 1, "maxSupportedVersion": 20}], "rack": None,
         "fenced": True, "inControlledShutdown": False, "logDirs": ["5zoAlv-xEh9xRANKXt1Lbg"],
     }  # fmt: skip
-    level = {"name": "metadata.version", "featureLevel": 19}
+    level = {"name": "metadata.version", "featureLevel": 20}
     records = [("FEATURE_LEVEL_RECORD", 0, level)]
     records += [("REGISTER_BROKER_RECORD", 3, {**registration, "brokerEpoch": offset}) for offset in (1, 2)]
     path = tmp_path / "log.jsonl"
@@ -45,7 +46,7 @@ def test_a_choice_of_a_release_without_rules_is_named(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
     (line,) = diagnosed(path, None)
     assert "1 of 1 of these batches are explained by +reregistration-bumps-epoch (KAFKA-16952: " in line
-    assert line.endswith("try --rules kafka-3.9.2+reregistration-bumps-epoch")
+    assert line.endswith("try --rules kafka-3.9.2+unclean-election-unconfigurable+reregistration-bumps-epoch")
 
 
 def test_nothing_is_named_of_what_is_explained() -> None:
@@ -53,10 +54,10 @@ def test_nothing_is_named_of_what_is_explained() -> None:
     assert diagnosed(OLD, None) == []
 
 
-@pytest.mark.parametrize(("level", "writer"), [(1, "3.0"), (8, "3.4"), (14, "3.6"), (19, "3.7"), (20, "3.8")])
+@pytest.mark.parametrize(("level", "writer"), [(1, "3.0 to 3.2"), (8, "3.4"), (14, "3.6"), (19, "3.7"), (20, "3.8")])
 def test_releases_without_rules_are_named(level: int, writer: str) -> None:
-    """A log of a release before 3.9 says which, how surely, and that the rules are not its own."""
+    """A log of a release before 3.9 says which, how surely, and that its classes are not what is known of it."""
     (note,) = line_of(level).notes()
-    assert f"the writer is Kafka {writer}" in note
-    assert "taken as 3.9.2" in note
-    assert ("or a later one" in note) == (level < 15)
+    assert f"the writer is Kafka {writer} or a later one: metadata version {level} is finalized" in note
+    (note,) = evolve(line_of(level), known_by=REGISTERED).notes()
+    assert f"the writer is Kafka {writer}, surely" in note

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, jars, known_versions, program
-from kraftcheck.ci.logs.releases import HIGHEST, NEWEST_LEVELS, line_of, rules_of
+from kraftcheck.ci.logs.releases import HIGHEST, NEWEST_LEVELS, OLDER_CHOICES, OLDER_LEVELS, line_of, rules_of
 from kraftcheck.model.rules.ruleset import RELEASES
 from tests.shared.captures import ELR, batches, json_lines, replay_log, with_data
 from tests.shared.commands import kraftcheck
@@ -49,7 +49,7 @@ def test_every_release_with_a_preset_has_a_level_and_the_other_way_round() -> No
 @pytest.mark.parametrize(
     ("level", "preset"),
     [
-        (1, "3.9.2"), (21, "3.9.2"), (22, "4.0.2"), (25, "4.0.2"), (26, "4.1.2"), (27, "4.1.2"), (28, "4.2.1"),
+        (21, "3.9.2"), (22, "4.0.2"), (25, "4.0.2"), (26, "4.1.2"), (27, "4.1.2"), (28, "4.2.1"),
         (29, "4.2.1"), (30, "4.3.1"), (31, "4.4.0"), (33, "4.4.0"), (34, "4.4.0"), (None, "4.4.0"),
     ],
 )  # fmt: skip
@@ -76,17 +76,25 @@ def test_what_a_level_leaves_open_is_said(level: int | None, notes: list[str]) -
     assert line_of(level).notes() == notes
 
 
+def release_of(level: int) -> str:
+    """The release before 3.9 whose newest metadata version this is."""
+    return next(release for release, top in OLDER_LEVELS.items() if top == level)
+
+
 def test_the_documentation_names_the_rule_set_of_every_level() -> None:
     """Each row of the table for readers has the levels, the releases and the rule set that are taken."""
     text = (DOCS / "how-to" / "replay.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| [^|]* \| ((?:to )?\d+(?:(?:, | to )\d+)?) \| ([^|]*) \| `([^`]*)` \|$", text, re.MULTILINE)
-    last = 0
+    last = 20
     for levels, releases, preset in rows:
         for level in range(last + 1, int(levels.split()[-1]) + 1):
             assert line_of(level).preset == preset
-            assert level <= 21 or ", ".join(line_of(level).releases) == releases
+            assert level == 21 or ", ".join(line_of(level).releases) == releases
         last = int(levels.split()[-1])
     assert last == HIGHEST
+    older = re.findall(r"^\| to (3\.\d) \| (`.*) \|$", text, re.MULTILINE)
+    listed = {name: release for release, names in older for name in re.findall(r"`([a-z-]+)`", names)}
+    assert listed == {name: release_of(top) for name, top in OLDER_CHOICES.items()}
 
 
 def with_controller_of(level: int) -> list[Any]:

@@ -1,0 +1,103 @@
+"""Logs of Kafka 3.0 to 3.8: captured ones are explained whole, by the choices of their release and by no fewer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftcheck.ci.logs.format.read import find
+from kraftcheck.ci.logs.report import ReplayOptions, Summary
+from tests.shared.captures import OLDER
+
+NEEDED = [
+    ("kafka-3.3.2", "topic-configs-written-first"), ("kafka-3.3.2", "unwritten-shrink-raises-epoch"),
+    ("kafka-3.5.2", "unwritten-shrink-raises-epoch"), ("kafka-3.6.2", "unclean-election-unconfigurable"),
+    ("kafka-3.7.2", "unclean-election-unconfigurable"),
+]  # fmt: skip
+"""Captured logs, and choices of their release that they show."""
+
+LEVEL = {"name": "metadata.version", "featureLevel": 11}
+LEADER = {"leaderId": 1}
+
+
+def replayed(place: Path, rules: str | None = None) -> Summary:
+    """The replay of one log."""
+    (log,) = find((place,))
+    return ReplayOptions(rules).replay(log, detailed=False)
+
+
+@pytest.mark.parametrize("folder", OLDER, ids=lambda folder: folder.name)
+def test_a_captured_log_is_explained_whole(folder: Path) -> None:
+    """Each is explained by the rules that are taken unasked; a log of 3.0 to 3.8 is not by those of 3.9.2."""
+    summary = replayed(folder)
+    assert (summary.unexplained, summary.unreplayed) == ([], 0)
+    assert summary.batches > 60
+    if folder.name < "kafka-3.9":
+        assert summary.notes[0].startswith(f"the writer is Kafka {folder.name[6:9]}, ")
+        assert replayed(folder, "kafka-3.9.2").unexplained
+
+
+@pytest.mark.parametrize(("name", "choice"), NEEDED)
+def test_a_choice_of_a_release_is_needed(name: str, choice: str) -> None:
+    """Without the choice some batch of the log is not explained."""
+    (folder,) = (one for one in OLDER if one.name == name)
+    rules = (replayed(folder).rules or "").partition(" ")[0]
+    assert choice in rules
+    assert replayed(folder, f"{rules}-{choice}").unexplained
+
+
+def registered(offset: int, epoch: int, process: str, top: int | None) -> dict[str, Any]:
+    """A broker registers, and supports metadata versions up to one, or names none."""
+    ranges = [{"name": "metadata.version", "minSupportedVersion": 1, "maxSupportedVersion": top}] if top else []
+    data = {"brokerId": 1, "incarnationId": process, "brokerEpoch": epoch, "endPoints": [], "features": ranges,
+            "rack": None, "fenced": True}  # fmt: skip
+    version = 1 if top else 0
+    if top:
+        data["inControlledShutdown"] = False
+    return {"offset": offset, "type": "REGISTER_BROKER_RECORD", "version": version, "data": data}
+
+
+def row(offset: int, kind: str, data: dict[str, Any], version: int = 0) -> dict[str, Any]:
+    """A record of a log in lines of JSON; a new leader of the quorum writes a control record."""
+    control = {"control": True} if kind == "LEADER_CHANGE" else {}
+    return {"offset": offset, "type": kind, "version": version, "data": data, **control}
+
+
+FIRST, SECOND = "P3UFsWoNR-erL9PK98YLsA", "5zoAlv-xEh9xRANKXt1Lbg"
+UNVERSIONED = [
+    row(0, "LEADER_CHANGE", LEADER), registered(1, 0, FIRST, None),
+    row(2, "UNFENCE_BROKER_RECORD", {"id": 1, "epoch": 0}),
+]  # fmt: skip
+"""The first records of a log of Kafka 3.1."""
+
+
+def upgraded(epoch: int, top: int) -> list[dict[str, Any]]:
+    """A log of 3.5, in which a broker registers after two elections of the quorum."""
+    return [
+        row(0, "LEADER_CHANGE", LEADER), row(1, "FEATURE_LEVEL_RECORD", LEVEL), registered(2, 2, FIRST, 11),
+        row(3, "LEADER_CHANGE", LEADER), row(4, "LEADER_CHANGE", LEADER), registered(5, epoch, SECOND, top),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "writer", "explained"),
+    [
+        (UNVERSIONED, "Kafka 3.0 to 3.2, most likely: no broker supports any metadata version", True),
+        (upgraded(3, 11), "Kafka 3.5, most likely: no broker supports more than metadata version 11", True),
+        (upgraded(5, 11), "Kafka 3.5, most likely", False),
+        (upgraded(5, 20), "Kafka 3.8, most likely", True),
+        (upgraded(3, 20), "Kafka 3.8, most likely", False),
+    ],
+)
+def test_the_release_is_told_from_records_and_ranges(
+    tmp_path: Path, rows: list[dict[str, Any]], writer: str, explained: bool
+) -> None:
+    """A broker's epoch is its record's offset from 3.6 on; a broker that comes back as a newer release is one."""
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+    summary = replayed(path)
+    assert writer in summary.notes[0]
+    assert (summary.unexplained == []) == explained

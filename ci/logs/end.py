@@ -10,7 +10,7 @@ from attrs import frozen
 
 from kraftcheck.ci.logs.format.read import LogFiles, find, read
 from kraftcheck.ci.logs.releases import line_of, writer_of
-from kraftcheck.ci.logs.report import ReplayOptions, Summary, passed_lines, settings_of, taken_lines
+from kraftcheck.ci.logs.report import ReplayOptions, Summary, diagnosis_lines, passed_lines, settings_of, taken_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
@@ -54,6 +54,7 @@ class ClusterEnd:
             count = len(summary.unexplained)
             batches = "1 batch is" if count == 1 else f"{count} batches are"
             yield f"{batches} not what these rules write; run kraftcheck replay {summary.name}"
+            yield from diagnosis_lines(summary)
 
 
 Asked = Callable[[State, Holders, History], frozenset[int]]
@@ -82,7 +83,7 @@ def cluster_end(
         raise Refusal(f"{path}: {reason}") from None
     wanted, events = sorted(asked(state, holders, history)), dict[int, str]()
     summary = options.replay(
-        logs[0], lambda batch: events.update(_events(batch, wanted)), detailed=False, explains=False
+        logs[0], lambda batch: events.update(_events(batch, wanted)), detailed=False, explains=False, diagnoses=True
     )
     rules = options.rules or writer_of(state).preset
     return ClusterEnd(state, holders, history, events, summary, rules)

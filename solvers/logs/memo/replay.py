@@ -197,8 +197,6 @@ class MemoisedReplay:
         broken = ((key, step) for key, step in steps.items() if step.violations)
         violations = sorted(broken, key=lambda pair: self._ledger.rank(pair[0]))  # as the controller goes through them
         updates = [None if key is None else (key, self._ledger.slots[key]) for key in batch.keys]
-        if self._ledger.base.supported_level() != self._supported:  # the broker came back as another release
-            self._start(self._ledger.state())
         self._find_shutdowns()
         name, found = EventName(event.name, event.action), self._violations(violations)
         return MemoisedBatch(batch, len(matching), name, updates, found, self._rules, self._ledger)
@@ -213,6 +211,7 @@ class MemoisedReplay:
             or getattr(record, "cordoned", None) is not None
             or self._ledger.incomplete
             or any(isinstance(b, str) for b in batch.bodies)
+            or self._ledger.base.supported_level((record,)) != self._supported  # a broker of another release
         ):
             return []
         changes_first = len(batch) > 1 and not batch.other_first

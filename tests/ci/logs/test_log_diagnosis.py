@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from kraftcheck.ci.logs.end import cluster_end
 from kraftcheck.ci.logs.format.read import find
 from kraftcheck.ci.logs.releases import REGISTERED, line_of
 from kraftcheck.ci.logs.report import ReplayOptions, lines
@@ -47,6 +48,13 @@ def test_a_choice_of_a_release_without_rules_is_named(tmp_path: Path) -> None:
     (line,) = diagnosed(path, None)
     assert "1 of 1 of these batches are explained by +reregistration-bumps-epoch (KAFKA-16952: " in line
     assert line.endswith("try --rules kafka-3.9.2+unclean-election-unconfigurable+reregistration-bumps-epoch")
+
+
+def test_the_condition_of_a_cluster_names_it_too() -> None:
+    """What `status` and `whatif` doubt names the release that explains the log, and nothing where all is explained."""
+    doubts = [*cluster_end(OLD, ReplayOptions("kafka-4.4.0")).doubts()]
+    assert doubts[-1].startswith("DIAGNOSIS: 5 of 5 of these batches are explained by kafka-4.0.0")
+    assert [*cluster_end(OLD, ReplayOptions(None)).doubts()] == []
 
 
 def test_nothing_is_named_of_what_is_explained() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import frozen
 
 from kraftcheck.ci.logs.format.read import LogFiles, find, read
-from kraftcheck.ci.logs.releases import line_of, writer_of
+from kraftcheck.ci.logs.releases import WRITER, line_of, writer_of
 from kraftcheck.ci.logs.report import ReplayOptions, Summary, diagnosis_lines, passed_lines, settings_of, taken_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
@@ -46,7 +46,7 @@ class ClusterEnd:
     def doubts(self) -> Iterator[str]:
         """What a reader must know of the log before what follows from it is believed."""
         summary = self.summary
-        yield from (note for note in summary.notes if note.startswith("WARNING"))
+        yield from (note for note in summary.notes if note.startswith(("WARNING", WRITER)))
         usual = ("  passed through: ", "  passed over: ", "  snapshot: ")
         notes = (*taken_lines(summary), *passed_lines(summary))
         yield from (line.strip() for line in notes if not line.startswith(usual))

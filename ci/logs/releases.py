@@ -32,6 +32,9 @@ OLDER_CHOICES = {
 REGISTERED, RANGES, FINALIZED = "registered", "ranges", "finalized"
 """How a level is known: its controller registered with it, no broker supports a higher one, or no more than that."""
 
+WRITER = "the writer is Kafka"
+"""How a note on a release without classes begins."""
+
 HIGHEST = max(NEWEST_LEVELS.values())
 """The highest level that is known."""
 
@@ -90,7 +93,7 @@ class Line:
             REGISTERED: f", surely: its controller registered with {version}",
             RANGES: f", most likely: {ranges}",
         }.get(self.known_by, f" or a later one: {version} is finalized, and the log has no broker")
-        return f"the writer is Kafka {writer}{how}; judged by what logs of it have shown, not by its classes"
+        return f"{WRITER} {writer}{how}; judged by what logs of it have shown, not by its classes"
 
 
 def writer_of(state: State) -> Line:

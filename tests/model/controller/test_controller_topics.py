@@ -312,7 +312,7 @@ def test_unclean_election_is_a_word(value: str, allowed: bool) -> None:
     """Only the word true, in any case, allows unclean elections."""
     controller = evolve(LIVE, settings=Settings(static={UNCLEAN_ELECTION: value}))
     controller = with_topic(controller, "t", (0, 1))
-    assert controller.unclean_election(controller.topic_id("t")) is allowed
+    assert controller.unclean_election(controller.topic_id("t"), FIXED.partition) is allowed
 
 
 def test_changing_min_isr_and_the_elr() -> None:

@@ -16,6 +16,7 @@ from tests.shared.captures import (
     DEAD_LEADER,
     ELR,
     NEWEST,
+    OLDER,
     RECENT,
     TROUBLE,
     batches,
@@ -60,7 +61,7 @@ def test_spark_tells_what_one_machine_tells(tmp_path: Path) -> None:
     tables = {kind: pq.read_table(tmp_path / "out" / kind).to_pylist() for kind in SCHEMAS}
     assert len(tables["batches"]) == sum(log["batches"] for log in alone[2])
     assert len(tables["violations"]) == sum(log["violations"] for log in alone[2]) > 0
-    broken = {str(path) for path in (tmp_path / "bad", DEAD_LEADER, TROUBLE, NEWEST, *RECENT)}
+    broken = {str(path) for path in (tmp_path / "bad", DEAD_LEADER, TROUBLE, NEWEST, *RECENT, *OLDER[3:])}
     assert {row["cluster"] for row in tables["violations"]} == broken
     ends = {
         (row["topic"], row["partition"]): row

@@ -290,13 +290,13 @@ def test_a_time_that_is_none_is_left_out(time: int) -> None:
 
 
 def test_bad_input_is_refused(tmp_path: Path) -> None:
-    """A log without records, several logs, and an unknown rule set are one line and exit code 2."""
+    """A log without records, several logs, and an unknown rule set are refused; an old log's release is guessed."""
     (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
     assert "no record batch" in kraftcheck("status", tmp_path / "empty.jsonl").refusal()
-    assert "9 logs" in kraftcheck("status", ELR.parent).refusal()
+    assert f"{len([*ELR.parent.iterdir()])} logs" in kraftcheck("status", ELR.parent).refusal()
     assert "unknown rule set" in kraftcheck("status", NO_ELR, "--rules", "nonsense").refusal()
     (tmp_path / "old.jsonl").write_text(old_log(), encoding="utf-8")
-    assert "WARNING: the log names no metadata version" in kraftcheck("status", tmp_path / "old.jsonl").out
+    assert "the writer is Kafka 3.0 to 3.2, most likely" in kraftcheck("status", tmp_path / "old.jsonl").out
 
 
 def test_the_numbers_are_there_for_prometheus(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from kraftcheck.properties.register.citations import NEWEST_PLACES
 def test_places_are_those_of_the_newest_release() -> None:
     """Each class and method of a finding is listed, with the file and line that the jars say."""
     assert [*NEWEST_PLACES] == [*named()]
-    found = {name: place(name, known_versions()[-1]) for name in ("Partition.makeLeader", "PartitionChangeBuilder.build")}
+    names = ("Partition.makeLeader", "PartitionChangeBuilder.build")
+    found = {name: place(name, known_versions()[-1]) for name in names}
     assert found == {name: NEWEST_PLACES[name] for name in found}
 
 

@@ -41,8 +41,8 @@ Each mend, alone and beside each other one, was judged by every property of the 
 promise that the release keeps. `python -m kraftcheck.ci.conformance.findings.pairs` writes the record, and larger
 scopes are searched by night.
 
-A page has the mend as a diff in words, and names its JUnit test in [tests](tests), which nightly tests compile and run
-on the newest release. Where no live cluster was tried, it says why.
+A page has the mend as a diff in words, and names its JUnit test in the folder `docs/findings/tests`: nightly tests
+compile these and run them on the newest release. Where no live cluster was tried, it says why.
 
 The rule set `{mended}` is the release with every finding mended. It keeps every promise but those that a release gives
 up on purpose ([verdicts](../reference/verdicts.md)). There is no third kind: what the newest release does otherwise

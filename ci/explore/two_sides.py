@@ -22,12 +22,9 @@ from kraftcheck.ci.terminal.files import check_apart, check_writable, write, wri
 from kraftcheck.ci.terminal.interrupts import time_limit
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import System
-from kraftcheck.model.rules.ruleset import parse, variants
-from kraftcheck.properties.register.findings import FINDINGS
+from kraftcheck.model.rules.ruleset import without
+from kraftcheck.properties.register.findings import BY_ID
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
-
-MENDS = {one.id: one for one in FINDINGS}
-"""The findings by id: as a side, the rules of the other one with the mend."""
 
 
 @frozen
@@ -51,7 +48,7 @@ class Sides:
         given: list[str | System] = [self.a, self.b]
         typed = [one if isinstance(one, str) else "" for one in given]
         for side in (0, 1):
-            if typed[side] in MENDS and typed[1 - side]:
+            if typed[side] in BY_ID and typed[1 - side]:
                 given[side] = mended(typed[side], typed[1 - side])
         builds = [side for side in (0, 1) if typed[side].startswith(KAFKA)]
         if len(builds) == 2:
@@ -69,11 +66,10 @@ def mended(finding: str, base: str) -> str:
     Raises:
         Refusal: where the rule set does not have it.
     """
-    rules, names = parse(base), variants()
-    off = [name for name in MENDS[finding].switches if rules.value(names[name].name)]
-    if not off:
+    made = without(base, BY_ID[finding].switches)
+    if made == base:
         raise Refusal(f"{base} does not have {finding}, or no rule of its controller is it")
-    return base + "".join(f"-{name}" for name in off)
+    return made
 
 
 @click.command("diff", context_settings={"ignore_unknown_options": True})

@@ -26,7 +26,7 @@ from kraftcheck.ci.conformance.kafka.naming import (
 from kraftcheck.ci.conformance.kafka.tour.run import SYSTEMS
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
 from kraftcheck.ci.explore.diff import ALIKE, BROKEN, MENDED, Comparison, compare, sides
-from kraftcheck.ci.explore.two_sides import MENDS, mended
+from kraftcheck.ci.explore.two_sides import mended
 from kraftcheck.ci.run.judged import HOLDS, JudgedRun, every_id, expecting, not_judged
 from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.ci.run.reports import ReportFiles, report_options
@@ -39,6 +39,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.branch_files import located, method_at, written
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.properties.register.findings import BY_ID
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_VACUOUS, Refuted, worst_exit_code
@@ -240,8 +241,8 @@ def branch_command(
 
 def _mend_of(finding: str, base: str) -> str:
     """The rule set of a release with the mend of a finding alone; raises Refusal where there is none."""
-    if finding not in MENDS:
-        raise Refusal(f"--mends: no finding {finding!r}; {nearest(finding, MENDS, 'kraftcheck findings')}")
+    if finding not in BY_ID:
+        raise Refusal(f"--mends: no finding {finding!r}; {nearest(finding, BY_ID, 'kraftcheck findings')}")
     return mended(finding, base)
 
 

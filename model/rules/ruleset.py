@@ -7,7 +7,7 @@ choice changed: `kafka-4.0+fenced-leader-acceptable`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -185,6 +185,16 @@ def parse(text: str) -> RuleSet:
     """
     found = spelt(text, PRESETS, variants())
     return PRESETS[found.preset].switched(**{name.replace("-", "_"): on for name, on in found.switches})
+
+
+def without(spelling: str, names: Iterable[str]) -> str:
+    """The spelling of a rule set with those of some choices off that it has; as it is where it has none.
+
+    >>> without("kafka-4.4.0", ("removed-replicas-stay-in-elr", "dead-last-known-leader-electable"))
+    'kafka-4.4.0-removed-replicas-stay-in-elr'
+    """
+    rules, known = parse(spelling), variants()
+    return spelling + "".join(f"-{name}" for name in names if rules.value(known[name].name))
 
 
 def preset(name: str) -> RuleSet:

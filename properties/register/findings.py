@@ -98,5 +98,8 @@ def _finding(name: str, table: dict[str, Any]) -> Finding:
 FINDINGS: tuple[Finding, ...] = tuple(_finding(*one) for one in content(__package__, "findings.toml").items())
 """The findings, worst first."""
 
+BY_ID: Mapping[str, Finding] = {one.id: one for one in FINDINGS}
+"""The same by their names."""
+
 SEARCHED = tuple(finding for finding in FINDINGS if finding.search is not None)
 """Those that an explored system shows."""

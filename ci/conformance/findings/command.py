@@ -37,7 +37,7 @@ from kraftcheck.ci.terminal.machine import default_memory
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.citations import Reference
-from kraftcheck.properties.register.findings import FINDINGS, SEARCHED, SEVERITIES, Finding
+from kraftcheck.properties.register.findings import BY_ID, FINDINGS, SEARCHED, SEVERITIES, Finding
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 from kraftcheck.solvers.traces import itf
@@ -185,11 +185,10 @@ def findings_command(
 
 
 def _findings(names: Sequence[str]) -> tuple[Finding, ...]:
-    by_id = {finding.id: finding for finding in FINDINGS}
     for name in names:
-        if name not in by_id:
-            raise Refusal(f"no finding {name!r}; {nearest(name, by_id, 'kraftcheck findings')}")
-    return tuple(by_id[name] for name in names) or FINDINGS
+        if name not in BY_ID:
+            raise Refusal(f"no finding {name!r}; {nearest(name, BY_ID, 'kraftcheck findings')}")
+    return tuple(BY_ID[name] for name in names) or FINDINGS
 
 
 def _builds(text: str | None, like: str | None) -> list[Build]:

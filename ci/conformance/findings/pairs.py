@@ -18,8 +18,8 @@ from attrs import frozen
 
 from kraftcheck.ci.conformance.findings.causes import CELLS, Cell, refuted
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.model.rules.ruleset import NEWEST, PRESETS, variants
-from kraftcheck.properties.register.findings import FINDINGS
+from kraftcheck.model.rules.ruleset import NEWEST, without
+from kraftcheck.properties.register.findings import BY_ID
 from kraftcheck.solvers.program.fingerprint import fingerprint
 
 PLACE = Path(__file__).parent / "pairs.json"
@@ -50,7 +50,7 @@ class Pairs:
 def mends(cell: Cell) -> tuple[str, ...]:
     """The findings of the newest release whose mend changes the program of a scope, worst first."""
     plain = _print_of(cell, NEWEST)
-    own = (one.id for one in FINDINGS if _switches(one.id))
+    own = (name for name in BY_ID if mended((name, name)) != NEWEST)
     return tuple(name for name in own if _print_of(cell, mended((name, name))) != plain)
 
 
@@ -63,15 +63,9 @@ def pairs(names: Sequence[str]) -> tuple[Pair, ...]:
     return tuple(combinations_with_replacement(names, 2))
 
 
-def _switches(name: str) -> list[str]:
-    """The choices of a finding that the newest release has."""
-    (finding,) = (one for one in FINDINGS if one.id == name)
-    return [one for one in finding.switches if PRESETS[NEWEST].value(variants()[one].name)]
-
-
 def mended(pair: Pair) -> str:
     """The newest release with two mends."""
-    return NEWEST + "".join(f"-{one}" for one in sorted({one for name in pair for one in _switches(name)}))
+    return without(NEWEST, sorted({switch for name in pair for switch in BY_ID[name].switches}))
 
 
 def broken(cell: Cell, pair: Pair) -> list[str]:

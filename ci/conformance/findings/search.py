@@ -11,7 +11,7 @@ from attrs import frozen
 
 from kraftcheck.ci.run.questions import run_to_end
 from kraftcheck.ci.systems.subject import Subject, program, subject
-from kraftcheck.model.rules.ruleset import PRESETS, variants
+from kraftcheck.model.rules.ruleset import without
 from kraftcheck.properties.register.findings import Finding, FindingSearch
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
 from kraftcheck.solvers.program.program import Program
@@ -67,13 +67,11 @@ class ReleaseSearch:
 def rules_of(finding: Finding, release: str, *also_off: str) -> str:
     """The rule set of a search: that of the release, less what breaks the property by another way.
 
-    >>> from kraftcheck.properties.register.findings import FINDINGS
-    >>> rules_of({finding.id: finding for finding in FINDINGS}["dead-last-known-leader"], "4.0.2")
+    >>> from kraftcheck.properties.register.findings import BY_ID
+    >>> rules_of(BY_ID["dead-last-known-leader"], "4.0.2")
     'kafka-4.0.2-unfence-ignores-controlled-shutdown'
     """
-    preset, names = PRESETS[f"kafka-{release}"], variants()
-    off = [name for name in (*wanted(finding).without, *also_off) if preset.value(names[name].name)]
-    return f"kafka-{release}" + "".join(f"-{name}" for name in off)
+    return without(f"kafka-{release}", (*wanted(finding).without, *also_off))
 
 
 def search(finding: Finding, release: str, budget: SearchBudget, quiet: bool) -> ReleaseSearch:

@@ -261,11 +261,15 @@ def exits_task(shipped: Callable[[], BlockSpec], job: ArcsJob, files: Path | Non
     return list_exits
 
 
+def heads(source: int, parts: int) -> Batches:
+    """For each part the row that tells its task so; the first task of the first stage gives them."""
+    for part in range(parts) if source == 0 else ():
+        yield candidate_row(part, HEAD, source, 0, np.int64(part).tobytes())
+
+
 def _exits(kernel: BlockKernel, job: ArcsJob, source: int, files: Path | None) -> Batches:
     spec, parts = kernel.spec, job.numbering.parts
-    if source == 0:
-        for part in range(parts):
-            yield candidate_row(part, HEAD, source, 0, np.int64(part).tobytes())
+    yield from heads(source, parts)
     split = _Split(kernel, job, source) if job.question is None else _RegionSplit(kernel, job, source)
     if files is None:
         number = itertools.count()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve, fields, frozen
 
-from kraftcheck.ci.dataset.backward.arcs import Numbering, Numbers, ways_of
+from kraftcheck.ci.dataset.backward.arcs import HEAD, Numbering, Numbers, rows_of, ways_of
 from kraftcheck.ci.dataset.backward.files import PartFile, check_written, file_of, read_groups, written_file
 from kraftcheck.ci.dataset.jobs.exchange import BLOCK_BYTES, FRAME, Batches, candidate_row
 from kraftcheck.ci.dataset.jobs.stages import JobFailedError, JobRunner, Stages, result_row
@@ -74,16 +74,21 @@ def flow_task(shipped: Callable[[], BlockSpec], job: RoundJob) -> Callable[[Batc
     def flow(batches: Batches) -> Batches:
         for batch in batches:
             for source in batch.column(0).to_pylist():
-                sent, number = 0, 0
-                for pairs in _flows(shipped(), job, job.flowing[source]):
-                    for target, rows in by_part(job.numbering, pairs):
-                        sent += len(rows)
-                        yield candidate_row(target, target, source, number, rows.tobytes())
-                        number += 1
-                frame = np.array([sent], dtype=np.int64)
-                yield candidate_row(source % job.numbering.parts, FRAME, source, 0, frame.tobytes())
+                yield from sent_pairs(job.numbering, source, _flows(shipped(), job, job.flowing[source]))
 
     return flow
+
+
+def sent_pairs(numbering: Numbering, source: int, flows: Iterable[Numbers]) -> Batches:
+    """What a task of the first stage sends to parts, as rows, and a frame: how many pairs these are."""
+    sent, number = 0, 0
+    for pairs in flows:
+        for target, rows in _by_part(numbering, pairs):
+            sent += len(rows)
+            yield candidate_row(target, target, source, number, rows.tobytes())
+            number += 1
+    frame = np.array([sent], dtype=np.int64)
+    yield candidate_row(source % numbering.parts, FRAME, source, 0, frame.tobytes())
 
 
 def _flows(spec: BlockSpec, job: RoundJob, part: int) -> Iterator[Numbers]:
@@ -127,7 +132,7 @@ def folded(numbers: Numbers, bits: Numbers) -> Numbers:
     return np.column_stack([numbers[begins], np.bitwise_or.reduceat(bits, begins)])
 
 
-def by_part(numbering: Numbering, pairs: Numbers) -> Iterator[tuple[int, Numbers]]:
+def _by_part(numbering: Numbering, pairs: Numbers) -> Iterator[tuple[int, Numbers]]:
     """The pairs by the part of their number, in blocks."""
     ordered = pairs[np.argsort(pairs[:, 0])]
     borders = np.searchsorted(ordered[:, 0], numbering.borders())
@@ -140,19 +145,25 @@ def raise_task(shipped: Callable[[], BlockSpec], job: RoundJob) -> Callable[[Bat
     """The second stage: raises the marks of one part by what flows there, and says how many rose."""
 
     def raise_marks(batches: Batches) -> Batches:
-        sent, part, came = 0, FRAME, [np.zeros((0, 2), dtype=np.int64)]
-        for batch in batches:
-            for bucket, block in zip(batch.column("bucket").to_pylist(), batch.column("block"), strict=True):
-                if bucket == FRAME:
-                    sent += int(np.frombuffer(block.as_buffer(), np.int64)[0])
-                    continue
-                part = bucket
-                came.append(np.frombuffer(block.as_buffer(), np.int64).reshape(-1, 2))
-        pairs = np.concatenate(came)
+        part, sent, pairs = came_pairs(batches)
         made = {} if part == FRAME else _raised(job, part, pairs)
         yield result_row("part", json.dumps({"sent": sent, "came": len(pairs), **made}).encode())
 
     return raise_marks
+
+
+def came_pairs(batches: Batches) -> tuple[int, int, Numbers]:
+    """The part that a task of the second stage was told or sent pairs of, else FRAME; how many were sent; the pairs."""
+    sent, part, came = 0, FRAME, [np.zeros((0, 2), dtype=np.int64)]
+    for bucket, _, block in rows_of(batches):
+        if bucket == FRAME:
+            sent += int(np.frombuffer(block, np.int64)[0])
+        elif bucket == HEAD:
+            part = int(np.frombuffer(block, np.int64)[0])
+        else:
+            part = bucket
+            came.append(np.frombuffer(block, np.int64).reshape(-1, 2))
+    return part, sent, np.concatenate(came)
 
 
 def _raised(job: RoundJob, part: int, pairs: Numbers) -> dict[str, Any]:

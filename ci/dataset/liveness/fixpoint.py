@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from kraftcheck.ci.dataset.backward.arcs import CUT, HEAD, NODE, Numbering, Numbers, rows_of
+from kraftcheck.ci.dataset.backward.arcs import CUT, NODE, Numbering, Numbers, heads
 from kraftcheck.ci.dataset.backward.files import PartFile, read_groups, written_file
 from kraftcheck.ci.dataset.backward.kept import Round, RoundLog
 from kraftcheck.ci.dataset.backward.rounds import (
     PartFiles,
     RoundJob,
-    by_part,
+    came_pairs,
     folded,
     marks_of,
     part_files,
     raised_round,
     results_of,
+    sent_pairs,
 )
-from kraftcheck.ci.dataset.jobs.exchange import FRAME, Batches, candidate_row
+from kraftcheck.ci.dataset.jobs.exchange import Batches
 from kraftcheck.ci.dataset.jobs.stages import JobFailedError, JobRunner, Stages, result_row
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
@@ -89,23 +90,20 @@ def nodes_of(folder: AnyPath, part: PartFiles) -> Numbers:
     return np.concatenate([np.zeros((0, len(NODE)), dtype=np.int64), *groups])
 
 
+def lead_out(nodes: Numbers, lost: Any) -> None:
+    """Note which rows have a step that is not explored: it may be one of any constraint."""
+    nodes[lost, 1] = nodes[lost, 2]
+    nodes[lost, 3] |= CUT
+
+
 def give_task(job: BeginJob) -> Callable[[Batches], Batches]:
     """The first stage: one input row is the number of a part; gives what its states bring those before them."""
 
     def give(batches: Batches) -> Batches:
         for batch in batches:
             for source in batch.column(0).to_pylist():
-                sent, number = 0, 0
-                if source == 0:
-                    for part in range(job.numbering.parts):
-                        yield candidate_row(part, HEAD, source, 0, np.int64(part).tobytes())
-                for pairs in _given(job, source):
-                    for target, rows in by_part(job.numbering, pairs):
-                        sent += len(rows)
-                        yield candidate_row(target, target, source, number, rows.tobytes())
-                        number += 1
-                frame = np.array([sent], dtype=np.int64)
-                yield candidate_row(source % job.numbering.parts, FRAME, source, 0, frame.tobytes())
+                yield from heads(source, job.numbering.parts)
+                yield from sent_pairs(job.numbering, source, _given(job, source))
 
     return give
 
@@ -131,15 +129,7 @@ def begin_task(job: BeginJob) -> Callable[[Batches], Batches]:
     """The second stage: writes the marks of one part, and says how many states are kept, left out, and at a goal."""
 
     def begin(batches: Batches) -> Batches:
-        sent, part, came = 0, FRAME, [np.zeros((0, 2), dtype=np.int64)]
-        for bucket, _, block in rows_of(batches):
-            if bucket == HEAD:
-                part = int(np.frombuffer(block, np.int64)[0])
-            elif bucket == FRAME:
-                sent += int(np.frombuffer(block, np.int64)[0])
-            else:
-                came.append(np.frombuffer(block, np.int64).reshape(-1, 2))
-        pairs = np.concatenate(came)
+        part, sent, pairs = came_pairs(batches)
         made = _begun(job, part, folded(pairs[:, 0], pairs[:, 1]))
         yield result_row("part", json.dumps({"part": part, "sent": sent, "came": len(pairs), **made}).encode())
 
@@ -154,9 +144,8 @@ def _begun(job: BeginJob, part: int, pairs: Numbers) -> dict[str, Any]:
     given[np.searchsorted(nodes[:, 0], pairs[:, 0])] = pairs[:, 1]
     lost = (given & LOST) != 0
     stored: PartFile | None = files.nodes
-    if lost.any():  # a step that is not explored may be one of any constraint
-        nodes[lost, 1] = nodes[lost, 2]
-        nodes[lost, 3] |= CUT
+    if lost.any():
+        lead_out(nodes, lost)
         stored = written_file(folder, "nodes", **dict(zip(NODE, nodes.T.copy(), strict=True)))
     if job.kind == SEEDS:
         own = np.where(kept, KEPT | given & nodes[:, 1] & (KEPT - 1) | ~nodes[:, 1] & job.weak, 0)

@@ -10,8 +10,8 @@ from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.backward.arcs import CUT, WAITING, Numbering
 from kraftcheck.ci.dataset.backward.files import read_groups
-from kraftcheck.ci.dataset.backward.rounds import PartFiles
-from kraftcheck.ci.dataset.liveness.fixpoint import KEPT, nodes_of
+from kraftcheck.ci.dataset.backward.rounds import PartFiles, marks_of
+from kraftcheck.ci.dataset.liveness.fixpoint import KEPT, lead_out, nodes_of
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.solvers.liveness.behaviours import Behaviours
@@ -93,7 +93,7 @@ class Collected:
         found = np.zeros(len(self.numbers), dtype=np.bool_)
         for number, part in enumerate(parts):
             first, last = numbering.states_of(number)
-            bits = np.concatenate([np.zeros(0, np.int64), *(own for (own,) in read_groups(folder, part.marks, "bits"))])
+            bits = marks_of(folder, part, last - first)
             inside = (self.numbers >= first) & (self.numbers < last)
             found[inside] = (bits[self.numbers[inside] - first] & KEPT) != 0
         return found
@@ -111,9 +111,7 @@ def collected(
     nodes = np.concatenate([nodes_of(folder, part) for part in parts])
     for part in parts:
         for (lost,) in read_groups(folder, part.leaves, "number"):
-            at = np.searchsorted(nodes[:, 0], lost)
-            nodes[at, 1] = nodes[at, 2]
-            nodes[at, 3] |= CUT
+            lead_out(nodes, np.searchsorted(nodes[:, 0], lost))
     places = numbering.places(nodes[:, 0])
     order = np.argsort(places)
     rank = np.empty_like(order)

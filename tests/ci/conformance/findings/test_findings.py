@@ -19,16 +19,15 @@ from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.run.questions import run_to_end, search_budget
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.model.rules.ruleset import MENDED, PRESETS, parse, variants
+from kraftcheck.model.rules.ruleset import MENDED, PRESETS, parse, variants, without
 from kraftcheck.model.rules.ruleset import NEWEST as NEWEST_RULES
-from kraftcheck.properties.register.findings import FINDINGS, SEARCHED, SEVERITIES
+from kraftcheck.properties.register.findings import BY_ID, FINDINGS, SEARCHED, SEVERITIES
 from kraftcheck.properties.register.verdicts import EVERY
 from kraftcheck.solvers.program.verdict import Refuted
 from tests.shared.commands import kraftcheck
 
 NEWEST = known_versions()[-1]
 BUDGET = search_budget(1, 2**31)
-BY_ID = {finding.id: finding for finding in FINDINGS}
 EVIDENCE = recorded()
 
 MENDS = (
@@ -179,8 +178,7 @@ def refuted(system: str, rules: str) -> frozenset[str]:
 def test_a_mend_alone_breaks_no_other_promise(name: str, system: str) -> None:
     """With the choices of one finding off the newest release refutes nothing that it does not refute as it is."""
     release = f"kafka-{NEWEST}"
-    switches = [one for one in BY_ID[name].switches if parse(release).value(variants()[one].name)]
-    mended = release + "".join(f"-{one}" for one in switches)
+    mended = without(release, BY_ID[name].switches)
     assert refuted(system, mended) - refuted(system, release) == set()
 
 

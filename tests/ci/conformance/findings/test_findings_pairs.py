@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from kraftcheck.ci.conformance.findings import pairs as module
 from kraftcheck.ci.conformance.findings.causes import CELLS as ALL
 from kraftcheck.ci.conformance.findings.causes import Cell
 from kraftcheck.ci.conformance.findings.pairs import broken, judge, mended, mends, pairs, recorded
 from kraftcheck.model.rules.ruleset import NEWEST
-from kraftcheck.properties.register.findings import FINDINGS
+from kraftcheck.properties.register.findings import BY_ID, FINDINGS
 
 RECORDED = recorded()
 CELLS: tuple[Cell, ...] = tuple((row.system, row.scope) for row in RECORDED)
@@ -35,8 +36,10 @@ def test_a_record_has_every_pair_of_its_mends() -> None:
 
 def test_a_pair_that_breaks_a_promise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of a mend, beside another, seats a leader that is no replica, and the property is named."""
-    monkeypatch.setattr(module, "_switches", lambda name: {"silent-unclean-cancel": ["unclean-cancel-is-silent"],
-                                                           "slow-return": ["sessions-by-contact"]}[name])  # fmt: skip
+    halves = {"silent-unclean-cancel": "unclean-cancel-is-silent", "slow-return": "sessions-by-contact"}
+    monkeypatch.setattr(
+        module, "BY_ID", {name: evolve(BY_ID[name], switches=(switch,)) for name, switch in halves.items()}
+    )
     assert "leader-is-replica" in broken(("elections", "tiny"), ("silent-unclean-cancel", "slow-return"))
 
 

@@ -59,7 +59,7 @@ class Finding:
         reported: the issues and pull requests that report or mend it; empty where none is known.
         searched: the words with which a report was searched in vain; empty where one is known.
         near: issues and pull requests about the same place that are of another defect, or say that it is meant so.
-        not_live: why no live cluster can show it; empty where a scenario was tried.
+        not_live: why no live cluster shows it in the newest release, or what came of each try; empty where one does.
     """
 
     id: str

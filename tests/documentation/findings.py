@@ -8,14 +8,14 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from kraftcheck.ci.conformance.findings.causes import record
+from kraftcheck.ci.conformance.findings.causes import WHOLE, record
 from kraftcheck.ci.conformance.findings.pairs import recorded
 from kraftcheck.ci.conformance.findings.report import LEGEND, report, words
 from kraftcheck.ci.conformance.findings.search import ABSENT, NOT_RUN
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.model.rules.ruleset import MENDED, NEWEST, variants
-from kraftcheck.properties.register.citations import Reference
+from kraftcheck.properties.register.citations import Reference, references
 from kraftcheck.properties.register.findings import FINDINGS, SEVERITIES, Finding
 from tests.shared.places import DOCS
 
@@ -23,30 +23,20 @@ FOLDER = DOCS / "findings"
 
 HEAD = """# What we found in Kafka
 
-Defects of the controller and the replica logic of released Kafka, worst first, each with a page that can be filed.
+Defects of Kafka's controller and replica logic, worst first. Each row leads to a report that can be filed as it stands:
+what it needs, the steps, what is expected, what happens, a workaround, the mend, and a test where classes show it.
+
+The column {newest} has the strongest proof. {legend}.
+"""
+
+TAIL = """## How they were found
 
 The explorer finds each from the rules of a release: a property is refuted, and the shortest trace becomes a test that
-takes the same steps on the release's own classes. Some were also shown on
-[live clusters](../reference/live-findings.md). One more search for each finding and release switches off exactly the
+takes the same steps on the release's own classes. One more search for each finding and release switches off exactly the
 finding's choices: then the property holds, so that nothing else is needed to mend it. `padded-config` alone has no
-search: no explored system has the text of a configuration. Workarounds follow from the rules, and were tried on no
-cluster.
-
-The page of a finding lists what its defect breaks alone, put into right rules, in the scopes where the newest release
-of each line was searched: {cells}. There each property that one of these releases refutes has a finding, or a reason:
-a choice that is [none](#no-findings), or that a later release has mended.
-`python -m kraftcheck.ci.conformance.findings.causes` writes the record.
-
-Each mend, alone and beside each other one, was judged by every property of the newest release: {pairs}. None breaks a
-promise that the release keeps. `python -m kraftcheck.ci.conformance.findings.pairs` writes the record, and larger
-scopes are searched by night.
-
-A page has the mend as a diff in words, and names its JUnit test in the folder `docs/findings/tests`: nightly tests
-compile these and run them on the newest release. Where no live cluster was tried, it says why.
-
-The rule set `{mended}` is the release with every finding mended. It keeps every promise but those that a release gives
-up on purpose ([verdicts](../reference/verdicts.md)). There is no third kind: what the newest release does otherwise
-than `fixed` is a finding, or [says why it is none](#no-findings).
+search: no explored system has the text of a configuration. Some findings were shown on
+[live clusters](../reference/live-findings.md); a page says what came of each try, or why there was none. Workarounds
+follow from the rules, and were tried on no cluster.
 
 ```text
 kraftcheck findings
@@ -58,30 +48,50 @@ kraftcheck diff {mended} fixed elections --scope tiny
 The second command searches again, with and without each mend, and needs no Java. The third asks the classes too, and
 writes each trace as ITF JSON and as a JUnit test. It ends with 23 where a release answers otherwise than recorded here.
 The fourth shows what the release does otherwise than `fixed` once every finding is mended.
-`python -m kraftcheck.ci.conformance.findings.command` writes the record.
+`python -m kraftcheck.ci.conformance.findings.command` writes the record. The tests are also in the folder
+`docs/findings/tests`: nightly tests compile them and run them on the newest release.
 
-In the tables, {legend}.
+**No third kind.** In each scope that was searched, each property that the newest release of a line refutes has a
+finding, or a reason: a choice that is [none](#no-findings), or that a later release has mended. A finding's page lists
+what its defect breaks alone, put into right rules. {cells}
+`python -m kraftcheck.ci.conformance.findings.causes` writes the record.
+
+**Mends.** Each mend, alone and beside each other one, was judged by every property of the newest release: {pairs}.
+None breaks a promise that the release keeps. `python -m kraftcheck.ci.conformance.findings.pairs` writes the record,
+and larger scopes are searched by night. The rule set `{mended}` is the release with every finding mended. It keeps
+every promise but those that a release gives up on purpose ([verdicts](../reference/verdicts.md)).
+
+**Reports.** A dash means that no report was found, by the words on the finding's page. Pull requests and issues of
+public repositories were searched with them, and web pages for the worst: KIPs, Kafka's mailing lists, and those JIRA
+tickets that were among them. Kafka's JIRA as a whole was not: search it for the same words before you file.
 """
 
 
 def page() -> str:
     """The text of the first page."""
     newest = known_versions()[-1]
-    lines = [HEAD.format(newest=newest, mended=MENDED, legend=LEGEND, cells=_cells(), pairs=_pairs())]
+    lines = [HEAD.format(newest=newest, legend=LEGEND[0].upper() + LEGEND[1:])]
     for severity, meaning in SEVERITIES.items():
-        lines += [f"## {meaning.capitalize()}\n", f"| finding | needs | {newest} | releases |\n|---|---|---|---|"]
+        lines += [f"## {meaning.capitalize()}\n", f"| finding | {newest} | releases | reported |\n|---|---|---|---|"]
         for finding in FINDINGS:
             if finding.severity == severity:
                 shown = words(finding)
                 title = f"[{finding.title}]({finding.id}.md)"
-                lines.append(f"| {title} | {finding.needs} | {shown[newest]} | {_span(shown)} |")
+                reported = ", ".join(map(_link, references(finding.reported))) if finding.reported else "-"
+                lines.append(f"| {title} | {shown[newest]} | {_span(shown)} | {reported} |")
         lines.append("")
-    return "\n".join([*lines, *_no_findings()]) + "\n"
+    tail = TAIL.format(newest=newest, mended=MENDED, cells=_cells(), pairs=_pairs())
+    return "\n".join([*lines, tail, *_no_findings()]) + "\n"
 
 
 def _cells() -> str:
-    """The scopes that were searched for causes."""
-    return ", ".join(dict.fromkeys(f"`{row.system} {row.scope}`" for row in record().broken))
+    """The scopes that were searched for causes, in sentences."""
+    searched = dict.fromkeys((row.system, row.scope) for row in record().broken)
+    whole, others = ([f"`{' '.join(one)}`" for one in searched if (one in WHOLE) == known] for known in (True, False))
+    return (
+        f"Each defect was put there in {', '.join(whole)}; in {', '.join(others)} as many were as it takes for each "
+        "property to have one."
+    )
 
 
 def _pairs() -> str:

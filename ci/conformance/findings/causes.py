@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from kraftcheck.properties.register.findings import FINDINGS
 from kraftcheck.properties.register.verdicts import EVERY
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.verdict import Holds, Refuted
+from kraftcheck.solvers.program.verdict import Holds, Refuted, Trace
 
 PLACE = Path(__file__).parent / "broken.json"
 
@@ -39,6 +39,11 @@ Cell = tuple[str, str]
 
 CELLS: tuple[Cell, ...] = tuple((system, scope) for system, scope, rules in EVERY if rules == NEWEST)
 """Where releases are asked: wherever the verdict about the newest is said."""
+
+WHOLE: tuple[Cell, ...] = (
+    *((system, "tiny") for system in ("elections", "replication", "elr-index", "sessions")), ("directories", "torn"),
+)  # fmt: skip
+"""Where each cause is put alone into right rules; elsewhere those are that break the same elsewhere, until one does."""
 
 RIGHT = PRESETS["fixed"]
 
@@ -198,21 +203,28 @@ def _search(traced: Program, title: str) -> Steps:
     for one in found.verdicts:
         if one.kind != "sometimes" and not isinstance(one.verdict, Holds | Refuted):
             raise RuntimeError(f"{title}: {one.claim} is undecided")
-    return {one.claim: one.depth or 0 for one in found.verdicts if isinstance(one.verdict, Refuted)}
+    return {one.claim: _length(one.verdict.trace) for one in found.verdicts if isinstance(one.verdict, Refuted)}
 
 
-def _together(release: str, cell: Cell, claim: str, before: Sequence[Sequence[Cause]]) -> Sequence[Cause]:
-    """Causes of a release that break a property together, none of them idle; none where all do not.
+def _length(trace: Trace) -> int:
+    """The steps of a trace; of a lasso those before its cycle, as verdicts count them."""
+    return len(trace.steps) if trace.loop is None else trace.loop.start
 
-    Those that do so in an earlier release are taken where this one has them all.
+
+def _together(release: str, cell: Cell, claim: str, before: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Names of causes of a release that break a property together, none of them idle; none where all do not.
+
+    Those that do so in an earlier release or in another scope are taken where this one has them all, and they do here.
     """
     known = causes(release)
 
     def breaks(some: Sequence[Cause]) -> bool:
         return claim in refuted(cell, put_back(some), (claim,))
 
-    if found := next((some for some in before if {*some} <= {*known}), None):
-        return found
+    for names in before:
+        some = [one for one in known if one.name in names]
+        if len(some) == len(names) and breaks(some):
+            return names
     if not breaks(known):
         return ()
     kept, size = known, len(known) // 2
@@ -224,24 +236,43 @@ def _together(release: str, cell: Cell, claim: str, before: Sequence[Sequence[Ca
                 break
         else:
             size //= 2
-    return kept
+    return [one.name for one in kept]
+
+
+def _in_turn(release: str, tried: Collection[str], left: Collection[str]) -> Iterator[Cause]:
+    """The causes of a release that may break a property that is left: those tried in an earlier one, then by how many.
+
+    What a cause may break is known of other scopes, and of the search of its finding.
+    """
+    breaks: dict[str, set[str]] = {one.id: {one.search.property} for one in FINDINGS if one.search}
+    for one in causes(release):
+        listed = (steps for (rules, *_), steps in record().alone.items() if rules == put_back([one]))
+        breaks.setdefault(one.name, set()).update(*listed)
+    rest = list(causes(release))
+    while rest:
+        best = max(rest, key=lambda one: (put_back([one]) in tried, len(breaks[one.name] & {*left})))
+        if put_back([best]) not in tried and not breaks[best.name] & {*left}:
+            return
+        yield rest.pop(rest.index(best))
 
 
 def observe(cell: Cell) -> tuple[list[Broken], list[Alone]]:
-    """What each line refutes in a scope, and what each of its causes does alone."""
+    """What each line refutes in a scope, and what causes do alone: each of them, or as many as it takes."""
     broken, alone = list[Broken](), dict[str, Steps]()
-    sets: dict[str, list[Sequence[Cause]]] = {}
+    sets: dict[str, list[Sequence[str]]] = {}
+    for row in record().broken:
+        for claim, names in row.together.items():
+            sets.setdefault(claim, []).append(names)
     for release in LINES:
-        found, of = refuted(cell, f"kafka-{release}"), set[str]()
-        for rules in map(put_back, [[cause] for cause in causes(release)]):
-            alone[rules] = refuted(cell, rules)
-            of |= alone[rules].keys()
-        together = dict[str, Sequence[str]]()
-        for claim in found.keys() - of:
-            before = sets.setdefault(claim, [])
-            before.append(_together(release, cell, claim, before))
-            together[claim] = [one.name for one in before[-1]]
-        broken.append(Broken(release, *cell, found, dict(sorted(together.items()))))
+        found = refuted(cell, f"kafka-{release}")
+        left, together = {*found}, dict[str, Sequence[str]]()
+        for cause in causes(release) if cell in WHOLE else _in_turn(release, alone.keys(), left):
+            alone[put_back([cause])] = refuted(cell, put_back([cause]))
+            left -= alone[put_back([cause])].keys()
+        for claim in sorted(left):
+            together[claim] = _together(release, cell, claim, sets.setdefault(claim, []))
+            sets[claim].append(together[claim])
+        broken.append(Broken(release, *cell, found, together))
     return broken, [Alone(rules, *cell, steps) for rules, steps in sorted(alone.items()) if steps]
 
 

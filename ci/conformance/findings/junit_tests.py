@@ -7,7 +7,7 @@ passes where a release has the defect, and fails where the defect is mended.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,9 @@ from kraftcheck.ci.conformance.kafka.cases import CASES
 from kraftcheck.ci.conformance.kafka.drivers import BROKERS_PACKAGE
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.junit import class_name, description, test_source
-from kraftcheck.ci.systems.subject import program
+from kraftcheck.ci.systems.subject import Subject, program
+from kraftcheck.model.language.system import Property
 from kraftcheck.properties.register.findings import FINDINGS, Finding
-from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.reference.interpreter import Broken, Integers, Move, Transition, trace_of
 
@@ -44,8 +44,7 @@ def source(finding: Finding) -> str:
         return _of_broker(finding)
     row = recorded()[finding.id, known_versions()[-1]]
     chosen = subject_of(finding, rules_of(finding, row.release))
-    traced = program(chosen)
-    return test_source(retraced(finding, row, traced), traced, chosen.title(), class_name(finding.id))
+    return test_source(retraced(finding, row, chosen), program(chosen), chosen.title(), class_name(finding.id))
 
 
 def _of_broker(finding: Finding) -> str:
@@ -62,20 +61,26 @@ def _of_broker(finding: Finding) -> str:
     return "\n".join([*lines, "    }", "}"]) + "\n"
 
 
-def retraced(finding: Finding, row: Evidence, traced: Program) -> Trace:
-    """The trace of a finding from its recorded steps: the first way to take them all, in the order of initial states.
+def retraced(finding: Finding, row: Evidence, chosen: Subject) -> Trace:
+    """The trace of a finding from its recorded steps: the first way to take them all and to break its property.
 
     Raises:
         LookupError: where there is none.
     """
-    engine, named = Integers(traced.system, traced.setting), wanted(finding).property
-    decided = any(claim.id == named for claim in engine.of_kind("always", "step"))
+    engine, named = Integers(chosen.system, chosen.setting), wanted(finding).property
+    claim = next(one for one in engine.properties if one.id == named)
     for first in engine.initial:
         for steps in _ways(engine, first, row.events):
             broken = {one.claim: one for one in engine.broken(steps[-1].step.after, steps[-1].step)}
-            if named in broken or not decided:  # what is to happen some day no state or step breaks
+            if named in broken or (claim.kind not in ("always", "step") and _fails(claim, steps, row.for_ever or 0)):
                 return trace_of(first, steps, broken.get(named, Broken(named, "fair", ())))
     raise LookupError(f"{finding.id}: the rules of {row.release} do not take the recorded steps")
+
+
+def _fails(claim: Property, steps: Sequence[Transition], repeated: int) -> bool:
+    """Whether what must come is missing in the last state of a run, or in one of those that are repeated for ever."""
+    ends = [one.step.after for one in steps[-max(repeated, 1) :]]
+    return any(claim.concerns(state) and not claim.holds(state) for state in ends)
 
 
 def _ways(engine: Integers, state: Any, events: tuple[str, ...]) -> Iterator[tuple[Transition, ...]]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
+
+from attrs import frozen
 
 from kraftcheck.ci.conformance.cluster.processes import (
     KafkaCluster,
@@ -154,91 +158,142 @@ def short_future_log(cluster: KafkaCluster) -> Outcome:
     )
 
 
-LATE_METADATA = """RULE metadata comes late while a file is there
+HELD_METADATA = """RULE metadata waits at a gate while there is one
 CLASS kafka.server.metadata.BrokerMetadataPublisher
 METHOD onMetadataUpdate
 AT ENTRY
-IF new java.io.File("{hold}").exists()
-DO java.lang.Thread.sleep({late_ms}L)
+BIND gate : java.io.File = new java.io.File("{gate}")
+IF gate.exists()
+DO java.nio.file.Files.readAllBytes(gate.toPath())
+ENDRULE
+RULE a proposal leaves a mark
+CLASS kafka.cluster.Partition
+METHOD submitAlterPartition
+AT ENTRY
+BIND mark : java.io.File = new java.io.File("{mark}")
+IF TRUE
+DO mark.createNewFile()
 ENDRULE
 """
-"""A rule for Byteman: each record of metadata reaches the replicas of a broker late, one after the other."""
+"""Rules for Byteman: metadata reaches the replicas of a broker when a named pipe is opened; a proposal makes a file."""
 
-LATE_MS, LAG_MS = 30_000, 3_000
-"""How late metadata is, and replica.lag.time.max.ms."""
+LAG_S = 6
+"""replica.lag.time.max.ms, in seconds."""
+
+
+@frozen
+class _Gate:
+    """Where the metadata of a broker waits, and the mark that its proposals leave.
+
+    Attributes:
+        place: the named pipe, while metadata is to wait.
+        mark: the file that a proposal makes.
+    """
+
+    place: Path
+    mark: Path
+
+    def shut(self) -> None:
+        """Let the next metadata wait."""
+        os.mkfifo(self.place)
+
+    def open(self) -> None:
+        """Let what waits go on, and all that comes."""
+        opened = self.place.rename(self.place.with_suffix(f".{time.monotonic_ns()}"))
+        with suppress(OSError):  # nobody waits
+            os.close(os.open(opened, os.O_WRONLY | os.O_NONBLOCK))
 
 
 @scenario(
     BY_PROCESSES, "ended-proposal", "B18",
     "Acknowledged records are lost in a clean election, after metadata of a known partition epoch came late.",
     "Replication 3, min.insync.replicas 2, unclean elections off; broker 1 leads, 2 and 3 stand still (SIGSTOP) and "
-    "have left the ISR; 3 is made the preferred leader by a reassignment to [3,1,2]. From now on metadata reaches the "
-    "replicas of broker 1 late (Byteman). Broker 2 goes on and joins the ISR. The controller stands still. Broker 3 "
-    "goes on, is proposed by the leader, and stands still again. The late metadata of the first join arrives; records "
-    "are acknowledged. The controller goes on and accepts the proposal; its balancer elects the preferred leader, 3, "
-    "which goes on.",
+    "have left the ISR; 3 is made the preferred leader by a reassignment to [3,1,2]. From now on metadata waits before "
+    "it reaches the replicas of broker 1 (Byteman). Broker 2 goes on and joins the ISR. The controller stands still. "
+    "Broker 3 goes on, is proposed by the leader, and stands still again. The metadata of the first join is let in; "
+    "records are acknowledged. Metadata waits again; the controller goes on and accepts the proposal; its balancer "
+    "elects the preferred leader, 3, which goes on; so does metadata.",
     layout(
         1, 2, 3,
-        more=(*PATIENT, *SILENT, "broker.session.timeout.ms=120000", f"replica.lag.time.max.ms={LAG_MS}"),
+        more=(*PATIENT, *SILENT, "broker.session.timeout.ms=300000", f"replica.lag.time.max.ms={LAG_S}000"),
     ),
 )  # fmt: skip
 def ended_proposal(cluster: KafkaCluster) -> Outcome:
     """Let a member be proposed, forgotten by the leader, and accepted by the controller."""
-    hold, rules = cluster.home / "hold", cluster.home / "late.btm"
-    rules.write_text(LATE_METADATA.format(hold=hold, late_ms=LATE_MS), encoding="utf-8")
-    cluster.stop(1)
-    cluster.start(1, options=(f"-javaagent:{jars(cluster.version, BYTEMAN)}=script:{rules}",))
-    cluster.wait_until_unfenced(1)
+    gate = _Gate(cluster.home / "gate", cluster.home / "mark")
+    _start_with(cluster, 1, HELD_METADATA.format(gate=gate.place, mark=gate.mark))
     cluster.create(TOPIC, [(1, 2, 3)], min_insync_replicas="2")
     cluster.wait_in_sync()
     cluster.admin.produce(TOPIC, 0, 100)
     cluster.admin.bootstrap = f"127.0.0.1:{cluster.ports[1]}"
-    return propose_and_forget(cluster, hold)
-
-
-def propose_and_forget(cluster: KafkaCluster, hold: Path) -> Outcome:
-    """The same, once the leader has the rule and all are in sync."""
     for follower in (2, 3):
         cluster.pause(follower)
     cluster.admin.produce(TOPIC, 0, 1, timeout_ms=4_000)  # who has the whole log stays in the ISR for ever
-    cluster.wait("1 is alone", lambda: cluster.partition(TOPIC).isr == (1,))
+    cluster.wait("1 is alone", lambda: _changed_to(cluster)["isr"] == [1])
     preferred = {"topic": TOPIC, "partition": 0, "replicas": [3, 1, 2], "controllers": cluster.controllers}
     cluster.admin.ask("reassign", **preferred)  # the same replicas, of which another is preferred
     time.sleep(5)  # until the leader has heard of it
-    alone = cluster.partition(TOPIC)
-    hold.touch()
-    before = _metadata_size(cluster)
+    gate.shut()
     cluster.resume(2)
-    cluster.wait("2 joins", lambda: _metadata_size(cluster) > before)
-    late_from = time.monotonic()
-    time.sleep(2)  # until the leader has heard that its proposal is accepted
+    cluster.wait("2 joins", lambda: _changed_to(cluster)["isr"] == [1, 2])
+    return _propose_and_forget(cluster, gate)
+
+
+def _changed_to(cluster: KafkaCluster) -> dict[str, list[int]]:
+    """The ISR and the leader of the only partition as the metadata log of the controller has them."""
+    found = {"isr": list[int](), "leader": [-1]}
+    for change in cluster.records_of("PARTITION_CHANGE_RECORD"):
+        found["isr"] = sorted(change["isr"]) if change.get("isr") is not None else found["isr"]
+        found["leader"] = [change["leader"]] if change.get("leader", -2) >= -1 else found["leader"]
+    return found
+
+
+def _propose_and_forget(cluster: KafkaCluster, gate: _Gate) -> Outcome:
+    """The same, once 2 has joined and the leader has not heard of it by metadata."""
+    time.sleep(3)  # until the leader has the answer to its proposal
     cluster.pause(100)
+    gate.mark.unlink(missing_ok=True)
     cluster.resume(3)
-    time.sleep(6)
+    proposed = cluster.happens(gate.mark.exists, 60)
     cluster.pause(3)
-    time.sleep(max(LATE_MS / 1000 + LAG_MS / 1000 + 3 - (time.monotonic() - late_from), 0))
-    produced = cluster.admin.produce(TOPIC, 0, 200, timeout_ms=12_000)
+    time.sleep(2 * LAG_S)
+    gate.open()
+    time.sleep(3)
+    gate.shut()
+    produced = cluster.admin.produce(TOPIC, 0, 200, timeout_ms=30_000)
     cluster.resume(100)
-    time.sleep(LATE_MS / 2000)  # until the controller has accepted, and balanced
+    elected = cluster.happens(lambda: _changed_to(cluster)["leader"] == [3], 90)
+    recorded = _changed_to(cluster)
     cluster.resume(3)
-    hold.unlink()
-    elected = cluster.happens(lambda: cluster.partition(TOPIC).leader == 3, 60)
-    after = cluster.partition(TOPIC)
-    time.sleep(LATE_MS / 1000)
+    time.sleep(10)
+    gate.open()
+    cluster.admin.bootstrap = cluster.bootstrap
+    cluster.wait("3 leads", lambda: cluster.partition(TOPIC).leader == 3)
+    cluster.wait_in_sync()
     readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
     marked = sum(record.get("leaderRecoveryState", 0) == 1 for record in cluster.records_of("PARTITION_CHANGE_RECORD"))
     return Outcome(
         produced.acknowledged > 0 and elected and marked == 0 and readable < 100 + produced.acknowledged,
         {
-            "while 2 and 3 stand still": state(alone),
             "records acknowledged with acks=all before": 100,
-            "records acknowledged after the proposal of 3": produced.acknowledged,
+            "a proposal while the controller stands still": "seen" if proposed else "not seen",
+            "records acknowledged after it": produced.acknowledged,
             "errors": produced.errors,
-            "after the controller has gone on": state(after),
+            "ISR and leader in the metadata log then": f"ISR {recorded['isr']}, leader {recorded['leader'][0]}",
             "changes that mark an unclean election": marked,
             "records that can be read": readable,
         },
     )
+
+
+def _start_with(cluster: KafkaCluster, broker: int, text: str) -> None:
+    """Start a broker anew, with rules for Byteman."""
+    rules = cluster.home / f"broker-{broker}.btm"
+    rules.write_text(text, encoding="utf-8")
+    cluster.stop(broker)
+    cluster.unregister(broker)  # or its session would have to be over
+    cluster.start(broker, options=(f"-javaagent:{jars(cluster.version, BYTEMAN)}=script:{rules}",))
+    cluster.wait_until_unfenced(broker)
 
 
 @scenario(

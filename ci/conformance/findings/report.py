@@ -5,33 +5,41 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from kraftcheck.ci.conformance.findings import search
 from kraftcheck.ci.conformance.findings.causes import LINES, record
-from kraftcheck.ci.conformance.findings.junit_tests import PLACE, with_tests
-from kraftcheck.ci.conformance.findings.live import SHOWN, Observation, observations
-from kraftcheck.ci.conformance.findings.search import ABSENT, LIVE, MANAGERS, NOT_RUN, RULES, Evidence, rules_of
+from kraftcheck.ci.conformance.findings.junit_tests import PLACE, retraced, with_tests
+from kraftcheck.ci.conformance.findings.live import SCENARIOS, SHOWN, Observation, observations
+from kraftcheck.ci.conformance.findings.search import ABSENT, CLASSES, LIVE, NOT_RUN, RULES, Evidence, rules_of
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.junit import class_name
+from kraftcheck.model.language.collections import text_of
 from kraftcheck.model.register import content
 from kraftcheck.model.rules.ruleset import variants
 from kraftcheck.properties.register.citations import Reference, references
-from kraftcheck.properties.register.findings import SEVERITIES, Finding
+from kraftcheck.properties.register.findings import SEVERITIES, Finding, FindingSearch
 
-SEARCHED_IN = "threads of issues and pull requests of public repositories, on 29 November 2026, Kafka's JIRA left out"
-"""Where reports were searched, and when."""
+SEARCHED_IN = "pull requests and issues of public repositories, and web pages, on 29 November 2026"
+"""Where reports were searched, and when; the first page of the findings says what that leaves out."""
+
+SETTINGS = {
+    "brokers": "{} brokers", "directories": "{} log directories each",
+    "second": "a second partition of replication factor {}",
+}  # fmt: skip
+"""The bounds of a search that a cluster has too, in words; its first state says the others."""
 
 METHOD = re.compile(r"[A-Z]\w+\.[a-z]\w+")
 """A method as findings name it."""
 
 LEGEND = (
-    f"{LIVE}: shown on a cluster of the release; {MANAGERS}: its own classes take the steps of the trace; {RULES}: the "
+    f"{LIVE}: shown on a cluster of the release; {CLASSES}: its own classes take the steps of the trace; {RULES}: the "
     f"rules of the release show it, and its classes were not asked, or it is no event of theirs; {ABSENT}: its rules "
     f"do not show it; {NOT_RUN}: neither searched nor run"
 )
 """What the words about a release mean."""
 
-IN_FULL = {LIVE: "on a live cluster", MANAGERS: "by the release's own classes", RULES: "by its rules", ABSENT: "not in"}
+IN_FULL = {LIVE: "on a live cluster", CLASSES: "by the release's own classes", RULES: "by its rules", ABSENT: "not in"}
 """The words about a release as a report has them."""
 
 EVENTS: Mapping[str, Mapping[str, str]] = content(__package__, "events.toml")
@@ -66,7 +74,7 @@ def word(evidence: Evidence | None, live: Observation | None) -> str:
         return NOT_RUN
     if evidence.steps is None:
         return ABSENT
-    return MANAGERS if evidence.managers == SHOWN else RULES
+    return CLASSES if evidence.managers == SHOWN else RULES
 
 
 def for_ever(row: Evidence) -> str:
@@ -137,11 +145,20 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
     yield f"**Where.** {', '.join(map(link, references(finding.source, newest=True)))}\n"
     yield f"**Reported.** {_reported(finding, link)}\n"
     yield from _broken(finding)
-    if finding.not_live:
-        yield f"**Live.** Not tried: {finding.not_live}\n"
-    elif live:
-        yield f"**Live.** Scenario `{finding.scenario}`: {', '.join(f'{r} {o.outcome}' for r, o in live.items())}\n"
-    yield from _again(finding, shown[-1].release if shown else "")
+    yield from _live(finding, live)
+    if finding.search is not None:
+        yield from _again(finding, finding.search, shown[-1])
+
+
+def _live(finding: Finding, live: Mapping[str, Observation]) -> Iterator[str]:
+    """What live clusters showed, or why none shows it."""
+    if live:
+        outcomes = ", ".join(f"{release} {one.outcome}" for release, one in live.items())
+        command = f"python -m kraftcheck.ci.conformance.findings.live {finding.scenario} --kafka {[*live][-1]}"
+        yield f"**Live.** {outcomes}: `{command}`. {finding.not_live}".rstrip()
+        yield f"Steps there: {SCENARIOS[finding.scenario].steps}\n"
+    else:
+        yield f"**Live.** Not tried. {finding.not_live}\n"
 
 
 def _mend(finding: Finding, says: Mapping[str, str]) -> Iterator[str]:
@@ -163,13 +180,38 @@ def _reported(finding: Finding, link: Link) -> str:
 def _steps(finding: Finding, shown: Evidence) -> Iterator[str]:
     """The shortest trace, in Kafka's words."""
     chosen = search.subject_of(finding, rules_of(finding, shown.release))
-    numbers = ", ".join(f"{name} {number}" for name, number in chosen.setting.values().items() if number)
+    values = chosen.setting.values()
+    shown_of = {name: number for name, number in values.items() if number and (name, number) != ("directories", 1)}
+    numbers = ", ".join(text.format(shown_of[name]) for name, text in SETTINGS.items() if name in shown_of)
+    numbers = numbers.replace("1 brokers", "1 broker")
+    states = retraced(finding, shown, chosen).states
     yield "## Steps\n"
-    yield f"The shortest, with {numbers}, by the rules of {shown.release}:\n"
+    yield f"The shortest by the rules of {shown.release}, with {numbers}.{_partition('At the start', states[0])}\n"
     yield from (f"{number}. {in_words(chosen.system.name, event)}" for number, event in enumerate(shown.events, 1))
     if shown.for_ever is not None:
         yield f"\n{for_ever(shown).capitalize()}."
+    if at_end := _partition("At the end", states[-1]):
+        yield f"\n{at_end.strip()}"
     yield ""
+
+
+SWITCHES = {"unclean_election": "unclean elections are", "elr_enabled": "ELR is"}
+"""What is on or off in a state of the controller, in words."""
+
+
+def _partition(when: str, state: Any) -> str:
+    """The partition in a state of any system, as a sentence; empty where there is none."""
+    while not hasattr(state, "isr"):
+        within = [getattr(state, name) for name in ("controller", "data") if hasattr(state, name)]
+        if not within:
+            return ""
+        state = within[0]
+    lists = {"replicas": state.replicas, "ISR": state.isr, "ELR": state.elr, "last known": state.last_known_elr}
+    told = [f"{name} {text_of(value)}" for name, value in lists.items()]
+    told += [f"min.insync.replicas {state.min_insync_replicas}", *["RECOVERING"] * state.recovering]
+    on = [f"{text} {'on' if getattr(state, name) else 'off'}" for name, text in SWITCHES.items()]
+    leader = "nobody leads" if state.leader < 0 else f"broker {state.leader} leads"
+    return f" {when} {leader}; {', '.join(told)}; {' and '.join(on)}."
 
 
 def _broken(finding: Finding) -> Iterator[str]:
@@ -183,17 +225,19 @@ def _broken(finding: Finding) -> Iterator[str]:
             return
 
 
-def _again(finding: Finding, release: str) -> Iterator[str]:
+def _again(finding: Finding, place: FindingSearch, shown: Evidence) -> Iterator[str]:
     """The commands that show it again."""
-    if finding.search is None:
-        return
-    bounds = "".join(f" --{name} {value}" for name, value in finding.search.bounds.items())
+    bounds = "".join(f" --{name} {value}" for name, value in place.bounds.items())
     yield "## Again\n\n```text"
     yield (
-        f"kraftcheck explore {finding.search.system} --scope {finding.search.scope}{bounds} "
-        f"--rules {rules_of(finding, release)} --property {finding.search.property}"
+        f"kraftcheck explore {place.system} --scope {place.scope}{bounds} "
+        f"--rules {rules_of(finding, shown.release)} --property {place.property}"
     )
-    yield f"kraftcheck findings {finding.id} --run --kafka {release} --out traces"
-    yield "```\n\nThe second command takes the steps on the release's own classes, and writes a JUnit test of them."
+    yield f"kraftcheck findings {finding.id} --run --kafka {shown.release} --out traces"
+    yield "```\n"
+    if shown.managers == SHOWN:
+        yield "The second command takes the steps on the release's own classes, and writes a JUnit test of them."
+    else:
+        yield "The second command writes the trace as ITF JSON; some steps are no events of the controller's classes."
     if finding in with_tests():
         yield f"The test in the repository is `{PLACE}/{class_name(finding.id)}.java`."

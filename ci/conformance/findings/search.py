@@ -120,7 +120,7 @@ def _counterexample(finding: Finding, result: Exploration, chosen: Subject) -> T
 
 PLACE = Path(__file__).parent / "evidence.json"
 
-LIVE, MANAGERS, RULES, ABSENT, NOT_RUN = "live", "managers", "rules", "no", "-"
+LIVE, CLASSES, RULES, ABSENT, NOT_RUN = "live", "classes", "rules", "no", "-"
 """The strongest that shows a finding: a live cluster, the release's own classes, its rules; or it is not there, or
 nothing was searched or run."""
 

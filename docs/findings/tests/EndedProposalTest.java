@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Shows a defect: Metadata of a known partition epoch ends the leader's proposal, and it commits without a member of the ISR. */
+/** Shows a defect: Metadata of a partition epoch that the leader has already drops its pending AlterPartition: it commits without the new ISR member. */
 class EndedProposalTest {
     @Test
     void endedProposal() throws Exception {

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 class RemovedLastKnownLeaderTest {
     @Test
     void removedLastKnownLeader() throws Exception {
-        TourDriver.Managers managers = TourDriver.Managers.in(2, 1, 0, -1, 3, 1, 1, 0, -2, 0, 0, 0, 0, 3, 0, 0, 1, 1, 1, 0, 0);
+        TourDriver.Managers managers = TourDriver.Managers.in(2, 1, 0, -1, 3, 1, 1, 0, -2, 0, 0, 0, 0, 3, 0, 0, 1, 1, 2, 0, 0);
 
         // 1. reassign(target=[0,1])
         assertEquals(TourDriver.DONE, managers.act("reassign", -1, 0, 0, 0, 1));
@@ -75,20 +75,20 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(0), ordered(after5.replicas), "replicas");
         assertEquals(List.of(1), ordered(after5.lastKnownElr), "last_known_elr");
         assertEquals(List.of(0), sorted(after5.isr), "isr");
-        assertEquals(List.of(), sorted(after5.elr), "elr");
+        assertEquals(List.of(1), sorted(after5.elr), "elr");
         assertEquals(List.of(), sorted(after5.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after5.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after5.leaderRecoveryState);
         assertEquals(List.of(3), numbers(after5.directories), "directories");
 
         // 6. new_incarnation(broker=0, clean=False, dirs={0})
-        assertEquals(TourDriver.RESIGNED, managers.act("new_incarnation", 0, 0, 1));
+        assertEquals(TourDriver.DONE, managers.act("new_incarnation", 0, 0, 1));
         PartitionRegistration after6 = managers.partition();
         assertEquals(-1, after6.leader, "leader");
         assertEquals(List.of(0), ordered(after6.replicas), "replicas");
         assertEquals(List.of(1), ordered(after6.lastKnownElr), "last_known_elr");
-        assertEquals(List.of(0), sorted(after6.isr), "isr");
-        assertEquals(List.of(), sorted(after6.elr), "elr");
+        assertEquals(List.of(), sorted(after6.isr), "isr");
+        assertEquals(List.of(1), sorted(after6.elr), "elr");
         assertEquals(List.of(), sorted(after6.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after6.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after6.leaderRecoveryState);
@@ -100,8 +100,8 @@ class RemovedLastKnownLeaderTest {
         assertEquals(-1, after7.leader, "leader");
         assertEquals(List.of(0), ordered(after7.replicas), "replicas");
         assertEquals(List.of(1), ordered(after7.lastKnownElr), "last_known_elr");
-        assertEquals(List.of(0), sorted(after7.isr), "isr");
-        assertEquals(List.of(), sorted(after7.elr), "elr");
+        assertEquals(List.of(), sorted(after7.isr), "isr");
+        assertEquals(List.of(1), sorted(after7.elr), "elr");
         assertEquals(List.of(), sorted(after7.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after7.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after7.leaderRecoveryState);
@@ -113,8 +113,8 @@ class RemovedLastKnownLeaderTest {
         assertEquals(-1, after8.leader, "leader");
         assertEquals(List.of(0), ordered(after8.replicas), "replicas");
         assertEquals(List.of(1), ordered(after8.lastKnownElr), "last_known_elr");
-        assertEquals(List.of(0), sorted(after8.isr), "isr");
-        assertEquals(List.of(), sorted(after8.elr), "elr");
+        assertEquals(List.of(), sorted(after8.isr), "isr");
+        assertEquals(List.of(1), sorted(after8.elr), "elr");
         assertEquals(List.of(), sorted(after8.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after8.addingReplicas), "adding");
         assertEquals(LeaderRecoveryState.RECOVERING, after8.leaderRecoveryState);
@@ -123,10 +123,10 @@ class RemovedLastKnownLeaderTest {
         // 9. unfence(broker=0)
         assertEquals(TourDriver.DONE, managers.act("unfence", 0, 0, 0));
         PartitionRegistration after9 = managers.partition();
-        assertEquals(0, after9.leader, "leader");
+        assertEquals(-1, after9.leader, "leader");
         assertEquals(List.of(0), ordered(after9.replicas), "replicas");
         assertEquals(List.of(1), ordered(after9.lastKnownElr), "last_known_elr");
-        assertEquals(List.of(0), sorted(after9.isr), "isr");
+        assertEquals(List.of(), sorted(after9.isr), "isr");
         assertEquals(List.of(), sorted(after9.elr), "elr");
         assertEquals(List.of(), sorted(after9.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after9.addingReplicas), "adding");
@@ -136,10 +136,10 @@ class RemovedLastKnownLeaderTest {
         // 10. set_unclean_election()
         assertEquals(TourDriver.DONE, managers.act("set_unclean_election", -1, 0, 0));
         PartitionRegistration after10 = managers.partition();
-        assertEquals(0, after10.leader, "leader");
+        assertEquals(-1, after10.leader, "leader");
         assertEquals(List.of(0), ordered(after10.replicas), "replicas");
         assertEquals(List.of(1), ordered(after10.lastKnownElr), "last_known_elr");
-        assertEquals(List.of(0), sorted(after10.isr), "isr");
+        assertEquals(List.of(), sorted(after10.isr), "isr");
         assertEquals(List.of(), sorted(after10.elr), "elr");
         assertEquals(List.of(), sorted(after10.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after10.addingReplicas), "adding");
@@ -149,10 +149,10 @@ class RemovedLastKnownLeaderTest {
         // 11. enable_elr()
         assertEquals(TourDriver.DONE, managers.act("enable_elr", -1, 0, 0));
         PartitionRegistration after11 = managers.partition();
-        assertEquals(0, after11.leader, "leader");
+        assertEquals(-1, after11.leader, "leader");
         assertEquals(List.of(0), ordered(after11.replicas), "replicas");
         assertEquals(List.of(1), ordered(after11.lastKnownElr), "last_known_elr");
-        assertEquals(List.of(0), sorted(after11.isr), "isr");
+        assertEquals(List.of(), sorted(after11.isr), "isr");
         assertEquals(List.of(), sorted(after11.elr), "elr");
         assertEquals(List.of(), sorted(after11.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after11.addingReplicas), "adding");
@@ -160,12 +160,12 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(3), numbers(after11.directories), "directories");
 
         // 12. unclean_timer()
-        assertEquals(TourDriver.DONE, managers.act("unclean_timer", -1, 0, 0));
+        assertEquals(TourDriver.RESIGNED, managers.act("unclean_timer", -1, 0, 0));
         PartitionRegistration after12 = managers.partition();
-        assertEquals(0, after12.leader, "leader");
+        assertEquals(-1, after12.leader, "leader");
         assertEquals(List.of(0), ordered(after12.replicas), "replicas");
         assertEquals(List.of(1), ordered(after12.lastKnownElr), "last_known_elr");
-        assertEquals(List.of(0), sorted(after12.isr), "isr");
+        assertEquals(List.of(), sorted(after12.isr), "isr");
         assertEquals(List.of(), sorted(after12.elr), "elr");
         assertEquals(List.of(), sorted(after12.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after12.addingReplicas), "adding");
@@ -173,12 +173,12 @@ class RemovedLastKnownLeaderTest {
         assertEquals(List.of(3), numbers(after12.directories), "directories");
 
         // 13. balance_timer()
-        assertEquals(TourDriver.DONE, managers.act("balance_timer", -1, 0, 0));
+        assertEquals(TourDriver.RESIGNED, managers.act("balance_timer", -1, 0, 0));
         PartitionRegistration after13 = managers.partition();
-        assertEquals(0, after13.leader, "leader");
+        assertEquals(-1, after13.leader, "leader");
         assertEquals(List.of(0), ordered(after13.replicas), "replicas");
         assertEquals(List.of(1), ordered(after13.lastKnownElr), "last_known_elr");
-        assertEquals(List.of(0), sorted(after13.isr), "isr");
+        assertEquals(List.of(), sorted(after13.isr), "isr");
         assertEquals(List.of(), sorted(after13.elr), "elr");
         assertEquals(List.of(), sorted(after13.removingReplicas), "removing");
         assertEquals(List.of(), sorted(after13.addingReplicas), "adding");

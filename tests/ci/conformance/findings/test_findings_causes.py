@@ -7,10 +7,13 @@ import pytest
 
 from kraftcheck.ci.conformance.findings.causes import (
     LINES,
+    WHOLE,
     Alone,
     Broken,
     Cell,
+    causes,
     observe,
+    put_back,
     record,
     refuted,
 )
@@ -90,10 +93,25 @@ def test_lines_refute_what_is_recorded(cell: Cell) -> None:
     }
 
 
-@pytest.mark.parametrize("cell", slow(RECORDED, AT_EACH_CHANGE))
+@pytest.mark.parametrize("cell", slow(WHOLE, AT_EACH_CHANGE))
 def test_the_record_is_derived(cell: Cell) -> None:
     """The rows of a scope are what searches say: of each line, of each cause alone, and of causes together."""
     broken, alone = observe(cell)
     assert broken == [row for row in RECORD.broken if (row.system, row.scope) == cell]
-    recorded = [Alone(rules, *place, steps) for (rules, *place), steps in RECORD.alone.items() if tuple(place) == cell]
-    assert alone == recorded
+    assert alone == _alone(cell)
+
+
+@pytest.mark.parametrize("cell", slow(RECORDED, IN_SECONDS))
+def test_causes_break_what_is_recorded(cell: Cell) -> None:
+    """In right rules each recorded cause refutes alone what is recorded, and causes together their property."""
+    assert {one.rules: refuted(cell, one.rules) for one in _alone(cell)} == {
+        one.rules: one.refuted for one in _alone(cell)
+    }
+    for row in RECORD.broken:
+        for claim, names in row.together.items() if (row.system, row.scope) == cell else ():
+            together = [cause for cause in causes(row.release) if cause.name in names]
+            assert claim in refuted(cell, put_back(together), (claim,))
+
+
+def _alone(cell: Cell) -> list[Alone]:
+    return [Alone(rules, *place, steps) for (rules, *place), steps in RECORD.alone.items() if tuple(place) == cell]

@@ -11,7 +11,6 @@ from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.drivers import BROKER, PASSES, TOUR, run_tests
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.conformance.kafka.junit import class_name
-from kraftcheck.ci.systems.subject import program
 from kraftcheck.properties.register.findings import Finding
 from tests.shared.places import ROOT
 
@@ -35,13 +34,21 @@ def test_a_file_is_what_is_recorded(name: str) -> None:
     assert (ROOT / PLACE / f"{class_name(name)}.java").read_text("utf-8") == source(TESTED[name])
 
 
+def test_a_run_that_breaks_nothing_is_no_test() -> None:
+    """Where another run takes the recorded steps too, that is taken which breaks the property: nobody leads there."""
+    finding = TESTED["removed-last-known-leader"]
+    row, chosen = recorded()[finding.id, NEWEST], subject_of(finding, rules_of(finding, NEWEST))
+    assert retraced(finding, row, chosen).states[-1].leader == -1
+    assert source(finding).count("TourDriver.RESIGNED") > 1
+
+
 def test_steps_that_the_rules_do_not_take_are_refused() -> None:
     """Of steps that are not the release's own no test is made."""
     finding = TESTED["heartbeat-of-two-passes"]
     row = recorded()[finding.id, NEWEST]
     other = attrs.evolve(row, events=row.events[:1])
     with pytest.raises(LookupError, match="do not take the recorded steps"):
-        retraced(finding, other, program(subject_of(finding, rules_of(finding, NEWEST))))
+        retraced(finding, other, subject_of(finding, rules_of(finding, NEWEST)))
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ from kraftcheck.ci.conformance.findings.live import (
     play,
     record,
 )
+from kraftcheck.ci.conformance.findings.process_scenarios import HELD_METADATA
 from kraftcheck.ci.conformance.findings.scenario import Outcome, renounced, state
-from kraftcheck.ci.conformance.kafka.jars import known_versions
+from kraftcheck.ci.conformance.kafka.jars import BYTEMAN, SERVER, jars, known_versions, program
 from kraftcheck.ci.terminal.refusal import Refusal
 
 NEWEST = known_versions()[-1]
@@ -97,3 +99,17 @@ def test_a_live_cluster_shows_what_is_recorded(name: str, tmp_path: Path) -> Non
     (recorded,) = (one for one in observations() if (one.finding, one.release) == (name, NEWEST))
     outcome = play(SCENARIOS[name], NEWEST, tmp_path / "cluster")
     assert (SHOWN if outcome.shown else NOT_SHOWN) == recorded.outcome, outcome.facts
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("kafka")
+def test_byteman_can_apply_its_rules(tmp_path: Path) -> None:
+    """Each rule for Byteman is parsed and typed against the newest release: one that is not is left out silently."""
+    rules = tmp_path / "rules.btm"
+    rules.write_text(HELD_METADATA.format(gate=tmp_path / "gate", mark=tmp_path / "mark"), "utf-8")
+    path = f"{jars(NEWEST, BYTEMAN)}:{jars(NEWEST, SERVER)}"
+    checked = subprocess.run(
+        [program("java"), "-cp", path, "org.jboss.byteman.check.TestScript", rules],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "TestScript: no errors" in checked.stdout, checked.stdout

@@ -107,6 +107,7 @@ SYSTEMS: Mapping[str, System] = Catalogue({
     "zk-jbod": Entry("model.systems.zk_jbod.system:ZK_JBOD", ("zk_jbod.promises",), "zk_jbod.lemmas"),
     "elr-index": Entry("model.systems.elr_index.system:ELR_INDEX", ("elr_index.promises",)),
     "sessions": Entry("model.systems.sessions.system:SESSIONS", ("sessions.promises",)),
+    "features": Entry("model.systems.features.system:FEATURES", ("features.promises",)),
 })  # fmt: skip
 """Shipped systems by name."""
 

@@ -296,3 +296,21 @@ class ControllerRules:
     takeover_hears_fenced_brokers: bool = False
     metadata_version_range_required: bool = False
     factor_change_can_be_forbidden: bool = False
+
+
+@frozen(field_transformer=described("features"))
+class FeatureRules:
+    """Who is asked before a feature level is finalised, and what a log begins with. All off: as it ought to be."""
+
+    departed_controllers_asked: bool = False
+    unregistered_voters_unasked: bool = False
+    voters_may_be_unregistered: bool = False
+    controllers_stay_registered: bool = False
+    activation_writes_no_version: bool = False
+    activation_bootstraps_old_log: bool = False
+    bootstrap_read_at_every_start: bool = False
+    features_read_early: bool = False
+    upgrade_asks_no_broker: bool = False
+    registration_unchecked: bool = False
+    dependency_unchecked: bool = False
+    downgrade_unchecked: bool = False

@@ -21,6 +21,7 @@ from kraftcheck.model.rules.groups import (
     ControllerRules,
     DataPlaneRules,
     DirectoryRules,
+    FeatureRules,
     PartitionRules,
     UncleanRecoveryRules,
     ZkControllerRules,
@@ -48,6 +49,7 @@ class RuleSet:
         zk_jbod: failed disks on ZooKeeper.
         partition: how the controller changes one partition.
         controller: how it errs beyond one partition.
+        features: who is asked before a feature level is finalised.
         own: the choices of a system besides, a frozen record of truths; None: it has none.
     """
 
@@ -59,6 +61,7 @@ class RuleSet:
     zk_jbod: ZkJbodRules = field(factory=ZkJbodRules)
     partition: PartitionRules = field(factory=PartitionRules)
     controller: ControllerRules = field(factory=ControllerRules)
+    features: FeatureRules = field(factory=FeatureRules)
     own: Any = None
 
     def outcome(self, before: Any, ruled: Any) -> Any:

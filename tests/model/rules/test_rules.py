@@ -31,7 +31,7 @@ def test_a_preset_is_named_by_itself(name: str) -> None:
 
 
 GROUPS = ("feature", "defect", "seeded", "data-plane", "controller",
-          "broker-ids", "directories", "unclean-recovery", "zk-controller", "zk-jbod")  # fmt: skip
+          "broker-ids", "directories", "features", "unclean-recovery", "zk-controller", "zk-jbod")  # fmt: skip
 
 
 def test_every_choice_says_what_it_is() -> None:

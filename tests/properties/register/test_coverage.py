@@ -27,7 +27,7 @@ SIZES = {
     "finding": 10,
     "catalogue": 72,
     "sibling": 20,
-    "later": 31,
+    "later": 32,
 }
 """How many statements a reader of each document counts; the last two lists are ours, and may grow."""
 

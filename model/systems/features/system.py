@@ -1,0 +1,371 @@
+"""The `features` system: rolling upgrades, registrations, feature levels, and controllers that come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import evolve, frozen
+
+from kraftcheck.model.language.system import (
+    Action,
+    Bound,
+    Conjuncts,
+    Legend,
+    Setting,
+    System,
+    event,
+    numbered,
+    sent,
+)
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, rule
+from kraftcheck.model.rules.groups import FeatureRules
+from kraftcheck.model.systems.features.state import (
+    HIGHEST,
+    LOWEST,
+    NEWEST,
+    NO_LEVEL,
+    NO_REQUEST,
+    NOBODY,
+    NOT_REGISTERED,
+    UNREGISTERING,
+    Features,
+    bounds,
+    initial,
+    layout,
+    supports,
+)
+
+Asked = Callable[[Word], Truth]
+"""Whether a release supports what is proposed."""
+
+ACTIVE, OPERATOR = "active controller", "operator"
+CONTROLLER, BROKER = "controller {controller}", "broker {broker}"
+
+
+def lanes(sizes: Mapping[str, int]) -> tuple[str, ...]:
+    """The operator, the active controller, and each node."""
+    nodes = (*numbered("controller", sizes["controllers"]), *numbered("broker", sizes["brokers"]))
+    return (OPERATOR, ACTIVE, *nodes)
+
+
+LEGEND = Legend(
+    lanes,
+    {
+        "start": event(CONTROLLER),
+        "stop": event(CONTROLLER),
+        "activate": event(CONTROLLER),
+        "register_controller": sent(CONTROLLER, ACTIVE, "ControllerRegistration"),
+        "unregister_controller": sent(OPERATOR, ACTIVE, "UnregisterController"),
+        "leave": sent(OPERATOR, ACTIVE, "RemoveRaftVoter"),
+        "join": sent(OPERATOR, ACTIVE, "AddRaftVoter"),
+        "upgrade_broker": event(BROKER),
+        "ask": sent(BROKER, ACTIVE, "BrokerRegistration"),
+        "register_broker": event(ACTIVE),
+        "unregister_broker": sent(OPERATOR, ACTIVE, "UnregisterBroker"),
+        "raise_level": sent(OPERATOR, ACTIVE, "UpdateFeatures"),
+        "lower_level": sent(OPERATOR, ACTIVE, "UpdateFeatures"),
+        "enable_elr": sent(OPERATOR, ACTIVE, "UpdateFeatures"),
+        "disable_elr": sent(OPERATOR, ACTIVE, "UpdateFeatures"),
+    },
+    {"metadata.version": "level", "ELR": "elr", "active": "active"},
+)
+
+BOUNDS = (
+    Bound("controllers", 2, 3, "number of controllers"),
+    Bound("brokers", 0, 2, "number of brokers"),
+)
+
+SCOPES = {"tiny": {"controllers": 2, "brokers": 1}, "quorum": {"controllers": 3, "brokers": 0}}
+
+
+@frozen
+class Cluster:
+    """The steps of one setting."""
+
+    setting: Setting
+
+    @property
+    def rules(self) -> FeatureRules:
+        """The choices that are read."""
+        rules: FeatureRules = self.setting.rules.features
+        return rules
+
+    def allows(self, state: Features, release: Word) -> Truth:
+        """Whether a release can replay the log; one that names no level reads as the lowest."""
+        named: Word = LOWEST
+        if self.rules.activation_bootstraps_old_log:
+            named = NO_LEVEL
+        level = choose(all_of(negate(state.empty), state.level == NO_LEVEL), named, state.level)
+        return all_of(supports(release, level), implies(state.elr, release > 0))
+
+    def replayed(self, state: Features) -> Features:
+        """The state once running controllers have read what is finalised: those that do not support it end."""
+        nodes = tuple(evolve(node, up=all_of(node.up, self.allows(state, node.release))) for node in state.controllers)
+        return evolve(state, controllers=nodes)
+
+    # Controllers.
+
+    @rule("feature.bootstrap-read-for-an-empty-log", source="KAFKA-19192; PR 19545",
+          switches=("bootstrap-read-at-every-start",),
+          says="What the bootstrap file names is read where the log is empty, and nowhere else.")  # fmt: skip
+    def may_start(self, state: Features, controller: Word, release: Word) -> Conjuncts:
+        """A process of no older release can start: it supports what the log has, and can read its files."""
+        node = state.controller(controller)
+        readable = supports(release, state.bootstrap)
+        if not self.rules.bootstrap_read_at_every_start:
+            readable = implies(state.empty, readable)
+        return {
+            "no process runs": negate(node.up), "the release is no older": node.release <= release,
+            "the release supports what is finalised": self.allows(state, release), "its files are read": readable,
+        }  # fmt: skip
+
+    def start(self, state: Features, controller: Word, release: Word) -> Features:
+        """A process starts."""
+        return state.with_controller(controller, evolve(state.controller(controller), up=True, release=release))
+
+    def may_stop(self, state: Features, controller: Word) -> Conjuncts:
+        """A process runs."""
+        return {"the process runs": state.controller(controller).up}
+
+    def stop(self, state: Features, controller: Word) -> Features:
+        """A process ends, and with it its time as the active controller."""
+        active = choose(state.active == controller, NOBODY, state.active)
+        ended = state.with_controller(controller, evolve(state.controller(controller), up=False))
+        return evolve(ended, active=active)
+
+    @rule("feature.activation-names-a-level", source="KAFKA-20839; PR 22954; ActivationRecordsGenerator.generate",
+          switches=("activation-writes-no-version", "activation-bootstraps-old-log"),
+          says="A controller that becomes active on a log without metadata.version writes one: that of the bootstrap "
+               "file where the log is empty, and else the lowest, which the log is read as.")  # fmt: skip
+    def first_level(self, state: Features, release: Word) -> Word:
+        """The level of the log once a controller has become active."""
+        written: Word = LOWEST
+        bootstrap = choose(state.bootstrap == NO_LEVEL, bounds(release)[1], state.bootstrap)
+        if self.rules.activation_writes_no_version:
+            written = NO_LEVEL
+        elif self.rules.activation_bootstraps_old_log:
+            written = bootstrap
+        return choose(state.level == NO_LEVEL, choose(state.empty, bootstrap, written), state.level)
+
+    def may_activate(self, state: Features, controller: Word) -> Conjuncts:
+        """A running voter is elected, and supports what it has to write."""
+        node = state.controller(controller)
+        return {
+            "none is active": state.active == NOBODY, "it runs": node.up, "it is a voter": node.voter,
+            "it supports what it writes": supports(node.release, self.first_level(state, node.release)),
+        }  # fmt: skip
+
+    def activate(self, state: Features, controller: Word) -> Features:
+        """A controller becomes active, and writes what the log lacks."""
+        level = self.first_level(state, state.controller(controller).release)
+        return self.replayed(evolve(state, active=controller, empty=False, level=level))
+
+    def may_register_controller(self, state: Features, controller: Word) -> Conjuncts:
+        """A running controller is not registered as what it is."""
+        node = state.controller(controller)
+        other = negate(node.registered == node.release)
+        return {**self.led(state), "it runs": node.up, "its registration is another": other}
+
+    def register_controller(self, state: Features, controller: Word) -> Features:
+        """A controller is registered with the levels that its release supports; nothing of it is checked."""
+        node = state.controller(controller)
+        return state.with_controller(controller, evolve(node, registered=node.release))
+
+    @rule("feature.voters-stay-registered", switches=("voters-may-be-unregistered", "controllers-stay-registered"),
+          source="KIP-1312; KAFKA-20865; PR 23152; ClusterControlManager.unregisterController",
+          says="A controller can be unregistered once it is no voter, where the level has the record.")  # fmt: skip
+    def may_unregister_controller(self, state: Features, controller: Word) -> Conjuncts:
+        """A registered controller that is not the active one is no voter any more."""
+        node = state.controller(controller)
+        departed = True if self.rules.voters_may_be_unregistered else negate(node.voter)
+        return {
+            **self.led(state), "it is registered": node.registered > NOT_REGISTERED, "it has left": departed,
+            "it is not the active one": negate(state.active == controller),
+            "the level has a record for it": state.level >= UNREGISTERING,
+        }  # fmt: skip
+
+    def unregister_controller(self, state: Features, controller: Word) -> Features:
+        """The registration of a controller goes."""
+        return state.with_controller(controller, evolve(state.controller(controller), registered=NOT_REGISTERED))
+
+    def may_leave(self, state: Features, controller: Word) -> Conjuncts:
+        """A voter that is not the active controller can be removed."""
+        voter, other = state.controller(controller).voter, negate(state.active == controller)
+        return {**self.led(state), "it is a voter": voter, "it is not the active one": other}
+
+    def leave(self, state: Features, controller: Word) -> Features:
+        """A controller is a voter no more."""
+        return state.with_controller(controller, evolve(state.controller(controller), voter=False))
+
+    def may_join(self, state: Features, controller: Word) -> Conjuncts:
+        """A running controller that is no voter can be added."""
+        node = state.controller(controller)
+        return {**self.led(state), "it runs": node.up, "it is no voter": negate(node.voter)}
+
+    def join(self, state: Features, controller: Word) -> Features:
+        """A controller becomes a voter."""
+        return state.with_controller(controller, evolve(state.controller(controller), voter=True))
+
+    def led(self, state: Features) -> Conjuncts:
+        """Whether some controller is active."""
+        return {"one is active": state.active > NOBODY}
+
+    # Brokers.
+
+    def may_upgrade(self, state: Features, broker: Word, release: Word) -> Conjuncts:
+        """A broker is stopped, and started in a newer release."""
+        return {"the release is newer": state.broker(broker).release < release}
+
+    def upgrade(self, state: Features, broker: Word, release: Word) -> Features:
+        """The new process has to register."""
+        return state.with_broker(broker, evolve(state.broker(broker), release=release, seen=NO_REQUEST))
+
+    def may_ask(self, state: Features, broker: Word) -> Conjuncts:
+        """A process that is not registered sends its request."""
+        node = state.broker(broker)
+        return {
+            **self.led(state), "its registration is another": negate(node.registered == node.release),
+            "no request waits": node.seen == NO_REQUEST,
+        }  # fmt: skip
+
+    def ask(self, state: Features, broker: Word) -> Features:
+        """The request arrives, and waits for the thread of the controller."""
+        return state.with_broker(broker, evolve(state.broker(broker), seen=state.level))
+
+    def may_register_broker(self, state: Features, broker: Word) -> Conjuncts:
+        """A request waits."""
+        return {**self.led(state), "a request waits": negate(state.broker(broker).seen == NO_REQUEST)}
+
+    @rule("feature.registration-is-judged-now", switches=("features-read-early", "registration-unchecked"),
+          source="KAFKA-18844; PR 18997; ClusterControlManager.processRegistrationFeature",
+          says="A broker is registered if its release supports every level that is finalised when its request is "
+               "decided.")  # fmt: skip
+    def register_broker(self, state: Features, broker: Word) -> Features:
+        """The request of a broker is decided."""
+        node = state.broker(broker)
+        able: Truth = True
+        if not self.rules.registration_unchecked:
+            judged = evolve(state, level=node.seen) if self.rules.features_read_early else state
+            able = self.allows(judged, node.release)
+        registered = choose(able, node.release, node.registered)
+        return state.with_broker(broker, evolve(node, registered=registered, seen=NO_REQUEST))
+
+    def may_unregister_broker(self, state: Features, broker: Word) -> Conjuncts:
+        """A broker is registered."""
+        return {**self.led(state), "it is registered": negate(state.broker(broker).registered == NOT_REGISTERED)}
+
+    def unregister_broker(self, state: Features, broker: Word) -> Features:
+        """The registration of a broker goes; its process ends."""
+        return state.with_broker(broker, evolve(state.broker(broker), registered=NOT_REGISTERED, seen=NO_REQUEST))
+
+    # Levels.
+
+    @rule("feature.every-member-supports", source="KIP-584; PR 23038; FeatureControlManager.reasonNotSupported",
+          switches=("departed-controllers-asked", "unregistered-voters-unasked", "upgrade-asks-no-broker"),
+          says="A level is finalised if the active controller, the registration of each other voter, and that of each "
+               "broker supports it; a voter without registration does not.")  # fmt: skip
+    def asked(self, state: Features, able: Asked) -> Conjuncts:
+        """Whether everyone supports a proposal who is asked."""
+        rules = self.rules
+        brokers, voters = list[Truth](), list[Truth]()
+        for broker in state.brokers:
+            brokers.append(implies(negate(broker.registered == NOT_REGISTERED), able(broker.registered)))
+        for number, node in enumerate(state.controllers):
+            asked = node.voter if not rules.departed_controllers_asked else True
+            registered = negate(node.registered == NOT_REGISTERED)
+            fits = implies(registered, able(node.registered))
+            there = True if rules.unregistered_voters_unasked else implies(node.voter, registered)
+            voters.append(any_of(state.active == number, all_of(implies(asked, fits), there)))
+        return {
+            **self.led(state), "the active controller supports it": able(state.controller(state.active).release),
+            "each broker supports it": True if rules.upgrade_asks_no_broker else all_of(*brokers),
+            "each controller that is asked supports it": all_of(*voters),
+        }  # fmt: skip
+
+    def may_raise(self, state: Features, level: Word) -> Conjuncts:
+        """A higher level can be finalised."""
+        able = self.asked(state, lambda release: supports(release, level))
+        return {"the level is higher": state.level < level, **able}
+
+    @rule("feature.downgrade-loses-nothing", switches=("downgrade-unchecked",),
+          source="KIP-584; KIP-778; FeatureControlManager.updateMetadataVersion",
+          says="A downgrade of metadata.version crosses no level whose records the lower one lacks.")  # fmt: skip
+    def may_lower(self, state: Features, level: Word) -> Conjuncts:
+        """A lower level can be finalised."""
+        able = self.asked(state, lambda release: supports(release, level))
+        same = True if self.rules.downgrade_unchecked else level >= UNREGISTERING
+        return {"the level is lower": level < state.level, "nothing is lost": same, **able}
+
+    def finalise(self, state: Features, level: Word) -> Features:
+        """A level of metadata.version is finalised."""
+        return self.replayed(evolve(state, level=level))
+
+    @rule("feature.elr-needs-its-level", source="KIP-966; FeatureControlManager.updateFeature",
+          switches=("dependency-unchecked",),
+          says="ELR is switched on at a level of metadata.version that has it, and where every member supports it.",
+          )  # fmt: skip
+    def may_enable_elr(self, state: Features) -> Conjuncts:
+        """ELR can be switched on."""
+        able = self.asked(state, lambda release: release > 0)
+        has = True if self.rules.dependency_unchecked else state.level >= UNREGISTERING
+        return {"ELR is off": negate(state.elr), "the level has it": has, **able}
+
+    def enable_elr(self, state: Features) -> Features:
+        """ELR is switched on."""
+        return self.replayed(evolve(state, elr=True))
+
+    def may_disable_elr(self, state: Features) -> Conjuncts:
+        """ELR is on."""
+        return {**self.led(state), "ELR is on": state.elr}
+
+    def disable_elr(self, state: Features) -> Features:
+        """ELR is switched off."""
+        return evolve(state, elr=False)
+
+
+def actions(setting: Setting) -> list[Action]:
+    """What nodes, operators and the active controller do."""
+    do = Cluster(setting)
+    one, each = {"controller": tuple(range(setting["controllers"]))}, {"broker": tuple(range(setting["brokers"]))}
+    releases = {"release": tuple(range(NEWEST + 1))}
+    found = [
+        Action("start", do.start, do.may_start, {**one, **releases}, "a start of a controller"),
+        Action("stop", do.stop, do.may_stop, one, "the end of a controller"),
+        Action("activate", do.activate, do.may_activate, one, "ActivationRecordsGenerator.generate"),
+        Action("register_controller", do.register_controller, do.may_register_controller, one, "registerController"),
+        Action("leave", do.leave, do.may_leave, one, "KIP-853: a voter is removed"),
+        Action("join", do.join, do.may_join, one, "KIP-853: a voter is added"),
+        Action("raise_level", do.finalise, do.may_raise, {"level": (2, HIGHEST)}, "updateFeatures"),
+        Action("lower_level", do.finalise, do.may_lower, {"level": (LOWEST, 2)}, "updateFeatures"),
+        Action("enable_elr", do.enable_elr, do.may_enable_elr, {}, "updateFeatures"),
+        Action("disable_elr", do.disable_elr, do.may_disable_elr, {}, "updateFeatures"),
+    ]
+    if not do.rules.controllers_stay_registered:
+        found.append(
+            Action("unregister_controller", do.unregister_controller, do.may_unregister_controller, one,
+                   "unregisterController")
+        )  # fmt: skip
+    if setting["brokers"]:
+        newer = {"release": tuple(range(1, NEWEST + 1))}
+        found += [
+            Action("upgrade_broker", do.upgrade, do.may_upgrade, {**each, **newer}, "a start of a broker"),
+            Action("ask", do.ask, do.may_ask, each, "a registration in the queue of the controller"),
+            Action("register_broker", do.register_broker, do.may_register_broker, each, "registerBroker"),
+            Action("unregister_broker", do.unregister_broker, do.may_unregister_broker, each, "unregisterBroker"),
+        ]
+    return found
+
+
+FEATURES = System(
+    name="features",
+    summary="feature levels: who must support them, how they rise and fall, and what a new or old log begins with",
+    initial=initial,
+    actions=actions,
+    layout=layout,
+    scopes=SCOPES,
+    bounds=BOUNDS,
+    rules=(FeatureRules,),
+    legend=LEGEND,
+)
+"""The system without its properties; `kraftcheck.properties.catalogue` adds them."""

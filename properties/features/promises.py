@@ -1,0 +1,140 @@
+"""What is promised of feature levels: every member supports them, an upgrade can be made, and a log names a version."""
+
+from __future__ import annotations
+
+from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth, Word
+from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.model.systems.features.state import (
+    HIGHEST,
+    LOWEST,
+    NEWEST,
+    NO_LEVEL,
+    NOT_REGISTERED,
+    UNREGISTERING,
+    Features,
+)
+from kraftcheck.properties.kinds import always, happens, recovers, sometimes, step
+
+_ASKED = "feature.every-member-supports"
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Every property of the system."""
+    return [*_levels(setting), *_upgrades(setting), *_goals(setting)]
+
+
+def _levels(setting: Setting) -> list[Property]:
+    found = [
+        always("voters-support-levels", "each voter is of a release that supports what is finalised", _voters,
+               "KIP-584; KAFKA-20865; PR 23038",
+               ("unregistered-voters-unasked", "activation-bootstraps-old-log"),
+               rules=(_ASKED, "feature.activation-names-a-level")),
+        step("voters-stay-registered", "the registration of a voter does not go", _stay, "KAFKA-20865; PR 23152",
+             ("voters-may-be-unregistered",), rules=("feature.voters-stay-registered",)),
+        step("activation-ends-in-a-version", "once a controller is active the log names a level of metadata.version",
+             lambda t: negate(t.after.level == NO_LEVEL) if t.action == "activate" else True,
+             "KAFKA-20839", ("activation-writes-no-version",), rules=("feature.activation-names-a-level",)),
+        always("elr-has-its-level", "while ELR is on metadata.version has a level that knows it",
+               lambda s: implies(s.elr, s.level >= UNREGISTERING), "KIP-966",
+               ("dependency-unchecked", "downgrade-unchecked"),
+               rules=("feature.elr-needs-its-level", "feature.downgrade-loses-nothing")),
+    ]  # fmt: skip
+    if setting["brokers"]:
+        found += [
+            always("brokers-support-levels", "each registered broker registered what supports the finalised levels",
+                   _brokers, "KIP-584", ("upgrade-asks-no-broker", "registration-unchecked", "features-read-early"),
+                   rules=(_ASKED, "feature.registration-is-judged-now")),
+            step("supported-broker-registers", "a broker that supports what is finalised is not refused", _registers,
+                 "KAFKA-18844", ("features-read-early",), rules=("feature.registration-is-judged-now",)),
+        ]  # fmt: skip
+    return found
+
+
+def _upgrades(setting: Setting) -> list[Property]:
+    ways: dict[str, dict[str, int]] = {"start": {}, "activate": {}}
+    if not setting.rules.features.controllers_stay_registered:
+        ways["unregister_controller"] = {}
+    return [
+        recovers("departed-can-be-unregistered", "once the level has a record for it, each controller that is no voter "
+                 "can be unregistered", lambda s: all_of(*(any_of(c.voter, c.registered == NOT_REGISTERED)
+                                                           for c in s.controllers)),
+                 "KIP-1312", ("controllers-stay-registered",), rules=("feature.voters-stay-registered",),
+                 when=lambda s: s.level >= UNREGISTERING, by=ways),
+        recovers("level-can-be-raised", "once each voter and each registered broker is of the newest release, the "
+                 "highest level can be finalised", lambda s: s.level == HIGHEST, "KAFKA-20295; KIP-1312",
+                 ("departed-controllers-asked",), rules=(_ASKED,), when=_all_newest,
+                 by={"activate": {}, "register_controller": {}, "raise_level": {}}),
+        recovers("newest-release-can-start", "at a level that the newest release supports every controller can run it",
+                 lambda s: all_of(*(all_of(c.up, c.release == NEWEST) for c in s.controllers)), "KAFKA-19192",
+                 ("bootstrap-read-at-every-start",), rules=("feature.bootstrap-read-for-an-empty-log",),
+                 when=lambda s: s.level >= UNREGISTERING, by={"stop": {}, "start": {"release": NEWEST}}),
+    ]  # fmt: skip
+
+
+def _goals(setting: Setting) -> list[Property]:
+    goals = [
+        happens("shows-highest-level", "the highest level is finalised",
+                lambda t: t.action == "raise_level" and t.arguments["level"] == HIGHEST),
+        happens("shows-downgrade", "a level is lowered", lambda t: t.action == "lower_level"),
+        sometimes("shows-elr", "ELR is on at the highest level", lambda s: all_of(s.elr, s.level == HIGHEST)),
+        sometimes("shows-departed", "a controller of the oldest release is registered, and no voter",
+                  lambda s: any_of(*(all_of(negate(c.voter), c.registered == 0) for c in s.controllers))),
+        happens("shows-failover", "a second controller becomes active",
+                lambda t: all_of(negate(t.before.level == NO_LEVEL), t.action == "activate")),
+        happens("shows-old-log", "a controller becomes active on a log that names no level",
+                lambda t: all_of(negate(t.before.empty), t.before.level == NO_LEVEL, t.action == "activate")),
+    ]  # fmt: skip
+    if not setting.rules.features.controllers_stay_registered:
+        goals.append(happens("shows-unregistered", "a controller is unregistered",
+                             lambda t: t.action == "unregister_controller"))  # fmt: skip
+    if setting["brokers"]:
+        goals.append(happens("shows-refusal", "the registration of a broker is refused", _refused))
+    return goals
+
+
+def _fits(s: Features, release: Word) -> Truth:
+    """Whether a release supports what is finalised: levels up to its number + 1, the newest without the lowest."""
+    newest = negate(all_of(release == NEWEST, s.level == LOWEST))
+    return all_of(s.level <= release + 1, newest, implies(s.elr, negate(release == 0)))
+
+
+def _voters(s: Features) -> Conjuncts:
+    return {f"controller {n}": implies(node.voter, _fits(s, node.release)) for n, node in enumerate(s.controllers)}
+
+
+def _brokers(s: Features) -> Conjuncts:
+    return {
+        f"broker {n}": any_of(node.registered == NOT_REGISTERED, _fits(s, node.registered))
+        for n, node in enumerate(s.brokers)
+    }
+
+
+def _all_newest(s: Features) -> Truth:
+    """Whether the log names a level, each voter runs the newest release, and no broker is registered with another."""
+    voters = (implies(node.voter, all_of(node.up, node.release == NEWEST)) for node in s.controllers)
+    brokers = (any_of(node.registered == NOT_REGISTERED, node.registered == NEWEST) for node in s.brokers)
+    return all_of(negate(s.level == NO_LEVEL), *voters, *brokers)
+
+
+def _stay(t: Step) -> Conjuncts:
+    pairs = zip(t.before.controllers, t.after.controllers, strict=True)
+    return {
+        f"controller {n}": implies(old.voter, any_of(old.registered == NOT_REGISTERED, new.registered > NOT_REGISTERED))
+        for n, (old, new) in enumerate(pairs)
+    }
+
+
+def _registers(t: Step) -> Truth:
+    if t.action != "register_broker":
+        return True
+    before, after = (s.broker(t.arguments["broker"]) for s in (t.before, t.after))
+    fits = all_of(negate(t.before.level == NO_LEVEL), _fits(t.before, before.release))
+    return implies(fits, after.registered == before.release)
+
+
+def _refused(t: Step) -> Truth:
+    if t.action != "register_broker":
+        return False
+    after = t.after.broker(t.arguments["broker"])
+    return negate(after.registered == after.release)

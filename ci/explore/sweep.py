@@ -54,7 +54,8 @@ def sweep_command(
     check_packages()
     from kraftcheck.ci.dataset.store.dataset import Dataset
     from kraftcheck.ci.spark.errors import job_error
-    from kraftcheck.ci.spark.sweeping import SCHEMA, SweepResult, sweep_task, whole
+    from kraftcheck.ci.spark.executor import pickled
+    from kraftcheck.ci.spark.sweeping import SCHEMA, SweepResult, sweep_task
 
     data = Dataset.open(out)
     check_named(out, data.of["system"], system)
@@ -62,7 +63,7 @@ def sweep_command(
     words = [f"w{i}" for i in range(data.table.words)]
     with open_session(data, master, workers, conf) as (session, messages):
         spec = block_spec(traced, data.bucket_bits, ObjectCache(cache_folder()))
-        handle = session.sparkContext.broadcast((spec, whole(chosen)))
+        handle = session.sparkContext.broadcast((spec, pickled(chosen)))
         rows = packed(session, data).select(*words)
         if fraction < 1:
             rows = rows.where(f"pmod(xxhash64({', '.join(words)}), {SHARES}) < {max(1, round(fraction * SHARES))}")

@@ -8,10 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import pickle
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,7 +16,7 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from kraftcheck.ci.dataset.jobs.exchange import Batches
-from kraftcheck.ci.systems.subject import Subject, program
+from kraftcheck.ci.systems.subject import program
 from kraftcheck.model.language.layout import DomainError
 from kraftcheck.solvers.blocks.tasks import BlockSpec, Words, load_block_kernel
 from kraftcheck.solvers.program.program import Program
@@ -109,34 +106,6 @@ def _difference(traced: Program, row: tuple[int, ...], ints: dict[int, Any], nat
     return (
         f"{traced.layout.unpack(row)}: {action.name}({dict(arguments)}) gives {on_ints} on ints and {compiled} compiled"
     )
-
-
-def whole(chosen: Subject) -> bytes:
-    """A subject as workers get it: a user's system with its module and those beside it, which workers have not."""
-    from pyspark import cloudpickle
-
-    word, colon, _ = chosen.name.rpartition(":")
-    modules = list(sys.modules.values())
-    homes = {_folder(one) for one in modules if colon and (one.__name__ == word or _file(one) == Path(word).resolve())}
-    beside = [one for one in modules if _folder(one) in homes - {None}]
-    for other in beside:
-        cloudpickle.register_pickle_by_value(other)  # type: ignore[no-untyped-call]
-    try:
-        return bytes(cloudpickle.dumps(chosen))  # type: ignore[no-untyped-call]
-    finally:
-        for other in beside:
-            cloudpickle.unregister_pickle_by_value(other)  # type: ignore[no-untyped-call]
-
-
-def _file(module: ModuleType) -> Path | None:
-    file = getattr(module, "__file__", None)
-    return None if file is None else Path(file).resolve()
-
-
-def _folder(module: ModuleType) -> Path | None:
-    """The folder that a module is imported from: that of its topmost package."""
-    file = _file(module)
-    return None if file is None else file.parents[module.__name__.count(".") + (file.stem == "__init__")]
 
 
 @functools.lru_cache(maxsize=1)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import multiprocessing.connection
-import os
-import signal
+import functools
 import sys
-import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from attrs import define, evolve, field
+from attrs import evolve
 from rich.text import Text
 
 from kraftcheck.ci.conformance.vectors.core import VectorError
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT, VectorReport, conform, vector_lines
+from kraftcheck.ci.run.fanout import Cluster, LostPart, cluster_of, fan_out, fan_out_options, processes
 from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, claims_of, every_id, judged, not_judged
 from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.run.reports import report_options
@@ -32,8 +26,7 @@ from kraftcheck.ci.terminal import interrupts, options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_results, check_writable, results, write_json
-from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, abandon, announce, descendants, stop_requested
-from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
+from kraftcheck.ci.terminal.interrupts import Interrupted, abandon, stop_requested
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.proofs import ProofRow, UnexpectedVerdict
 from kraftcheck.ci.verdicts.row import CheckedRows, ExploredRow, RowOptions, RowPart, row_parts
@@ -183,18 +176,13 @@ def _proof_run(row: Row, proof_row: ProofRow) -> JudgedRun:
     return JudgedRun(chosen, "prove", (*properties, *missing), proof_row.seconds)
 
 
-STOP_SECONDS = 1.0
-"""How long a lost process waits to be explained by a stop."""
-
 Show = Callable[[RowPart], None]
 """Called with each part of each row, in their order."""
 
 
-class LostRow(RuntimeError):
-    """A row of which no verdict, or not every verdict, came back from the process that checked it."""
-
-
-def check_rows(rows: Sequence[Row], planned: Collection[Row], options: RowOptions, show: Show) -> None:
+def check_rows(
+    rows: Sequence[Row], planned: Collection[Row], options: RowOptions, show: Show, cluster: Cluster | None = None
+) -> None:
     """Check rows with as many workers as the budget has, up to the moment at which the work is stopped.
 
     Args:
@@ -202,19 +190,27 @@ def check_rows(rows: Sequence[Row], planned: Collection[Row], options: RowOption
         planned: those that are proven at their scope's bounds.
         options: for all rows.
         show: is given each part.
+        cluster: what checks them instead, each row a task.
 
     Raises:
-        LostRow: when a process ended before its time.
+        LostPart: when a process ended before its time.
         Interrupted: when a signal stopped the work before there was anything to report.
     """
     workers = options.budget.threads
     small = all(row in EXPECTED and not (row in LONG and row in planned) for row in rows)
     count = min(workers, len(rows)) if small else 1
-    if count == 1:
+    if cluster is None and count == 1:
         _one_by_one(rows, planned, options, show)
     elif not stop_requested() and not interrupts.passed():
-        budget = evolve(options.budget, threads=workers // count)
-        _Rows(rows, planned, evolve(options, budget=budget), show).check(count)
+        threads = 1 if cluster is not None else workers // count
+        apart = evolve(options, budget=evolve(options.budget, threads=threads), quiet=True)
+        executor = processes(count) if cluster is None else cluster.executor(options.quiet)
+        ask = functools.partial(_parts, planned=frozenset(planned), options=apart)
+        whole = functools.partial(_check_whole, planned=planned)
+        proofs_first = functools.partial(_first, planned=planned)
+        for _, parts in fan_out(executor, ask, rows, "rows", options.quiet, whole, proofs_first):
+            for part in parts:
+                show(part)
 
 
 def _one_by_one(rows: Sequence[Row], planned: Collection[Row], options: RowOptions, show: Show) -> None:
@@ -233,107 +229,25 @@ def _one_by_one(rows: Sequence[Row], planned: Collection[Row], options: RowOptio
             return
 
 
-@define
-class _Rows:
-    """Rows that processes check.
-
-    Attributes:
-        rows, planned, options, show: as `check_rows` takes them.
-    """
-
-    rows: Sequence[Row]
-    planned: Collection[Row]
-    options: RowOptions
-    show: Show
-    _found: dict[Row, Sequence[RowPart]] = field(factory=dict)
-    _shown: int = 0
-
-    def check(self, count: int) -> None:
-        """Check the rows in so many processes; those with proofs first, since they take longest."""
-        with stop_flag(awaits_report=True) as stop, progress_tally(self.options.quiet, "rows") as tally:
-            pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _start)
-            try:
-                first = sorted(self.rows, key=lambda row: not self._proofs(row))
-                futures = {pool.submit(_parts, row, row in self.planned, self._apart()): row for row in first}
-                pending = set(futures)
-                while pending and not stop.is_set():
-                    finished, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
-                    if not all(self._receive(futures[future], future, stop) for future in finished):
-                        break
-                    if tally is not None:
-                        tally(len(self._found), len(self.rows))
-                        tally.meter.close()
-                    self._show_next()
-            finally:
-                _end(pool)
-            self._conclude(stop)
-
-    def _apart(self) -> RowOptions:
-        """The options of a row in a process of its own: progress is that of all rows."""
-        return evolve(self.options, quiet=True)
-
-    def _proofs(self, row: Row) -> int:
-        return (row in self.planned) + (row in ANY_NUMBER)
-
-    def _receive(self, row: Row, future: Future[Sequence[RowPart]], stop: Stop) -> bool:
-        """Take what a process found of a row; False where a stop has ended the process."""
-        try:
-            parts = future.result()
-        except BrokenProcessPool as error:
-            if stop.wait(STOP_SECONDS):  # what asks this process to stop may ask its workers too
-                return False
-            raise LostRow(f"the process that checked {' '.join(row)} has ended; is there enough memory?") from error
-        kinds = [isinstance(part, ExploredRow) for part in parts]
-        whole = kinds == [True] + [False] * self._proofs(row) or any(part.stopped for part in parts)
-        if not whole or any(part.row != row for part in parts):
-            raise LostRow(f"the process that checked {' '.join(row)} has not told every part of it")
-        self._found[row] = parts
-        return True
-
-    def _show_next(self) -> None:
-        """Show the rows whose turn it is."""
-        while self._shown < len(self.rows) and self.rows[self._shown] in self._found:
-            for part in self._found[self.rows[self._shown]]:
-                self.show(part)
-            self._shown += 1
-
-    def _conclude(self, stop: Stop) -> None:
-        """Show what is ready and was not shown: rows that came before it were stopped."""
-        if stop.asked_by is not None and not self._found:
-            if stop.asked_by == signal.SIGINT:
-                announce()
-                raise KeyboardInterrupt
-            raise Interrupted("stopped before there was anything to report")
-        for row in self.rows[self._shown :]:
-            for part in self._found.get(row, ()):
-                self.show(part)
+def _parts(row: Row, planned: Collection[Row], options: RowOptions) -> Sequence[RowPart]:
+    return tuple(row_parts(row, row in planned, options))
 
 
-def _start() -> None:
-    """Prepare a process: the one that started it decides what a Ctrl-C ends, and is not outlived."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+def _proofs(row: Row, planned: Collection[Row]) -> int:
+    return (row in planned) + (row in ANY_NUMBER)
 
 
-def _end_after(sentinel: int) -> None:
-    multiprocessing.connection.wait([sentinel])
-    os._exit(1)
+def _first(row: Row, planned: Collection[Row]) -> bool:
+    """Rows with proofs come first, since they take longest."""
+    return not _proofs(row, planned)
 
 
-def _parts(row: Row, proven: bool, options: RowOptions) -> Sequence[RowPart]:
-    return tuple(row_parts(row, proven, options))
-
-
-def _end(pool: ProcessPoolExecutor) -> None:
-    """End the processes, and what they started: rows that are not ready are not waited for."""
-    for process in list((pool._processes or {}).values()):
-        assert process.pid is not None
-        for number in (*descendants(process.pid), process.pid):
-            with contextlib.suppress(OSError):  # it has ended
-                os.kill(number, signal.SIGKILL)
-    pool.shutdown(cancel_futures=True)
+def _check_whole(row: Row, parts: Sequence[RowPart], planned: Collection[Row]) -> None:
+    """Raises LostPart where a part of a row is missing, or of another row."""
+    kinds = [isinstance(part, ExploredRow) for part in parts]
+    whole = kinds == [True] + [False] * _proofs(row, planned) or any(part.stopped for part in parts)
+    if not whole or any(part.row != row for part in parts):
+        raise LostPart(f"the process that checked {' '.join(row)} has not told every part of it")
 
 
 def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) -> list[Row]:
@@ -368,6 +282,7 @@ def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) ->
 @click.option("--vectors", multiple=True, type=click.Path(path_type=Path), help="Also run these vectors; repeatable.")
 @options.rows
 @options.memory
+@fan_out_options
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -397,13 +312,20 @@ def check_command(systems: tuple[str, ...], **flags: Any) -> None:
     Examples:
       kraftcheck check
       kraftcheck check elections --scope tiny --rules fixed
+      kraftcheck check --shard 2/8
+      kraftcheck check --engine spark --master spark://host:7077
     """
     out, target, reports = flags["out"], flags["target"], flags["reports"]
+    cluster = cluster_of(flags["engine"], flags["master"], flags["conf"], flags["workers"])
+    if cluster is not None:
+        check_idle("is on this machine, and workers are elsewhere; --json has every counterexample", "out")
     check_writable(target)
     reports.check(json=target)
     check_results("--out", out, target, *reports.paths)
     chosen = (systems, flags["scopes"], flags["rules"])
-    wanted = CheckOptions(*chosen, flags["workers"], flags["memory"], out, flags["quiet"], target is not None)
+    wanted = CheckOptions(
+        *chosen, flags["workers"], flags["memory"], out, flags["quiet"], target is not None, flags["shard"], cluster
+    )
     screen, vectors = console(to_stderr=target == "-"), flags["vectors"]
     if (table_of_runs := named_table(flags["config"], flags["built_in"])) is not None:
         check_idle("is of the systems that come with kraftcheck (--built-in)", "vectors", "verbose")
@@ -427,21 +349,25 @@ def check_built_in(wanted: CheckOptions, screen: Screen, vectors: Sequence[Path]
     """
     for name in wanted.systems:
         find_system(name)
-    rows, planned = plan(wanted.systems, wanted.scopes, wanted.rules), proofs_named(wanted.scopes)
+    rows = wanted.shard.of_parts(plan(wanted.systems, wanted.scopes, wanted.rules))
+    planned = proofs_named(wanted.scopes)
     conformance = _conform(vectors)
     with nullcontext() if wanted.out is None else results("--out", wanted.out) as place:
         budget = search_budget(wanted.workers, wanted.memory)
-        checked = _check(screen, rows, planned, RowOptions(budget, wanted.quiet, place, wanted.documented))
+        options_ = RowOptions(budget, wanted.quiet, place, wanted.documented)
+        checked = _check(screen, rows, planned, options_, wanted.cluster)
     unexpected, skipped = checked.unexpected, len(rows) - len(checked.explored)
     print_summary(screen, checked, conformance, verbose)
     failed = conformance is not None and conformance.exit_code(allow_unsupported=False) != 0
     code = worst_first([*(s.code for s in unexpected), *[NON_CONFORMANT] * failed, *[EXIT_INCOMPLETE] * (skipped > 0)])
-    closing = last_line(checked.claims, len(unexpected), failed, skipped, code)
+    closing = wanted.shard.words + last_line(checked.claims, len(unexpected), failed, skipped, code)
     content = document(checked, code) if wanted.documented else {}
     return Check(judged_rows(rows, checked, planned), code, closing, content)
 
 
-def _check(screen: Screen, rows: Sequence[Row], planned: Collection[Row], wanted: RowOptions) -> CheckedRows:
+def _check(
+    screen: Screen, rows: Sequence[Row], planned: Collection[Row], wanted: RowOptions, cluster: Cluster | None
+) -> CheckedRows:
     """Check the rows, and print each part of them: what was explored and proven before a stop."""
     checked = CheckedRows()
 
@@ -449,7 +375,7 @@ def _check(screen: Screen, rows: Sequence[Row], planned: Collection[Row], wanted
         checked.add(part)
         screen.print(part.line(), soft_wrap=True)
 
-    check_rows(rows, planned, wanted, show)
+    check_rows(rows, planned, wanted, show, cluster)
     return checked
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 from kraftcheck.ci.explore.trace import html
 from kraftcheck.ci.prove.question import MOST_STATES, ProofQuestion, check_only
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.run.fanout import WHOLE, Cluster, Shard, fan_out
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, every_id, expecting, not_judged
 from kraftcheck.ci.run.questions import SearchQuestion, WalkQuestion, run, search_budget
 from kraftcheck.ci.run.result import Result
@@ -196,6 +197,8 @@ class CheckOptions:
         out: the folder for counterexamples.
         quiet: no progress.
         documented: whether the document is wanted.
+        shard: which part of the runs.
+        cluster: where runs are executed; None: here, one by one.
     """
 
     systems: Sequence[str]
@@ -206,6 +209,8 @@ class CheckOptions:
     out: Path | None = None
     quiet: bool = True
     documented: bool = True
+    shard: Shard = WHOLE
+    cluster: Cluster | None = None
 
 
 @frozen
@@ -233,20 +238,21 @@ def check_table(table: RunTable, wanted: CheckOptions, screen: Screen) -> Check:
     Raises:
         Refusal: for a fault in the table, before anything is executed.
     """
-    chosen = _chosen(table, wanted)
+    chosen = wanted.shard.of_parts(_chosen(table, wanted))
     screen.plain(_first_line(table, chosen))
     sys.stdout.flush()  # an imported module may end the process
     prepared = [prepare(table, number) for number in chosen]
     with nullcontext() if wanted.out is None else results("--out", wanted.out) as place:
         executed = _execute_all(screen, prepared, wanted, place)
-    rest = prepared[len(executed) :]
+    rest = [one for one in prepared if all(one is not done.prepared for done in executed)]
     runs = [one.judged for one in executed] + [_left_out(one) for one in rest]
     faulty = [(of, one) for of in runs for one in of.properties if not one.passed]
     code = worst_first(exit_code(one) for _, one in faulty)
     for of, one in faulty[: 0 if rest and not executed else None]:
         if one.verdict != "not judged":
             screen.plain(f"\n{of.text(one)}")
-    return Check(runs, code, last_line(runs, len(faulty), len(rest), code), document(table, executed, rest, code))
+    closing = wanted.shard.words + last_line(runs, len(faulty), len(rest), code)
+    return Check(runs, code, closing, document(table, executed, rest, code))
 
 
 def _first_line(table: RunTable, chosen: Sequence[int]) -> str:
@@ -278,22 +284,34 @@ def _execute_all(
 ) -> list[ExecutedRun]:
     """Execute run by run, up to the one in which the work is stopped or the time is over."""
     executed: list[ExecutedRun] = []
-    for one in prepared:
-        if stop_requested() or interrupts.passed():
-            break
-        try:
-            done = execute(one, wanted.workers, wanted.memory, wanted.quiet)
-        except Interrupted:
-            if not interrupts.passed():
-                raise
-            break
+    for done in _executed(prepared, wanted):
         executed.append(done)
         wrong = sum(not row.passed for row in done.judged.properties)
         outcome = f"{wrong} UNEXPECTED" if wrong else "as expected"
-        screen.plain(f"{one.configured.title}: {done.size}, {_verdicts(len(done.judged.properties))}, {outcome}")
+        title = done.prepared.configured.title
+        screen.plain(f"{title}: {done.size}, {_verdicts(len(done.judged.properties))}, {outcome}")
         if place is not None:
-            _write_traces(place / folder_name(one), done)
+            _write_traces(place / folder_name(done.prepared), done)
     return executed
+
+
+def _executed(prepared: Sequence[PreparedRun], wanted: CheckOptions) -> Iterator[ExecutedRun]:
+    """The runs as they end, here or on a cluster; fewer where the work is stopped or the time is over."""
+    if wanted.cluster is not None:
+        ask = functools.partial(execute, workers=1, memory=wanted.memory, quiet=True)
+        executor = wanted.cluster.executor(wanted.quiet)
+        answers = fan_out(executor, ask, prepared, "runs", wanted.quiet)
+        yield from (evolve(done, prepared=one) for one, done in answers)
+        return
+    for one in prepared:
+        if stop_requested() or interrupts.passed():
+            return
+        try:
+            yield execute(one, wanted.workers, wanted.memory, wanted.quiet)
+        except Interrupted:
+            if not interrupts.passed():
+                raise
+            return
 
 
 def _verdicts(count: int) -> str:

@@ -127,10 +127,11 @@ MUTANTS = (
            "solvers.machine_code.objectcache:ObjectCache.get",
            "!= _head(key, code):", "== b'':", DAMAGED),
     Mutant("row-half-lost", "A row counts as checked though its proof did not come back.",
-           "ci.verdicts.command:_Rows._receive", "[False] * self._proofs(row) or", "kinds[1:] or",
+           "ci.verdicts.command:_check_whole", "[False] * _proofs(row, planned) or", "kinds[1:] or",
            Killer(test_check_processes.test_a_row_that_is_not_whole_is_an_error, (1,))),
     Mutant("lost-process-passes", "A process that ended is taken for one that was stopped.",
-           "ci.verdicts.command:_Rows._receive", "if stop.wait(STOP_SECONDS):", "if True:",
+           "ci.run.fanout:_received", "if stop.wait(STOP_SECONDS if isinstance(error, BrokenProcessPool) else 0):",
+           "if True:",
            Killer(test_check_processes.test_a_process_that_ends_is_no_pass)),
     Mutant("strong-is-weak", "Strong fairness is judged as weak.",
            "solvers.liveness.fair:Sweeps._satisfiable", "strong, weak = kind(group.strong), "

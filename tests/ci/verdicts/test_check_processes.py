@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.run import fanout
+from kraftcheck.ci.run.fanout import LostPart
 from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.terminal.interrupts import Interrupted, descendants
-from kraftcheck.ci.verdicts import command
-from kraftcheck.ci.verdicts.command import LostRow, check_rows
+from kraftcheck.ci.verdicts.command import check_rows
 from kraftcheck.ci.verdicts.proofs import ProofRow
 from kraftcheck.ci.verdicts.row import ExploredRow, RowOptions, RowPart
 from kraftcheck.properties.register.verdicts import EXPECTED, Row
@@ -96,7 +97,7 @@ class Fatal:
 def test_a_process_that_ends_is_no_pass() -> None:
     """Where a process has ended there is an error that names a row, and no verdict."""
     options = RowOptions(OPTIONS.budget, quiet=True, place=Fatal(), documented=False)  # type: ignore[arg-type]
-    with pytest.raises(LostRow, match=r"the process that checked zk-jbod jobs \w+ has ended"):
+    with pytest.raises(LostPart, match=r"the process that was asked about .*zk-jbod.* has ended"):
         check_rows([SHORT, PROVEN], (), options, lambda part: None)
 
 
@@ -115,8 +116,8 @@ def test_a_process_that_ends_is_no_pass() -> None:
 def test_a_row_that_is_not_whole_is_an_error(parts: Sequence[RowPart], monkeypatch: pytest.MonkeyPatch) -> None:
     """A search and the proofs that are expected, all of the row that was asked for: nothing else counts."""
     answers = {SHORT: (explored(SHORT),), PROVEN: parts}
-    monkeypatch.setattr(command, "ProcessPoolExecutor", Answers(answers))
-    with pytest.raises(LostRow, match="has not told every part of it"):
+    monkeypatch.setattr(fanout, "ProcessPoolExecutor", Answers(answers))
+    with pytest.raises(LostPart, match="has not told every part of it"):
         check_rows([SHORT, PROVEN], [PROVEN], OPTIONS, lambda part: None)
 
 
@@ -124,7 +125,7 @@ def test_rows_are_shown_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows with proofs are begun first; all are shown in the order that was asked for."""
     answers = {row: (explored(row), *[proof(row)] * (row == PROVEN)) for row in EXPECTED if row[0] == "zk-jbod"}
     shown = list[RowPart]()
-    monkeypatch.setattr(command, "ProcessPoolExecutor", Answers(answers))
+    monkeypatch.setattr(fanout, "ProcessPoolExecutor", Answers(answers))
     check_rows([*answers], [PROVEN], OPTIONS, shown.append)
     assert shown == [part for row in answers for part in answers[row]]
 
@@ -137,7 +138,7 @@ def test_a_stop_leaves_out_what_is_not_ready(monkeypatch: pytest.MonkeyPatch) ->
         shown.append(part)
         signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr(command, "ProcessPoolExecutor", Answers({SHORT: (explored(SHORT),)}))
+    monkeypatch.setattr(fanout, "ProcessPoolExecutor", Answers({SHORT: (explored(SHORT),)}))
     check_rows([SHORT, PROVEN], (), OPTIONS, show)
     assert shown == [explored(SHORT)]
 
@@ -145,7 +146,7 @@ def test_a_stop_leaves_out_what_is_not_ready(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_stop_before_all_rows_has_nothing_to_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no row is ready the work is interrupted."""
     pool = Answers({}, lambda: signal.raise_signal(signal.SIGTERM))
-    monkeypatch.setattr(command, "ProcessPoolExecutor", pool)
+    monkeypatch.setattr(fanout, "ProcessPoolExecutor", pool)
     with pytest.raises(Interrupted, match="before there was anything to report"):
         check_rows([SHORT, PROVEN], (), OPTIONS, lambda part: None)
 

@@ -1,0 +1,236 @@
+"""Fan-out: independent parts of a question, answered in processes or by Spark's workers; or a shard of them."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar, cast
+
+import click
+from attrs import frozen
+
+from kraftcheck.ci.spark.session import check_java, check_packages
+from kraftcheck.ci.terminal.commands import check_idle
+from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, descendants
+from kraftcheck.ci.terminal.options import Decorator
+from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
+from kraftcheck.ci.terminal.refusal import Refusal
+
+Part = TypeVar("Part")
+Answer = TypeVar("Answer")
+Command = TypeVar("Command", bound=Callable[..., object])
+
+NATIVE, SPARK = "native", "spark"
+
+STOP_SECONDS = 1.0
+"""How long a lost process waits to be explained by a stop."""
+
+
+@frozen
+class Shard:
+    """A part of independent work, as machines of a CI matrix share it.
+
+    Attributes:
+        number: which, from 1.
+        of: how many there are; together they are the whole, and no two overlap.
+    """
+
+    number: int = 1
+    of: int = 1
+
+    @classmethod
+    def read(cls, text: str) -> Shard:
+        """The shard that `K/N` names.
+
+        >>> Shard.read("2/3").of_parts(["a", "b", "c", "d", "e"])
+        ['b', 'e']
+
+        Raises:
+            Refusal: for anything else.
+        """
+        number, slash, of = text.partition("/")
+        counts = [int(word) if word.isascii() and word.isdigit() and len(word) < 7 else 0 for word in (number, of)]
+        if not slash or not 1 <= counts[0] <= counts[1]:
+            raise Refusal(f"--shard takes K/N with K from 1 to N, such as 2/8, not {text!r}")
+        return cls(*counts)
+
+    def of_parts(self, parts: Sequence[Part]) -> list[Part]:
+        """Its parts: every N-th one.
+
+        Raises:
+            Refusal: where it has none, since nothing would be asked.
+        """
+        if len(parts) < self.of:
+            raise Refusal(f"--shard {self}: there are {len(parts)} parts, so some shards are empty; take a smaller N")
+        return list(parts[self.number - 1 :: self.of])
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    @property
+    def words(self) -> str:
+        """What a report begins its last line with; nothing for the whole."""
+        return "" if self == WHOLE else f"shard {self}: "
+
+
+WHOLE = Shard()
+
+
+def _shard(context: click.Context, parameter: click.Parameter, text: str | None) -> Shard:
+    return WHOLE if text is None else Shard.read(text)
+
+
+shard_option: Decorator = click.option(
+    "--shard", callback=_shard, metavar="K/N", help="Only the K-th of N parts; all N together are the whole."
+)
+
+
+@frozen
+class Cluster:
+    """Spark, where parts are answered.
+
+    Attributes:
+        master: Spark's master; None: what spark-submit says, else this machine.
+        conf: settings, `spark.KEY=VALUE` each.
+        workers: cores of a local one.
+    """
+
+    master: str | None
+    conf: tuple[str, ...]
+    workers: int
+
+    @contextlib.contextmanager
+    def executor(self, quiet: bool) -> Iterator[Executor]:
+        """Its executor; says at the end how many tasks were tried again.
+
+        Raises:
+            Refusal: where Spark does not start.
+        """
+        check_java()
+        check_packages()
+        from kraftcheck.ci.spark.executor import spark_executor  # Spark is an extra
+
+        with spark_executor(self.master, self.conf, self.workers) as executor:
+            yield executor
+        if executor.again and not quiet:
+            click.echo(f"Spark tried {executor.again} tasks again", err=True)
+
+
+def cluster_of(engine: str, master: str | None, conf: tuple[str, ...], workers: int) -> Cluster | None:
+    """The cluster that options ask for; None: this machine. Refuses options of Spark without it."""
+    if engine != SPARK:
+        check_idle("is an option of --engine spark", "master", "conf")
+        return None
+    return Cluster(master, conf, workers)
+
+
+def fan_out_options(command: Command) -> Command:
+    """Adds `--engine`, `--master`, `--conf` and `--shard`."""
+    options: tuple[Decorator, ...] = (
+        shard_option,
+        click.option("--conf", multiple=True, metavar="KEY=VALUE", help="spark: a setting of Spark's; repeatable."),
+        click.option("--master", metavar="URL", help="spark: the cluster; default local[WORKERS]."),
+        click.option("--engine", type=click.Choice([NATIVE, SPARK]), default=NATIVE, show_default=True,
+                     help="spark: each part is a task of a cluster."),
+    )  # fmt: skip
+    for option in options:
+        command = cast(Command, option(command))
+    return command
+
+
+class LostPart(RuntimeError):
+    """A part of which no answer, or not every answer, came back from the process that was asked."""
+
+
+@contextlib.contextmanager
+def processes(count: int) -> Iterator[Executor]:
+    """So many processes of this machine; parts that are not ready at the end are not waited for."""
+    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _start)
+    try:
+        yield pool
+    finally:
+        for process in list((pool._processes or {}).values()):
+            assert process.pid is not None
+            for number in (*descendants(process.pid), process.pid):
+                with contextlib.suppress(OSError):  # it has ended
+                    os.kill(number, signal.SIGKILL)
+        pool.shutdown(cancel_futures=True)
+
+
+def _start() -> None:
+    """Prepare a process: the one that started it decides what a Ctrl-C ends, and is not outlived."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    multiprocessing.connection.wait([sentinel])
+    os._exit(1)
+
+
+def fan_out(
+    executor: contextlib.AbstractContextManager[Executor], ask: Callable[[Part], Answer], parts: Sequence[Part],
+    noun: str, quiet: bool, take: Callable[[Part, Answer], None] = lambda part, answer: None,
+    first: Callable[[Part], Any] = lambda part: 0,
+) -> Iterator[tuple[Part, Answer]]:  # fmt: skip
+    """The answers about parts in their order, each as soon as its turn comes; after a stop those that are there.
+
+    Args:
+        executor: where parts are answered.
+        ask: answers one; it and the parts are picklable.
+        parts: what is asked about.
+        noun: what progress counts.
+        quiet: no progress.
+        take: is given each answer when it arrives.
+        first: parts with the least of it are asked first.
+
+    Raises:
+        LostPart: when a process ended before its time.
+        Interrupted: when a signal stopped the work before there was anything to report.
+    """
+    found: dict[int, Answer] = {}
+    shown = 0
+    with stop_flag(awaits_report=True) as stop, progress_tally(quiet, noun) as tally:
+        with executor as pool:
+            order = sorted(range(len(parts)), key=lambda number: first(parts[number]))
+            futures = {pool.submit(ask, parts[number]): number for number in order}
+            pending = set(futures)
+            while pending and not stop.is_set():
+                finished, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    if (answer := _received(future, parts[futures[future]], stop)) is not None:
+                        take(parts[futures[future]], answer)
+                        found[futures[future]] = answer
+                if tally is not None:
+                    tally(len(found), len(parts))
+                    tally.meter.close()
+                while shown in found:
+                    yield parts[shown], found[shown]
+                    shown += 1
+        if stop.asked_by is not None and not found:
+            if stop.asked_by == signal.SIGINT:
+                announce()
+                raise KeyboardInterrupt
+            raise Interrupted("stopped before there was anything to report")
+        yield from ((parts[number], found[number]) for number in range(shown, len(parts)) if number in found)
+
+
+def _received(future: Future[Answer], part: object, stop: Stop) -> Answer | None:
+    """The answer; None where a stop has ended what was asked."""
+    try:
+        return future.result()
+    except Exception as error:
+        if stop.wait(STOP_SECONDS if isinstance(error, BrokenProcessPool) else 0):
+            return None  # what asks this process to stop may ask its workers too
+        if isinstance(error, BrokenProcessPool):
+            raise LostPart(f"the process that was asked about {part} has ended; is there enough memory?") from error
+        raise

@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
+from kraftcheck.ci.run.fanout import cluster_of, fan_out_options
 from kraftcheck.ci.run.questions import WalkQuestion
 from kraftcheck.ci.run.reports import finish, report_options
 from kraftcheck.ci.run.result import write_traces
-from kraftcheck.ci.run.walks import walk
+from kraftcheck.ci.run.walks import walk, walked_by
 from kraftcheck.ci.systems.subject import (
     DEFAULT_RULES,
     Subject,
@@ -35,6 +36,7 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement, run
 from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.traces.path import PackedRun
 from kraftcheck.solvers.walks.walker import SCHEDULES, WalkPlan
+from kraftcheck.solvers.walks.walks import threaded
 
 
 def start_runs(paths: Sequence[Path], chosen: Subject, traced: Program) -> tuple[PackedRun, ...]:
@@ -113,6 +115,7 @@ def weights_of(texts: tuple[str, ...], traced: Program) -> dict[str, int]:
     help="Start in the last state of this trace (ITF JSON); repeatable.",
 )
 @options.workers
+@fan_out_options
 @options.strict
 @click.option("--traces", "number", type=click.IntRange(0), default=3, help="Counterexamples to print (default 3).")
 @click.option(
@@ -147,9 +150,14 @@ def simulate_command(words: tuple[str, ...], **flags: Any) -> None:
     Examples:
       kraftcheck simulate replication --scope large --runs 10000
       kraftcheck simulate elections --rules kafka-4.0 --seed 7 --plot curve.svg
+      kraftcheck simulate replication --runs 100000 --shard 2/8
     """
     name, bounds = system_and_bounds(words)
     out, plot, target, reports = flags["out"], flags["plot"], flags["target"], flags["reports"]
+    cluster = cluster_of(flags["engine"], flags["master"], flags["conf"], flags["workers"])
+    shard = flags["shard"]
+    if flags["runs"] < shard.of:
+        raise Refusal(f"--shard {shard}: of {flags['runs']} runs some shards are empty; take a smaller N")
     chosen = subject(name, flags["scope"], bounds, flags["rules"], flags["only"], expressions=flags["expressions"])
     check_writable(target)
     reports.check(json=target, plot=plot)
@@ -160,10 +168,12 @@ def simulate_command(words: tuple[str, ...], **flags: Any) -> None:
     check_switches(chosen)
     preferred, starts = weights_of(flags["weights"], traced), start_runs(flags["files"], chosen, traced)
     drawn = (flags["runs"], flags["steps"], flags["seed"], flags["schedule"])
-    plan = WalkPlan(*drawn, preferred, starts, flags["workers"], cache_of(not flags["no_cache"]), flags["strict"])
+    plan = WalkPlan(*drawn, preferred, starts, flags["workers"], cache_of(not flags["no_cache"]), flags["strict"],
+                    shard.number, shard.of)  # fmt: skip
+    chunks = threaded if cluster is None else walked_by(cluster, chosen, flags["quiet"])
     with reports.of_unfinished(chosen, "simulate"):
         question = WalkQuestion(chosen, plan, flags["files"], flags["number"])
-        result = question.result(traced, functools.partial(walk, quiet=flags["quiet"]))
+        result = question.result(traced, functools.partial(walk, quiet=flags["quiet"], chunks=chunks))
     screen, walked = console(to_stderr=target == "-"), result.walked
     assert walked is not None
     for line in (chosen.title(), *result.summary, *walked.examples(flags["number"])):

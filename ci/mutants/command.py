@@ -25,6 +25,7 @@ from kraftcheck.ci.mutants.table import (
     rows,
     sentences_of,
 )
+from kraftcheck.ci.run.fanout import WHOLE, Cluster, Shard, cluster_of, fan_out_options
 from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, refuse_liveness, subject, system_and_bounds
@@ -35,19 +36,27 @@ from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.register.mutants import TABLES, Table
+from kraftcheck.properties.register.mutants import LEFT, TABLES, Table
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.mutants.explore import MutantExplanation, Survived, Undecided
+from kraftcheck.solvers.mutants.mutate import Mutant, Mutations, mutate
 
 RULES = "fixed"
 LIMIT = 5_000_000
 
 
-def of_subject(chosen: Subject, action: str | None, context: ExploreContext) -> TablePart:
-    """The rows of one subject, of one action if it is named."""
-    explanation = context.explore(
-        chosen, lambda all_, mutant: action is None or action in all_.actions_of[mutant.number]
-    )
+def of_subject(chosen: Subject, action: str | None, context: ExploreContext, shard: Shard = WHOLE) -> TablePart:
+    """The rows of one subject, of one action if it is named, and of a shard of them."""
+
+    def selected(all_: Mutations, mutant: Mutant) -> bool:
+        return action is None or action in all_.actions_of[mutant.number]
+
+    if shard != WHOLE:
+        every = mutate(chosen.system, chosen.setting, LEFT)
+        numbers = {one.number for one in shard.of_parts([one for one in every.mutants if selected(every, one)])}
+        explanation = context.explore(chosen, lambda _, mutant: mutant.number in numbers)
+    else:
+        explanation = context.explore(chosen, selected)
     return _part(chosen, explanation, rows(chosen, explanation, chosen.setting.scope))
 
 
@@ -105,6 +114,7 @@ def with_judgements(parts: Sequence[TablePart]) -> list[TablePart]:
               help="Most states for one mutant; past it the mutant is undecided.")  # fmt: skip
 @options.workers
 @options.memory
+@fan_out_options
 @options.document
 @click.option("--markdown", metavar="FILE", help="Write totals and findings as a Markdown page.")
 @click.option("--html", "table", metavar="FILE", help="Write the whole table as one page with filters.")
@@ -141,11 +151,13 @@ def explain_command(words: tuple[str, ...], target: str | None, source: str | No
     """
     pages, quiet = {"markdown": flags["markdown"], "html": flags["table"]}, flags["quiet"]
     budget = search_budget(flags["workers"], flags["memory"], max_states=flags["limit"])
+    cluster = cluster_of(flags["engine"], flags["master"], flags["conf"], flags["workers"])
     asked = (flags["scope"], flags["rules"])
     for output in (target, *pages.values()):
         check_writable(output)
     check_apart(json=target, **pages)
     if flags["operators"]:
+        check_idle("is of conditions, and --operators changes expressions on this machine", "engine", "shard")
         check_idle("is of conditions, and --operators changes expressions", "action", "markdown", "table", "source")
         results = flags["results"]
         request = OperatorRequest(flags["sample"], flags["seed"], None if results is None else Path(results))
@@ -158,7 +170,9 @@ def explain_command(words: tuple[str, ...], target: str | None, source: str | No
         chosen = _subject(words, *asked, flags["action"])
         if chosen is not None:
             refuse_liveness(chosen, "explain asks its mutants for", mend="; so does --operators")
-        parts = _explored(chosen, flags["action"], budget, quiet)
+        if chosen is None:
+            check_idle("needs a SYSTEM; without one the whole page is made", "shard")
+        parts = _explored(chosen, flags["action"], flags["shard"], budget, quiet, cluster)
     code = _print(console(to_stderr=target == "-"), parts, listed=source is None)
     _write(parts, code, target, **pages)
     sys.exit(code)
@@ -178,17 +192,21 @@ def _check_source(words: Sequence[str], source: str, target: str | None, **pages
     """Refuse what an exploration would need, and outputs into the table that is read."""
     if words:
         raise Refusal(f"--from takes every system from {source}; leave out {words[0]}")
-    check_idle("explores, and --from does not", "scope", "rules", "action", "limit", "workers", "memory")
+    explores = ("scope", "rules", "action", "limit", "workers", "memory", "engine", "master", "conf", "shard")
+    check_idle("explores, and --from does not", *explores)
     check_apart(**{"from": source}, json=target, **pages)
 
 
-def _explored(chosen: Subject | None, action: str | None, budget: SearchBudget, quiet: bool) -> list[TablePart]:
+def _explored(
+    chosen: Subject | None, action: str | None, shard: Shard, budget: SearchBudget, quiet: bool,
+    cluster: Cluster | None,
+) -> list[TablePart]:  # fmt: skip
     """The parts by a new exploration."""
 
     def build_parts(context: ExploreContext) -> list[TablePart]:
-        return of_page(context) if chosen is None else [of_subject(chosen, action, context)]
+        return of_page(context) if chosen is None else [of_subject(chosen, action, context, shard)]
 
-    return with_judgements(explored(budget, quiet, build_parts))
+    return with_judgements(explored(budget, quiet, build_parts, cluster))
 
 
 def _subject(words: Sequence[str], scope: str | None, rules: str | None, action: str | None) -> Subject | None:

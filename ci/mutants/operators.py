@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
+import pickle
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -17,19 +20,23 @@ import click
 from attrs import asdict, evolve, field, frozen
 
 from kraftcheck.ci.mutants.table import Outcomes
+from kraftcheck.ci.run.fanout import Cluster
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.progress import run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.model.language.words import BRANCH, CONJUNCT, DISJUNCT
 from kraftcheck.properties.register.mutants import CAMPAIGNS, FURTHER, JUDGEMENTS, LEFT, OPERATOR_JUDGEMENTS, Judgement
 from kraftcheck.solvers.exploration.explore import SearchBudget
+from kraftcheck.solvers.machine_code.compile import Kernel, cache_key, load_kernel
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.mutants.campaign import Campaign, ConditionMutant, Memory, campaign
 from kraftcheck.solvers.mutants.explore import (
+    Baseline,
     BaselineFault,
     GoalLost,
     Killed,
@@ -39,11 +46,16 @@ from kraftcheck.solvers.mutants.explore import (
     Refused,
     Same,
     Survived,
+    Undecided,
+    baseline,
     explain,
+    explore_each,
 )
 from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, Mutations, mutate
 from kraftcheck.solvers.mutants.operators import OF_CONDITIONS
 from kraftcheck.solvers.mutants.source import ROOT, SourceMutant, source_mutants
+from kraftcheck.solvers.program.parts import SystemFault
+from kraftcheck.solvers.program.stop import STOPPED
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
 COMMAND = "explain --operators"
@@ -214,12 +226,13 @@ SECONDS = 5.0
 
 @frozen
 class ExploreContext:
-    """The context of explorations: budget, progress, and the stop flag."""
+    """The context of explorations: budget, progress, the stop flag, and where conditions are dropped; None: here."""
 
     budget: SearchBudget
     quiet: bool
     stop: threading.Event
     begin_event: threading.Event
+    cluster: Cluster | None = None
 
     def progress(self) -> Callable[[int, int, str], None]:
         """A line on standard error now and then."""
@@ -241,10 +254,11 @@ class ExploreContext:
         Raises:
             Refusal: when the rules as they are exceed the budget, or a term is too wide.
         """
+        each = explore_each if self.cluster is None else functools.partial(_each_on, self.cluster, chosen)
         with _refusals(chosen):
             return explain(
                 chosen.system, chosen.setting, self.budget, leave=LEFT, selected=selected,
-                progress=self.progress(), stop=self.stop,
+                progress=self.progress(), stop=self.stop, each=each,
             )  # fmt: skip
 
     def judge(
@@ -278,11 +292,62 @@ class ExploreContext:
         return evolve(found, outcomes=(*found.outcomes, *named))
 
 
-def explored(budget: SearchBudget, quiet: bool, work: Callable[[ExploreContext], T]) -> T:
-    """What explorations come to; Ctrl-C and SIGTERM stop them."""
+MUTANTS = 4
+"""Mutants of a task."""
+
+
+def _each_on(
+    cluster: Cluster, chosen: Subject, mutations: Mutations, kernel: Kernel, mutants: Sequence[Mutant], base: Baseline,
+    budget: SearchBudget, stop: threading.Event, told: Callable[[int, MutantOutcome], None],
+) -> None:  # fmt: skip
+    """Explore mutants on a cluster, as `explore_each` does here."""
+    from kraftcheck.ci.spark.executor import pickled  # Spark is an extra
+
+    ask = functools.partial(_outcomes, pickled((chosen, evolve(budget, threads=1))), cache_key(mutations.program))
+    tasks = [range(len(mutants))[first : first + MUTANTS] for first in range(0, len(mutants), MUTANTS)]
+    with cluster.executor(quiet=True) as executor:
+        futures = {executor.submit(ask, [mutants[job].number for job in jobs]): jobs for jobs in tasks}
+        pending = set(futures)
+        while pending and not stop.is_set():
+            finished, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
+            for future in finished:
+                for job, result in zip(futures[future], future.result(), strict=True):
+                    told(job, result)
+        for job in (job for future in pending for job in futures[future]):
+            told(job, Undecided(STOPPED))
+
+
+def _outcomes(asked: bytes, key: str, numbers: Sequence[int]) -> list[MutantOutcome]:
+    """The outcomes of mutants with these numbers, on a worker.
+
+    Raises:
+        SystemFault: where the worker makes another program of the system than the driver.
+    """
+    mutations, kernel, base, budget = _mutated(asked)
+    if cache_key(mutations.program) != key:
+        raise SystemFault("a worker made another system of the same module; make it depend on nothing but its source")
+    by_number, found = {one.number: one for one in mutations.mutants}, dict[int, MutantOutcome]()
+    chosen = [by_number[number] for number in numbers]
+    explore_each(mutations, kernel, chosen, base, budget, threading.Event(), found.__setitem__)
+    return [found[job] for job in range(len(chosen))]
+
+
+@functools.lru_cache(maxsize=1)
+def _mutated(asked: bytes) -> tuple[Mutations, Kernel, Baseline, SearchBudget]:
+    chosen, budget = pickle.loads(asked)
+    budget = evolve(budget, cache_dir=cache_folder())
+    mutations = mutate(chosen.system, chosen.setting, LEFT)
+    kernel = load_kernel(mutations.program, budget.cache_dir)
+    return mutations, kernel, baseline(mutations, kernel, budget, threading.Event()), budget
+
+
+def explored(
+    budget: SearchBudget, quiet: bool, work: Callable[[ExploreContext], T], cluster: Cluster | None = None
+) -> T:
+    """What explorations come to, here or on a cluster; Ctrl-C and SIGTERM stop them."""
     begin_event = threading.Event()
     with stop_flag(awaits_report=True) as stop:
-        context = ExploreContext(budget, quiet, stop, begin_event)
+        context = ExploreContext(budget, quiet, stop, begin_event, cluster)
         return run_interruptibly(lambda: work(context), stop, begin_event)
 
 

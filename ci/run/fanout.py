@@ -8,10 +8,11 @@ import multiprocessing.connection
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, TypeVar, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 from attrs import frozen
@@ -22,6 +23,9 @@ from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, desce
 from kraftcheck.ci.terminal.options import Decorator
 from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
+
+if TYPE_CHECKING:
+    from kraftcheck.ci.spark.executor import SparkExecutor
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
@@ -107,7 +111,7 @@ class Cluster:
     workers: int
 
     @contextlib.contextmanager
-    def executor(self, quiet: bool) -> Iterator[Executor]:
+    def executor(self, quiet: bool) -> Iterator[SparkExecutor]:
         """Its executor; says at the end how many tasks were tried again.
 
         Raises:
@@ -131,15 +135,16 @@ def cluster_of(engine: str, master: str | None, conf: tuple[str, ...], workers: 
     return Cluster(master, conf, workers)
 
 
-def fan_out_options(command: Command) -> Command:
-    """Adds `--engine`, `--master`, `--conf` and `--shard`."""
+def fan_out_options(command: Command, more: Mapping[str, str] = MappingProxyType({})) -> Command:
+    """Adds `--engine` (native, spark, or one of some more with its meaning), `--master`, `--conf` and `--shard`."""
+    engines, words = [NATIVE, *more, SPARK], {**more, SPARK: "each part is a task of a cluster."}
+    engine = " ".join(f"{name}: {meaning}" for name, meaning in words.items())
     options: tuple[Decorator, ...] = (
         shard_option,
         click.option("--conf", multiple=True, metavar="KEY=VALUE", help="spark: a setting of Spark's; repeatable."),
         click.option("--master", metavar="URL", help="spark: the cluster; default local[WORKERS]."),
-        click.option("--engine", type=click.Choice([NATIVE, SPARK]), default=NATIVE, show_default=True,
-                     help="spark: each part is a task of a cluster."),
-    )  # fmt: skip
+        click.option("--engine", type=click.Choice(engines), default=NATIVE, show_default=True, help=engine),
+    )
     for option in options:
         command = cast(Command, option(command))
     return command

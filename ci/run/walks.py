@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from kraftcheck.ci.run.fanout import Cluster
 from kraftcheck.ci.systems import assurance
 from kraftcheck.ci.systems.report import DEADLOCK_FAILS, DOCUMENT_VERSION, pruning_rows, steps_text, versions
-from kraftcheck.ci.systems.subject import Subject
+from kraftcheck.ci.systems.subject import Subject, program
+from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.progress import progress_meter, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.machine_code.lower import LoweringError
+from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.parts import SystemFault
-from kraftcheck.solvers.program.premises.cases import checks_nothing
+from kraftcheck.solvers.program.premises.cases import checks_nothing, without_premises
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import (
     DEADLOCK,
@@ -39,15 +46,20 @@ from kraftcheck.solvers.program.verdict import (
 )
 from kraftcheck.solvers.traces.plain import trace_document
 from kraftcheck.solvers.traces.render import lines
-from kraftcheck.solvers.walks.walker import WalkPlan
+from kraftcheck.solvers.walks.walker import Walker, WalkPlan, walks_key
 from kraftcheck.solvers.walks.walks import (
+    Chunks,
     Suspect,
+    WalkedChunk,
     WalkFinding,
     WalkProgress,
     Walks,
+    chunk_ranges,
     confirm_findings,
     simulate,
+    threaded,
     unknown_text,
+    walked_chunk,
     with_suspects,
     witnesses,
 )
@@ -63,12 +75,14 @@ def flags_of(plan: WalkPlan, files: Sequence[Path] = ()) -> tuple[str, ...]:
     """The options of the command line that draw the same walks; `files` are the traces at whose ends they start."""
     drawn = (f"--runs={plan.runs}", f"--steps={plan.steps}", f"--seed={plan.seed}", f"--schedule={plan.schedule}")
     weights = (f"--weight={name}={weight}" for name, weight in plan.weights.items())
-    return (*drawn, *weights, *(f"--from={path}" for path in files), *["--strict"] * plan.strict)
+    shard = [f"--shard={plan.shard}/{plan.shards}"] * (plan.shards > 1)
+    return (*drawn, *weights, *(f"--from={path}" for path in files), *["--strict"] * plan.strict, *shard)
 
 
 def walks_of(
     traced: Program, plan: WalkPlan, stop: threading.Event | None = None,
     progress: Callable[[WalkProgress], None] | None = None, on_compile: Callable[[], None] | None = None,
+    chunks: Chunks = threaded,
 ) -> Walks:  # fmt: skip
     """The walks of a plan, as every door asks for them: commands, Python, items of pytest.
 
@@ -76,12 +90,62 @@ def walks_of(
         Refusal: when a term of the system is too wide for the engine, or no state is initial.
     """
     try:
-        return simulate(traced, plan, clock=time.monotonic, progress=progress, stop=stop, on_compile=on_compile)
+        return simulate(
+            traced, plan, clock=time.monotonic, progress=progress, stop=stop, on_compile=on_compile, chunks=chunks
+        )
     except (LoweringError, SystemFault) as error:
         raise Refusal(f"{traced.system.name}: {error}") from error
 
 
-def walk(traced: Program, plan: WalkPlan, quiet: bool) -> Walks:
+AHEAD = 4
+"""Chunks that are asked of an executor before they are taken, for each core."""
+
+
+def walked_by(cluster: Cluster, chosen: Subject, quiet: bool) -> Chunks:
+    """The chunks by the workers of a cluster, a chunk a task; the runs are those of one machine."""
+
+    def chunks(walker: Walker, stop: threading.Event) -> Iterator[WalkedChunk]:
+        from kraftcheck.ci.spark.executor import pickled  # Spark is an extra
+
+        with cluster.executor(quiet) as executor:
+            ask = functools.partial(_chunk_of, pickled((chosen, walker.made)), walks_key(walker.program))
+            waiting = deque[Future[WalkedChunk]]()
+            for numbers in (*chunk_ranges(walker.made), None):
+                if numbers is not None:
+                    waiting.append(executor.submit(ask, numbers))
+                while waiting and (numbers is None or len(waiting) > AHEAD * executor.cores):
+                    while not stop.is_set() and not waiting[0].done():
+                        wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
+                    if stop.is_set():
+                        return
+                    yield waiting.popleft().result()
+
+    return chunks
+
+
+def _chunk_of(asked: bytes, key: str, numbers: range) -> WalkedChunk:
+    """The runs with these numbers, on a worker.
+
+    Raises:
+        SystemFault: where the worker makes another program of the system than the driver.
+    """
+    walker = _walker(asked)
+    if walks_key(walker.program) != key:
+        raise SystemFault("a worker made another system of the same module; make it depend on nothing but its source")
+    with ThreadPool(1) as pool:
+        chunk = walked_chunk(walker, numbers, pool, threading.Event())
+    assert chunk is not None  # nothing stops it
+    return chunk
+
+
+@functools.lru_cache(maxsize=1)
+def _walker(asked: bytes) -> Walker:
+    chosen, plan = pickle.loads(asked)
+    plan = evolve(plan, threads=1, cache_dir=cache_folder())
+    return Walker(without_premises(program(chosen, compared=False)), plan)
+
+
+def walk(traced: Program, plan: WalkPlan, quiet: bool, chunks: Chunks = threaded) -> Walks:
     """Walk with progress on standard error; Ctrl-C and SIGTERM cut it.
 
     Raises:
@@ -95,12 +159,12 @@ def walk(traced: Program, plan: WalkPlan, quiet: bool) -> Walks:
             begin_event.set()
             if meter is not None:
                 meter.write_when_due(
-                    f"{point.runs:,} of {plan.runs:,} runs: {point.steps:,} steps, {point.distinct:,} distinct, "
-                    f"{point.goals} goals reached"
+                    f"{point.runs:,} of {len(plan.numbers):,} runs: {point.steps:,} steps, "
+                    f"{point.distinct:,} distinct, {point.goals} goals reached"
                 )
 
         compiling = None if meter is None else meter.compiling
-        return run_interruptibly(lambda: walks_of(traced, plan, stop, note, compiling), stop, begin_event)
+        return run_interruptibly(lambda: walks_of(traced, plan, stop, note, compiling, chunks), stop, begin_event)
 
 
 @frozen

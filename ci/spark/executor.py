@@ -40,6 +40,7 @@ class SparkExecutor(Executor):
         log: where Spark's messages go.
 
     Attributes:
+        cores: how many calls are answered at a time.
         again: tasks that were tried again.
     """
 
@@ -47,8 +48,8 @@ class SparkExecutor(Executor):
         self._session, self._log = session, log
         self.again = 0
         self._group, self._ended = f"kraftcheck-{uuid.uuid4().hex}", threading.Event()
-        cores = int(session.sparkContext.defaultParallelism)
-        self._jobs = ThreadPoolExecutor(cores, thread_name_prefix="job")
+        self.cores = int(session.sparkContext.defaultParallelism)
+        self._jobs = ThreadPoolExecutor(self.cores, thread_name_prefix="job")
 
     def submit(
         self, fn: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs

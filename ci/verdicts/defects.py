@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kraftcheck.ci.conformance.findings.search import (
     Evidence,
@@ -19,6 +20,7 @@ from kraftcheck.ci.conformance.findings.search import (
 )
 from kraftcheck.ci.conformance.kafka.jars import known_versions
 from kraftcheck.ci.prove.broken import attempt_any, broken_proofs
+from kraftcheck.ci.run.fanout import NATIVE, Cluster, cluster_of, fan_out, fan_out_options
 from kraftcheck.ci.run.questions import run_to_end, search_budget
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
@@ -26,6 +28,7 @@ from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_writable, write_json
+from kraftcheck.ci.terminal.interrupts import Interrupted
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.nearest import nearest
 from kraftcheck.properties.register.defects import BUGS, Bug
@@ -106,9 +109,6 @@ def _release_row(one: ReleaseSearch, faults: Sequence[str]) -> dict[str, Any]:
     }
 
 
-NATIVE = "native"
-
-
 @frozen
 class DefectJudgement:
     """A defect and what was found.
@@ -164,6 +164,33 @@ def explore_defect(bug: Bug, rules: str, budget: SearchBudget, quiet: bool) -> E
     return run_to_end(program(subject(bug.system, bug.scope, bug.bounds, rules)), budget, quiet, bug.variant)
 
 
+def judge(bug: Bug, budget: SearchBudget, quiet: bool) -> DefectJudgement:
+    """What is found of a defect, beside the right rules in its scope."""
+    base = _base(bug.system, bug.scope, tuple(sorted(bug.bounds.items())), bug.base, budget, quiet)
+    result = explore_defect(bug, bug.rules, budget, quiet)
+    return DefectJudgement(bug, refutations(result), base, result.distinct, result.seconds, cut=result.cut)
+
+
+@functools.lru_cache(maxsize=64)
+def _base(
+    system: str, scope: str, bounds: tuple[tuple[str, int], ...], rules: str, budget: SearchBudget, quiet: bool
+) -> Mapping[str, str]:
+    """The properties that the right rules break in a scope, which several defects have."""
+    traced = program(subject(system, scope, dict(bounds), rules))
+    return failing_properties(run_to_end(traced, budget, quiet, f"{rules} in the scope of defects"))
+
+
+def _judged(
+    bugs: Sequence[Bug], budget: SearchBudget, quiet: bool, cluster: Cluster | None
+) -> Iterator[DefectJudgement]:
+    """What is found of each defect, here or on a cluster; fewer where the work is stopped."""
+    if cluster is None:
+        yield from (judge(bug, budget, quiet) for bug in bugs)
+        return
+    ask = functools.partial(judge, budget=evolve(budget, threads=1), quiet=True)
+    yield from (found for _, found in fan_out(cluster.executor(quiet), ask, bugs, "defects", quiet))
+
+
 def refutations(result: Exploration) -> dict[str, int]:
     """The refuted properties with the lengths of their traces."""
     return {v.claim: v.depth or 0 for v in result.verdicts if isinstance(v.verdict, Refuted)}
@@ -176,8 +203,7 @@ def failing_properties(result: Exploration) -> dict[str, str]:
 
 @click.command("bugs")
 @click.argument("variants", nargs=-1)
-@click.option("--engine", type=click.Choice([NATIVE, "z3"]), default=NATIVE, show_default=True,
-              help="z3: each variant that refutes a proven property must break its proof.")  # fmt: skip
+@functools.partial(fan_out_options, more={"z3": "each variant that refutes a proven property must break its proof."})
 @click.option("--brokers", type=click.Choice(["any"]),
               help="With z3: it must break the proofs for any number of brokers, and be refuted with few.")  # fmt: skip
 @click.option(
@@ -190,10 +216,7 @@ def failing_properties(result: Exploration) -> dict[str, str]:
 @options.memory
 @options.document
 @options.quiet
-def bugs_command(
-    variants: tuple[str, ...], engine: str, brokers: str | None, release: str | None, workers: int, memory: int,
-    target: str | None, quiet: bool,
-) -> None:  # fmt: skip
+def bugs_command(variants: tuple[str, ...], target: str | None, quiet: bool, **flags: Any) -> None:
     """Explore every defect of the matrix (or the VARIANTS named), and the right rules in the same scope.
 
     A defect must be refuted by exactly the properties named for it, with traces
@@ -211,33 +234,36 @@ def bugs_command(
       kraftcheck bugs --engine z3
       kraftcheck bugs --engine z3 --brokers any
       kraftcheck bugs --kafka 4.4.0
+      kraftcheck bugs --engine spark --master spark://host:7077
     """
-    if engine != NATIVE:
-        check_idle("is of --engine native", "memory", "release")
-        sys.exit(broken_proofs(variants, workers, target, quiet, None if brokers is None else attempt_any))
+    engine, release, workers = flags["engine"], flags["release"], flags["workers"]
+    cluster = cluster_of(engine, flags["master"], flags["conf"], workers)
+    if engine == "z3":
+        check_idle("is of --engine native and spark", "memory", "release", "shard")
+        attempt = None if flags["brokers"] is None else attempt_any
+        sys.exit(broken_proofs(variants, workers, target, quiet, attempt))
     check_idle("is of --engine z3", "brokers")
     if release is not None:
-        sys.exit(release_defects(variants, release, search_budget(workers, memory), target, quiet))
-    selected = choose(variants)
+        check_idle("is of the matrix of defects, and --kafka asks for findings", "shard", "master", "conf")
+        if cluster is not None:
+            raise Refusal("--kafka searches findings on this machine; leave out --engine spark")
+        sys.exit(release_defects(variants, release, search_budget(workers, flags["memory"]), target, quiet))
+    selected = flags["shard"].of_parts(choose(variants))
     if target is not None:
         check_writable(target)
-    screen, budget = console(to_stderr=target == "-"), search_budget(workers, memory)
-    judgements, bases = [], dict[tuple[object, ...], dict[str, str]]()
-    for bug in selected:
-        scope = (bug.system, bug.scope, tuple(sorted(bug.bounds.items())), bug.base)
-        if scope not in bases:
-            bases[scope] = failing_properties(explore_defect(bug, bug.base, budget, quiet))
-        result = explore_defect(bug, bug.rules, budget, quiet)
-        judgements.append(
-            DefectJudgement(bug, refutations(result), bases[scope], result.distinct, result.seconds, cut=result.cut)
-        )
-        for line in _row(judgements[-1]):
+    screen, budget = console(to_stderr=target == "-"), search_budget(workers, flags["memory"])
+    judgements = []
+    for judgement in _judged(selected, budget, quiet, cluster):
+        judgements.append(judgement)
+        for line in _row(judgement):
             screen.plain(line)
+    if len(judgements) < len(selected):
+        raise Interrupted(f"stopped after {len(judgements)} of {len(selected)} defects")
     code = _exit_code(judgements)
     if target is not None:
         write_json(target, document(judgements, code))
     faulty = sum(bool(judgement.faults()) for judgement in judgements)
-    screen.plain(f"{len(judgements)} defects, {faulty} not as expected (exit {code})")
+    screen.plain(f"{flags['shard'].words}{len(judgements)} defects, {faulty} not as expected (exit {code})")
     sys.exit(code)
 
 

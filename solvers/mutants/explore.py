@@ -279,10 +279,16 @@ def explore_each(
         pool.run(len(mutants), explore_mutant)
 
 
+Told = Callable[[int, MutantOutcome], None]
+Each = Callable[[Mutations, Kernel, Sequence[Mutant], Baseline, SearchBudget, threading.Event, Told], None]
+"""Explores mutants of one kernel, as `explore_each` does."""
+
+
 def explain(
     system: System, setting: Setting, budget: SearchBudget, *, leave: Leave = (),
     selected: Callable[[Mutations, Mutant], bool] = lambda mutations, mutant: True,
     progress: Callable[[int, int, str], None] = lambda finished, of, what: None, stop: threading.Event | None = None,
+    each: Each = explore_each,
 ) -> MutantExplanation:  # fmt: skip
     """Explore every mutant of a system.
 
@@ -293,6 +299,7 @@ def explain(
         selected: which mutants to explore.
         progress: called with the number of mutants done and of all, and what is at work.
         stop: once set, the rest is undecided.
+        each: explores the mutants.
 
     Raises:
         BaselineFault: when the rules as they are exceed the budget.
@@ -313,7 +320,7 @@ def explain(
         results[mutant.number] = result
         progress(len(results), len(chosen), f"{mutant.group}: {mutant.part} {mutant.change}")
 
-    explore_each(mutations, kernel, chosen, base, budget, stopping, told)
+    each(mutations, kernel, chosen, base, budget, stopping, told)
     outcomes = tuple((mutant, results[mutant.number]) for mutant in chosen)
     bad = [name for number, name in enumerate(claim_names(kernel))
            if number in base.claims and number not in kernel.plan.goals]  # fmt: skip

@@ -261,6 +261,8 @@ class WalkPlan:
         threads: how many; results do not depend on it.
         cache_dir: folder for compiled code; None: keep none.
         strict: whether steps beyond a declared cap are faults too.
+        shard, shards: of so many equal parts of the runs, the one that is made, from 1. What is drawn for a run depends
+            on the seed and its number.
     """
 
     runs: int
@@ -272,6 +274,13 @@ class WalkPlan:
     threads: int = 1
     cache_dir: Path | None = None
     strict: bool = False
+    shard: int = 1
+    shards: int = 1
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the runs that are made."""
+        return range(self.runs * (self.shard - 1) // self.shards, self.runs * self.shard // self.shards)
 
 
 class Walker:
@@ -285,13 +294,14 @@ class Walker:
 
     def __init__(self, program: Program, made: WalkPlan, on_compile: Callable[[], None] | None = None) -> None:
         cache, threads = ObjectCache(made.cache_dir), made.threads
-        effort = effort_for(made.runs * made.steps * ENABLED)
+        effort = effort_for(len(made.numbers) * made.steps * ENABLED)
         self.library: Library
         self.library, self.cached = load_library(
             program, emit_walks, walks_key(program), cache, effort=effort, on_compile=on_compile
         )
         self.warnings = tuple(cache.warnings)
-        self.program, self.plan, self.steps, self.seed = program, FramePlan(program), made.steps, made.seed
+        self.program, self.plan, self.made = program, FramePlan(program), made
+        self.steps, self.seed = made.steps, made.seed
         starts = tuple(start.end for start in made.runs_to_starts)
         self.schedules, self.starts = SCHEDULES[made.schedule], starts or program.initial
         self.weights = [made.weights.get(kind.action.name, 1) for kind in program.kinds]

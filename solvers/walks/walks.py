@@ -155,12 +155,19 @@ class _Totals:
     steps: int = 0
     first: dict[int, Occurrence] = field(factory=dict)
     instance_counts: npt.NDArray[np.int64] = field(init=False)
+    frame: npt.NDArray[np.int64] = field(init=False)
     curve: list[WalkProgress] = field(factory=list)
     sampled: list[WalkedRun] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         """Start from nothing."""
         self.instance_counts = np.zeros(len(self.walker.kinds), dtype=np.int64)
+        self.frame = np.zeros(self.walker.plan.size, dtype=np.int64)
+
+    @property
+    def number(self) -> int:
+        """The number of the next run."""
+        return self.walker.made.numbers.start + self.runs
 
     def add(self, run: WalkRun) -> None:
         """Account for the next run."""
@@ -169,28 +176,20 @@ class _Totals:
                 step, instance = divmod(int(run.claims[number]) - 1, NO_ACTION + 1)
                 instances = [int(i) for i in run.path[:step]] + [instance] * (instance != NO_ACTION)
                 claim = claim_of(self.walker.plan, number)
-                self.first[number] = Occurrence(claim, self.runs, run.start, tuple(instances))
+                self.first[number] = Occurrence(claim, self.number, run.start, tuple(instances))
         if self.walker.program.liveness.claims and self.runs < SAMPLED_RUNS:
-            self.sampled.append(WalkedRun(self.runs, run.start, tuple(run.path[:SAMPLED_STEPS].tolist())))
+            sampled = tuple(run.path[:SAMPLED_STEPS].tolist())
+            self.sampled.append(WalkedRun(self.number, run.start, sampled))
         self.instance_counts += np.bincount(run.path.astype(np.int64), minlength=len(self.instance_counts))
         self.fingerprints.add(run.prints)
         self.runs += 1
         self.steps += len(run.path)
 
-    def chunk(self, pool: ThreadPool, number: int, stop: threading.Event) -> bool:
-        """Make the next runs and account for them, or for none once stopped; whether they were made."""
-        first, results = self.runs, list[WalkRun | None]([None] * number)
-
-        def walk_run(thread: int, job: int) -> None:
-            results[job] = self.walker.run(first + job, thread)
-
-        pool.run(number, walk_run, stop.is_set)
-        finished = [run for run in results if run is not None]
-        if len(finished) < number:
-            return False
-        for walked in finished:
-            self.add(walked)
-        return True
+    def add_chunk(self, chunk: WalkedChunk) -> None:
+        """Account for the next runs."""
+        for made in chunk.runs:
+            self.add(made)
+        self.frame += chunk.frame
 
     def mark(self, seconds: float) -> None:
         """Note how far the runs are."""
@@ -204,10 +203,56 @@ def claim_of(plan: FramePlan, number: int) -> Property | None:
     return (*p.always, *p.sometimes, None, *p.steps, *p.happens)[number]
 
 
+@frozen
+class WalkedChunk:
+    """Runs that follow each other.
+
+    Attributes:
+        runs: in their order.
+        frame: what their frames counted, all together.
+    """
+
+    runs: Sequence[WalkRun]
+    frame: npt.NDArray[np.int64]
+
+
+Chunks = Callable[[Walker, threading.Event], Iterator[WalkedChunk]]
+"""Makes all runs of a walker in order, chunk by chunk; ends early once stopped."""
+
+
+def chunk_ranges(plan: WalkPlan) -> list[range]:
+    """The numbers of the runs of a plan, by chunk."""
+    size = max(1, min(CHUNK_RUNS, CHUNK_STEPS // plan.steps))
+    return [plan.numbers[first : first + size] for first in range(0, len(plan.numbers), size)]
+
+
+def threaded(walker: Walker, stop: threading.Event) -> Iterator[WalkedChunk]:
+    """The chunks by threads of this process."""
+    with ThreadPool(walker.made.threads) as pool:
+        for numbers in chunk_ranges(walker.made):
+            chunk = walked_chunk(walker, numbers, pool, stop)
+            if chunk is None:
+                return
+            yield chunk
+
+
+def walked_chunk(walker: Walker, numbers: range, pool: ThreadPool, stop: threading.Event) -> WalkedChunk | None:
+    """The runs with these numbers; None once stopped."""
+    results = list[WalkRun | None]([None] * len(numbers))
+
+    def walk_run(thread: int, job: int) -> None:
+        results[job] = walker.run(numbers[job], thread)
+
+    walker.frames[:] = 0
+    pool.run(len(numbers), walk_run, stop.is_set)
+    finished = [run for run in results if run is not None]
+    return WalkedChunk(finished, walker.frames.sum(axis=0)) if len(finished) == len(numbers) else None
+
+
 def simulate(
     program: Program, plan: WalkPlan, *, clock: Callable[[], float],
     progress: Callable[[WalkProgress], None] | None = None, stop: threading.Event | None = None,
-    on_compile: Callable[[], None] | None = None,
+    on_compile: Callable[[], None] | None = None, chunks: Chunks = threaded,
 ) -> Walks:  # fmt: skip
     """Walk at random, and collect the claims that break.
 
@@ -218,23 +263,21 @@ def simulate(
         progress: called after each chunk of runs.
         stop: once set, the walks end after the runs at work; their chunk does not count.
         on_compile: called before code is compiled that the cache does not have.
+        chunks: makes the runs.
 
     Raises:
         LoweringError: when a term does not fit 64 bits.
     """
-    start, stop_event, runs = clock(), stop or threading.Event(), plan.runs
+    start, stop_event, runs = clock(), stop or threading.Event(), len(plan.numbers)
     program = without_premises(program)
     walker = Walker(program, plan, on_compile)
     compiled = clock()
     totals = _Totals(walker, FingerprintSet(walker.library.function("count_new", 4)))
-    chunk = max(1, min(CHUNK_RUNS, CHUNK_STEPS // plan.steps))
-    with ThreadPool(plan.threads) as pool:
-        while totals.runs < runs and not stop_event.is_set():
-            if not totals.chunk(pool, min(chunk, runs - totals.runs), stop_event):
-                break
-            totals.mark(clock() - compiled)
-            if progress is not None:
-                progress(totals.curve[-1])
+    for chunk in chunks(walker, stop_event):
+        totals.add_chunk(chunk)
+        totals.mark(clock() - compiled)
+        if progress is not None:
+            progress(totals.curve[-1])
     cut = None if totals.runs == runs else _cut_text(stop_event, totals.runs, runs)
     return _result(totals, plan.seed, clock() - compiled, compiled - start, cut, plan.strict)
 
@@ -250,7 +293,7 @@ def _result(totals: _Totals, seed: int, seconds: float, compile_seconds: float, 
     for kind in program.kinds:
         count = int(totals.instance_counts[kind.first : kind.first + len(kind.instances)].sum())
         steps_by_action[kind.action.name] = steps_by_action.get(kind.action.name, 0) + count
-    pruned = prunings(plan, walker.frames.sum(axis=0))
+    pruned = prunings(plan, totals.frame)
     broken = tuple(where for number, where in sorted(totals.first.items()) if number not in plan.goals)
     goals_shown = tuple(where for number, where in sorted(totals.first.items()) if number in plan.goals)
     missed = sorted(plan.goals - totals.first.keys())

@@ -34,6 +34,7 @@ from kraftcheck.ci.prove.question import (
     print_proof,
 )
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.run.fanout import WHOLE, cluster_of, fan_out_options
 from kraftcheck.ci.run.judged import judged
 from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.ci.run.reports import finish, report_options
@@ -399,6 +400,7 @@ def buildable(request: ProofRequest, only: Sequence[str], for_lassos: bool = Fal
 @options.timeout
 @options.seed
 @options.processes
+@fan_out_options
 @click.option("--search", type=click.IntRange(0), default=MOST_STATES, show_default=True,
               help="States explored for runs to counterexamples, and to what a claim speaks of; 0: none.")  # fmt: skip
 @click.option("--core", is_flag=True, help="Show which lemmas, invariants and guards each proof used.")
@@ -437,6 +439,7 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
       kraftcheck prove elections --rules fixed --property leader-active --core
       kraftcheck prove elections --rules kafka-4.0 --bmc 3
       kraftcheck prove replication --rules fixed --scope tiny --unbounded 1
+      kraftcheck prove replication --rules fixed --scope tiny --shard 2/4
     """
     name, bounds = system_and_bounds(words)
     request = ProofRequest(name, flags["scope"], bounds, flags["rules"], flags["invariants"])
@@ -446,10 +449,15 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
     theory_ = buildable(request, flags["only"], for_lassos=flags["bmc"] is not None)
     check_switches(request.subject(), theory)
     if flags["against"] is not None:
-        check_idle("does nothing with --against", "core", "times", "certificate", "smt2", "second", "bmc", "k", "pdr")
+        check_idle("does nothing with --against", "core", "times", "certificate", "smt2", "second", "bmc", "k", "pdr",
+                   "engine", "shard")  # fmt: skip
         check_endless(theory_, (), bounded_only=False, certified=True)
         compare_certificate(request, theory_, Path(flags["against"]), flags["seed"])
     flags["only"] = check_only(name, theory_, flags["only"], flags["invariants"])
+    if flags["shard"] != WHOLE:
+        every = [*flags["only"]] or [claim.id for claim in theory_.claims]
+        flags["only"] = tuple(flags["shard"].of_parts(every))
+    cluster = cluster_of(flags["engine"], flags["master"], flags["conf"], flags["workers"])
     effort = _effort(flags)
     bounded_only = _without_lemmas(flags)
     check_solver(flags["solver"], flags["second"], bounded_only)
@@ -460,7 +468,9 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
     chosen = request.subject()
     budget = search_budget(1, flags["memory"], max_states=flags["search"], keep=True)
     with flags["reports"].of_unfinished(chosen, "prove"):
-        answer = ProofQuestion(request, effort, flags["only"], flags["workers"], budget, flags["quiet"]).answer()
+        answer = ProofQuestion(
+            request, effort, flags["only"], flags["workers"], budget, flags["quiet"], cluster
+        ).answer()
     if (flags["smt2"] is not None or flags["second"] is not None) and not answer.proof.stopped:
         answer = second_opinion(answer, flags["smt2"], flags["second"])
     screen = console(to_stderr=flags["target"] == "-")
@@ -482,7 +492,8 @@ def _without_lemmas(flags: Mapping[str, Any]) -> bool:
     if engines > 1:
         raise Refusal("--bmc, --k and --pdr exclude each other; give one of them")
     if engines:
-        check_idle("does nothing with --bmc, --k or --pdr", "core", "times", "certificate", "smt2", "second")
+        check_idle("does nothing with --bmc, --k or --pdr", "core", "times", "certificate", "smt2", "second",
+                   "engine", "shard")  # fmt: skip
         if flags["bmc"] is not None:
             check_idle("does nothing with --bmc", "search", "memory")
     return bool(engines)

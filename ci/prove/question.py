@@ -15,6 +15,7 @@ from attrs import evolve, field, frozen
 from rich.text import Text
 
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.run.fanout import Cluster
 from kraftcheck.ci.run.judged import judged
 from kraftcheck.ci.run.questions import run, search, search_budget
 from kraftcheck.ci.run.result import Result
@@ -440,13 +441,17 @@ MOST_STATES = 5_000_000
 """States explored for runs to counterexamples, and to what a claim speaks of, unless the user says otherwise."""
 
 
-def run_proof(request: ProofRequest, effort: Effort, only: Sequence[str], workers: int, quiet: bool | None) -> Proof:
+def run_proof(
+    request: ProofRequest, effort: Effort, only: Sequence[str], workers: int, quiet: bool | None,
+    cluster: Cluster | None = None,
+) -> Proof:  # fmt: skip
     """Prove with progress on standard error; Ctrl-C and SIGTERM cut it. `quiet` is None where Python asks."""
     request.compare()
     build: TheoryBuilder = functools.partial(ProofRequest.build, request)
     ask = functools.partial(
-        prove, build, effort=effort, clock=time.monotonic, only=only, workers=workers, few=request.builders()
-    )
+        prove, build, effort=effort, clock=time.monotonic, only=only, workers=workers, few=request.builders(),
+        elsewhere=None if cluster is None else functools.partial(cluster.executor, bool(quiet)),
+    )  # fmt: skip
     with faults_refused(request.name):
         if quiet is None:
             return interruptible(lambda stop: ask(stop=stop))
@@ -481,6 +486,7 @@ class ProofQuestion:
         workers: processes.
         budget: of the search beside the proof; its `max_states` is 0 for none.
         quiet: whether no progress is shown; None where Python asks, whose Ctrl-C is raised in the caller.
+        cluster: what answers the queries, a few of one action a task; None: this machine.
     """
 
     request: ProofRequest
@@ -489,6 +495,7 @@ class ProofQuestion:
     workers: int = 1
     budget: SearchBudget = field(factory=lambda: search_budget(max_states=MOST_STATES, keep=True))
     quiet: bool | None = None
+    cluster: Cluster | None = None
 
     def answer(self) -> ProofAnswer:
         """The proof with its judgements; the seconds are those of the proof alone.
@@ -498,7 +505,7 @@ class ProofQuestion:
             EngineDisagreement: when ints do not confirm what compiled code or a solver says.
         """
         start = time.monotonic()
-        proof = run_proof(self.request, self.effort, self.only, self.workers, self.quiet)
+        proof = run_proof(self.request, self.effort, self.only, self.workers, self.quiet, self.cluster)
         seconds = time.monotonic() - start
         evidence = search_evidence(self.request, proof, self.budget.max_states or 0, self._explore)
         judgements = judge(proof, evidence)

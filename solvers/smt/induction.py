@@ -13,10 +13,11 @@ import contextlib
 import functools
 import itertools
 import multiprocessing
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from attrs import define, field, frozen
@@ -147,21 +148,42 @@ def _start(
 ) -> None:  # fmt: skip
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides what a Ctrl-C ends
     try:
-        subject = build()
-        if Meaning.of(subject.program).whole != meaning:
-            raise SystemFault(
-                "a worker process made another system of the same module; make it depend on nothing but its source"
-                " (no order of a set, no time, no process), or prove it with --workers 1"
-            )
-        _WORKER[:] = [proof_worker(subject, few, effort, clock)]
+        _WORKER[:] = [_begin(meaning, build, few, effort, clock)]
     except Exception as error:  # raised where an answer is wanted: of one that is raised here a pool says nothing
         _WORKER[:] = [error]
+
+
+def _begin(
+    meaning: str, build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock
+) -> ProofWorker:  # fmt: skip
+    """A worker with a theory made anew.
+
+    Raises:
+        SystemFault: where it is of another meaning than that of the process that asks.
+    """
+    subject = build()
+    if Meaning.of(subject.program).whole != meaning:
+        raise SystemFault(
+            "a worker process made another system of the same module; make it depend on nothing but its source"
+            " (no order of a set, no time, no process), or prove it with --workers 1"
+        )
+    return proof_worker(subject, few, effort, clock)
 
 
 def _answer(batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
     if isinstance(worker := _WORKER[0], Exception):
         raise worker
     return worker.answer(batch, assumed)
+
+
+def _answer_by(plan: bytes, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
+    """The answers of a process that nobody has prepared: it makes the theory when it is first asked."""
+    return _begun(plan).answer(batch, assumed)
+
+
+@functools.lru_cache(maxsize=1)
+def _begun(plan: bytes) -> ProofWorker:
+    return _begin(*pickle.loads(plan))
 
 
 STOP_SECONDS = 1.0
@@ -187,12 +209,14 @@ class ProofPool:
         worker: what answers here.
         stop: once set, no further obligation is answered.
         progress: called with the number of answers in this round, and of obligations.
+        ask: answers some obligations there.
     """
 
-    pool: ProcessPoolExecutor | None
+    pool: Executor | None
     worker: ProofWorker | None
     stop: threading.Event
     progress: ProofProgress
+    ask: Callable[[Sequence[Obligation], Sequence[str]], list[ObligationAnswer]] = _answer
     _futures: set[Future[list[ObligationAnswer]]] = field(factory=set)
 
     def answers(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> Iterator[ObligationAnswer]:
@@ -216,7 +240,7 @@ class ProofPool:
                     return
                 yield answers
             return
-        self._futures = {self.pool.submit(_answer, chunk, assumed) for chunk in chunks}
+        self._futures = {self.pool.submit(self.ask, chunk, assumed) for chunk in chunks}
         while self._futures:
             if self.stop.is_set():
                 return
@@ -236,16 +260,25 @@ def chunks_of(batch: Sequence[Obligation]) -> Iterator[Sequence[Obligation]]:
         yield from (same_action[i : i + CHUNK] for i in range(0, len(same_action), CHUNK))
 
 
+Elsewhere = Callable[[], contextlib.AbstractContextManager[Executor]]
+"""Opens an executor on other machines."""
+
+
 @contextlib.contextmanager
 def proof_pool(
     subject: Theory, build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock, workers: int,
-    stop: threading.Event, progress: ProofProgress,
+    stop: threading.Event, progress: ProofProgress, elsewhere: Elsewhere | None,
 ) -> Iterator[ProofPool]:  # fmt: skip
     """A pool with so many worker processes, which make the theory anew; with one, this process works with it.
 
     Raises:
         SystemFault: with an answer, where a worker made a program of another meaning.
     """
+    if elsewhere is not None:
+        plan = pickle.dumps((Meaning.of(subject.program).whole, build, few, effort, clock))
+        with elsewhere() as executor:
+            yield ProofPool(executor, None, stop, progress, functools.partial(_answer_by, plan))
+        return
     if workers == 1:
         yield ProofPool(None, proof_worker(subject, few, effort, clock), stop, progress)
         return
@@ -265,7 +298,7 @@ def proof_pool(
 def prove(
     build: TheoryBuilder, *, effort: Effort, clock: Clock, only: Sequence[str] = (), workers: int = 1,
     stop: threading.Event | None = None, progress: ProofProgress = lambda count, total: None,
-    few: Sequence[TheoryBuilder] = (),
+    few: Sequence[TheoryBuilder] = (), elsewhere: Elsewhere | None = None,
 ) -> Proof:  # fmt: skip
     """Prove the claims of a theory.
 
@@ -278,6 +311,7 @@ def prove(
         stop: once set, the proof ends unfinished.
         progress: called with the number of answers in each round, and of obligations.
         few: make theories of the same system with few participants, for a proof about any number; see `ProofWorker`.
+        elsewhere: other machines, which answer instead of processes.
     """
     halt, subject = stop or threading.Event(), build()
     check_described(subject, effort)
@@ -286,7 +320,7 @@ def prove(
     answers: dict[Obligation, ObligationAnswer] = {}
     unproven: list[str] = []
     pending, rounds = obligations(subject, claims), 0
-    with proof_pool(subject, build, few, effort, clock, workers, halt, progress) as pool:
+    with proof_pool(subject, build, few, effort, clock, workers, halt, progress, elsewhere) as pool:
         while pending and not halt.is_set():
             rounds += 1
             assumed = [claim.id for claim in subject.invariants if claim.id not in unproven]

@@ -154,10 +154,8 @@ def simulate_command(words: tuple[str, ...], **flags: Any) -> None:
     """
     name, bounds = system_and_bounds(words)
     out, plot, target, reports = flags["out"], flags["plot"], flags["target"], flags["reports"]
-    cluster = cluster_of(flags["engine"], flags["master"], flags["conf"], flags["workers"])
-    shard = flags["shard"]
-    if flags["runs"] < shard.of:
-        raise Refusal(f"--shard {shard}: of {flags['runs']} runs some shards are empty; take a smaller N")
+    cluster, shard = cluster_of(flags), flags["shard"]
+    shard.of_parts(range(flags["runs"]))
     chosen = subject(name, flags["scope"], bounds, flags["rules"], flags["only"], expressions=flags["expressions"])
     check_writable(target)
     reports.check(json=target, plot=plot)
@@ -168,8 +166,8 @@ def simulate_command(words: tuple[str, ...], **flags: Any) -> None:
     check_switches(chosen)
     preferred, starts = weights_of(flags["weights"], traced), start_runs(flags["files"], chosen, traced)
     drawn = (flags["runs"], flags["steps"], flags["seed"], flags["schedule"])
-    plan = WalkPlan(*drawn, preferred, starts, flags["workers"], cache_of(not flags["no_cache"]), flags["strict"],
-                    shard.number, shard.of)  # fmt: skip
+    made = (flags["workers"], cache_of(not flags["no_cache"]), flags["strict"])
+    plan = WalkPlan(*drawn, preferred, starts, *made, shard.number, shard.of)
     chunks = threaded if cluster is None else walked_by(cluster, chosen, flags["quiet"])
     with reports.of_unfinished(chosen, "simulate"):
         question = WalkQuestion(chosen, plan, flags["files"], flags["number"])

@@ -150,8 +150,7 @@ def explain_command(words: tuple[str, ...], target: str | None, source: str | No
       kraftcheck explain --operators --results outcomes.jsonl --json scores.json
     """
     pages, quiet = {"markdown": flags["markdown"], "html": flags["table"]}, flags["quiet"]
-    budget = search_budget(flags["workers"], flags["memory"], max_states=flags["limit"])
-    cluster = cluster_of(flags["engine"], flags["master"], flags["conf"], flags["workers"])
+    budget, cluster = search_budget(flags["workers"], flags["memory"], max_states=flags["limit"]), cluster_of(flags)
     asked = (flags["scope"], flags["rules"])
     for output in (target, *pages.values()):
         check_writable(output)
@@ -170,8 +169,6 @@ def explain_command(words: tuple[str, ...], target: str | None, source: str | No
         chosen = _subject(words, *asked, flags["action"])
         if chosen is not None:
             refuse_liveness(chosen, "explain asks its mutants for", mend="; so does --operators")
-        if chosen is None:
-            check_idle("needs a SYSTEM; without one the whole page is made", "shard")
         parts = _explored(chosen, flags["action"], flags["shard"], budget, quiet, cluster)
     code = _print(console(to_stderr=target == "-"), parts, listed=source is None)
     _write(parts, code, target, **pages)
@@ -211,9 +208,7 @@ def _explored(
 
 def _subject(words: Sequence[str], scope: str | None, rules: str | None, action: str | None) -> Subject | None:
     if not words:
-        for flag, value in (("--scope", scope), ("--rules", rules), ("--action", action)):
-            if value is not None:
-                raise Refusal(f"{flag} needs a SYSTEM; without one the whole page is made")
+        check_idle("needs a SYSTEM; without one the whole page is made", "scope", "rules", "action", "shard")
         return None
     name, bounds = system_and_bounds(words)
     system = find_system(name)

@@ -46,6 +46,7 @@ from kraftcheck.solvers.mutants.explore import (
     Refused,
     Same,
     Survived,
+    Told,
     Undecided,
     baseline,
     explain,
@@ -254,7 +255,7 @@ class ExploreContext:
         Raises:
             Refusal: when the rules as they are exceed the budget, or a term is too wide.
         """
-        each = explore_each if self.cluster is None else functools.partial(_each_on, self.cluster, chosen)
+        each = explore_each if self.cluster is None else _OnCluster(self.cluster, chosen)
         with _refusals(chosen):
             return explain(
                 chosen.system, chosen.setting, self.budget, leave=LEFT, selected=selected,
@@ -296,25 +297,32 @@ MUTANTS = 4
 """Mutants of a task."""
 
 
-def _each_on(
-    cluster: Cluster, chosen: Subject, mutations: Mutations, kernel: Kernel, mutants: Sequence[Mutant], base: Baseline,
-    budget: SearchBudget, stop: threading.Event, told: Callable[[int, MutantOutcome], None],
-) -> None:  # fmt: skip
-    """Explore mutants on a cluster, as `explore_each` does here."""
-    from kraftcheck.ci.spark.executor import pickled  # Spark is an extra
+@frozen
+class _OnCluster:
+    """Explores the mutants of a subject on a cluster, as `explore_each` does here."""
 
-    ask = functools.partial(_outcomes, pickled((chosen, evolve(budget, threads=1))), cache_key(mutations.program))
-    tasks = [range(len(mutants))[first : first + MUTANTS] for first in range(0, len(mutants), MUTANTS)]
-    with cluster.executor(quiet=True) as executor:
-        futures = {executor.submit(ask, [mutants[job].number for job in jobs]): jobs for jobs in tasks}
-        pending = set(futures)
-        while pending and not stop.is_set():
-            finished, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
-            for future in finished:
-                for job, result in zip(futures[future], future.result(), strict=True):
-                    told(job, result)
-        for job in (job for future in pending for job in futures[future]):
-            told(job, Undecided(STOPPED))
+    cluster: Cluster
+    chosen: Subject
+
+    def __call__(
+        self, mutations: Mutations, kernel: Kernel, mutants: Sequence[Mutant], base: Baseline, budget: SearchBudget,
+        stop: threading.Event, told: Told,
+    ) -> None:  # fmt: skip
+        from kraftcheck.ci.spark.executor import pickled  # Spark is an extra
+
+        asked = pickled((self.chosen, evolve(budget, threads=1)))
+        ask = functools.partial(_outcomes, asked, cache_key(mutations.program))
+        tasks = [range(len(mutants))[first : first + MUTANTS] for first in range(0, len(mutants), MUTANTS)]
+        with self.cluster.executor(quiet=True) as executor:
+            futures = {executor.submit(ask, [mutants[job].number for job in jobs]): jobs for jobs in tasks}
+            pending = set(futures)
+            while pending and not stop.is_set():
+                finished, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    for job, result in zip(futures[future], future.result(), strict=True):
+                        told(job, result)
+            for job in (job for future in pending for job in futures[future]):
+                told(job, Undecided(STOPPED))
 
 
 def _outcomes(asked: bytes, key: str, numbers: Sequence[int]) -> list[MutantOutcome]:

@@ -34,7 +34,7 @@ from kraftcheck.ci.prove.question import (
     print_proof,
 )
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.run.fanout import WHOLE, cluster_of, fan_out_options
+from kraftcheck.ci.run.fanout import WHOLE, Shard, cluster_of, fan_out_options
 from kraftcheck.ci.run.judged import judged
 from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.ci.run.reports import finish, report_options
@@ -453,31 +453,28 @@ def prove_command(words: tuple[str, ...], **flags: Any) -> None:
                    "engine", "shard")  # fmt: skip
         check_endless(theory_, (), bounded_only=False, certified=True)
         compare_certificate(request, theory_, Path(flags["against"]), flags["seed"])
-    flags["only"] = check_only(name, theory_, flags["only"], flags["invariants"])
-    if flags["shard"] != WHOLE:
-        every = [*flags["only"]] or [claim.id for claim in theory_.claims]
-        flags["only"] = tuple(flags["shard"].of_parts(every))
-    cluster = cluster_of(flags["engine"], flags["master"], flags["conf"], flags["workers"])
-    effort = _effort(flags)
-    bounded_only = _without_lemmas(flags)
+    flags["only"] = _shared(flags["shard"], theory_, check_only(name, theory_, flags["only"], flags["invariants"]))
+    effort, bounded_only = _effort(flags), _without_lemmas(flags)
     check_solver(flags["solver"], flags["second"], bounded_only)
-    certified = flags["certificate"] is not None
-    check_endless(theory_, (flags["solver"], flags["second"]), bounded_only, certified)
+    check_endless(theory_, (flags["solver"], flags["second"]), bounded_only, flags["certificate"] is not None)
     if bounded_only:
         run_bounded(request, effort, flags)
-    chosen = request.subject()
-    budget = search_budget(1, flags["memory"], max_states=flags["search"], keep=True)
+    chosen, budget = request.subject(), search_budget(1, flags["memory"], max_states=flags["search"], keep=True)
     with flags["reports"].of_unfinished(chosen, "prove"):
-        answer = ProofQuestion(
-            request, effort, flags["only"], flags["workers"], budget, flags["quiet"], cluster
-        ).answer()
+        asked = (effort, flags["only"], flags["workers"], budget, flags["quiet"], cluster_of(flags))
+        answer = ProofQuestion(request, *asked).answer()
     if (flags["smt2"] is not None or flags["second"] is not None) and not answer.proof.stopped:
         answer = second_opinion(answer, flags["smt2"], flags["second"])
     screen = console(to_stderr=flags["target"] == "-")
     print_proof(screen, answer, flags)
-    if certified:
+    if flags["certificate"] is not None:
         screen.plain(write_certificate(chosen, answer.proof, Path(flags["certificate"])))
     finish(screen, answer.result(), flags["target"], flags["reports"])
+
+
+def _shared(shard: Shard, theory_: Theory, only: tuple[str, ...]) -> tuple[str, ...]:
+    """The claims of a shard of those that are asked for; of all without a shard and a choice none is named."""
+    return only if shard == WHOLE else tuple(shard.of_parts(only or [claim.id for claim in theory_.claims]))
 
 
 def _effort(flags: Mapping[str, Any]) -> Effort:

@@ -449,8 +449,8 @@ def run_proof(
     request.compare()
     build: TheoryBuilder = functools.partial(ProofRequest.build, request)
     ask = functools.partial(
-        prove, build, effort=effort, clock=time.monotonic, only=only, workers=workers, few=request.builders(),
-        elsewhere=None if cluster is None else functools.partial(cluster.executor, bool(quiet)),
+        prove, build, effort=effort, clock=time.monotonic, only=only, few=request.builders(),
+        workers=workers if cluster is None else functools.partial(cluster.executor, bool(quiet)),
     )  # fmt: skip
     with faults_refused(request.name):
         if quiet is None:

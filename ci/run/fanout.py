@@ -127,12 +127,12 @@ class Cluster:
             click.echo(f"Spark tried {executor.again} tasks again", err=True)
 
 
-def cluster_of(engine: str, master: str | None, conf: tuple[str, ...], workers: int) -> Cluster | None:
+def cluster_of(flags: Mapping[str, Any]) -> Cluster | None:
     """The cluster that options ask for; None: this machine. Refuses options of Spark without it."""
-    if engine != SPARK:
+    if flags["engine"] != SPARK:
         check_idle("is an option of --engine spark", "master", "conf")
         return None
-    return Cluster(master, conf, workers)
+    return Cluster(flags["master"], flags["conf"], flags["workers"])
 
 
 def fan_out_options(command: Command, more: Mapping[str, str] = MappingProxyType({})) -> Command:

@@ -316,7 +316,7 @@ def check_command(systems: tuple[str, ...], **flags: Any) -> None:
       kraftcheck check --engine spark --master spark://host:7077
     """
     out, target, reports = flags["out"], flags["target"], flags["reports"]
-    cluster = cluster_of(flags["engine"], flags["master"], flags["conf"], flags["workers"])
+    cluster = cluster_of(flags)
     if cluster is not None:
         check_idle("is on this machine, and workers are elsewhere; --json has every counterexample", "out")
     check_writable(target)

@@ -237,7 +237,7 @@ def bugs_command(variants: tuple[str, ...], target: str | None, quiet: bool, **f
       kraftcheck bugs --engine spark --master spark://host:7077
     """
     engine, release, workers = flags["engine"], flags["release"], flags["workers"]
-    cluster = cluster_of(engine, flags["master"], flags["conf"], workers)
+    cluster = cluster_of(flags)
     if engine == "z3":
         check_idle("is of --engine native and spark", "memory", "release", "shard")
         attempt = None if flags["brokers"] is None else attempt_any

@@ -82,14 +82,14 @@ class ExecutedRun:
         judged: its verdicts.
         document: the engine's report as plain values.
         size: what was covered, in words.
-        program: what was judged, for drawings of traces.
+        program: what was judged, for drawings of traces; None where that is on another machine.
     """
 
     prepared: PreparedRun
     judged: JudgedRun
     document: Mapping[str, Any]
     size: str
-    program: Program
+    program: Program | None
 
 
 def prepare(table: RunTable, number: int) -> PreparedRun:
@@ -298,7 +298,7 @@ def _execute_all(
 def _executed(prepared: Sequence[PreparedRun], wanted: CheckOptions) -> Iterator[ExecutedRun]:
     """The runs as they end, here or on a cluster; fewer where the work is stopped or the time is over."""
     if wanted.cluster is not None:
-        ask = functools.partial(execute, workers=1, memory=wanted.memory, quiet=True)
+        ask = functools.partial(_execute_there, memory=wanted.memory)
         executor = wanted.cluster.executor(wanted.quiet)
         answers = fan_out(executor, ask, prepared, "runs", wanted.quiet)
         yield from (evolve(done, prepared=one) for one, done in answers)
@@ -314,12 +314,17 @@ def _executed(prepared: Sequence[PreparedRun], wanted: CheckOptions) -> Iterator
             return
 
 
+def _execute_there(prepared: PreparedRun, memory: int) -> ExecutedRun:
+    return evolve(execute(prepared, 1, memory, quiet=True), program=None)  # terms are of one process
+
+
 def _verdicts(count: int) -> str:
     return f"{count} verdict{'s' * (count != 1)}"
 
 
 def _write_traces(place: Path, done: ExecutedRun) -> None:
     """Each counterexample as ITF and as a page."""
+    assert done.program is not None
     chosen = done.judged.subject
     for one in done.judged.properties:
         if one.trace is not None:

@@ -266,17 +266,17 @@ Elsewhere = Callable[[], contextlib.AbstractContextManager[Executor]]
 
 @contextlib.contextmanager
 def proof_pool(
-    subject: Theory, build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock, workers: int,
-    stop: threading.Event, progress: ProofProgress, elsewhere: Elsewhere | None,
+    subject: Theory, build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock,
+    workers: int | Elsewhere, stop: threading.Event, progress: ProofProgress,
 ) -> Iterator[ProofPool]:  # fmt: skip
-    """A pool with so many worker processes, which make the theory anew; with one, this process works with it.
+    """A pool with so many worker processes, or elsewhere, which make the theory anew; with one, this process works.
 
     Raises:
         SystemFault: with an answer, where a worker made a program of another meaning.
     """
-    if elsewhere is not None:
+    if not isinstance(workers, int):
         plan = pickle.dumps((Meaning.of(subject.program).whole, build, few, effort, clock))
-        with elsewhere() as executor:
+        with workers() as executor:
             yield ProofPool(executor, None, stop, progress, functools.partial(_answer_by, plan))
         return
     if workers == 1:
@@ -296,9 +296,9 @@ def proof_pool(
 
 
 def prove(
-    build: TheoryBuilder, *, effort: Effort, clock: Clock, only: Sequence[str] = (), workers: int = 1,
+    build: TheoryBuilder, *, effort: Effort, clock: Clock, only: Sequence[str] = (), workers: int | Elsewhere = 1,
     stop: threading.Event | None = None, progress: ProofProgress = lambda count, total: None,
-    few: Sequence[TheoryBuilder] = (), elsewhere: Elsewhere | None = None,
+    few: Sequence[TheoryBuilder] = (),
 ) -> Proof:  # fmt: skip
     """Prove the claims of a theory.
 
@@ -307,11 +307,10 @@ def prove(
         effort: limits of each query.
         clock: seconds, from any origin; picklable.
         only: ids of the claims wanted; what they rest on is proven too. Empty: all claims.
-        workers: processes.
+        workers: processes; or opens an executor on other machines, which answer instead.
         stop: once set, the proof ends unfinished.
         progress: called with the number of answers in each round, and of obligations.
         few: make theories of the same system with few participants, for a proof about any number; see `ProofWorker`.
-        elsewhere: other machines, which answer instead of processes.
     """
     halt, subject = stop or threading.Event(), build()
     check_described(subject, effort)
@@ -320,7 +319,7 @@ def prove(
     answers: dict[Obligation, ObligationAnswer] = {}
     unproven: list[str] = []
     pending, rounds = obligations(subject, claims), 0
-    with proof_pool(subject, build, few, effort, clock, workers, halt, progress, elsewhere) as pool:
+    with proof_pool(subject, build, few, effort, clock, workers, halt, progress) as pool:
         while pending and not halt.is_set():
             rounds += 1
             assumed = [claim.id for claim in subject.invariants if claim.id not in unproven]

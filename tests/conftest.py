@@ -107,6 +107,7 @@ def shared(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands use the shared session and leave it running."""
     for place in (
         "kraftcheck.ci.spark.explore.start_session",
+        "kraftcheck.ci.spark.executor.start_session",
         "kraftcheck.ci.spark.query_engine.start_session",
         "kraftcheck.ci.logs.spark.start_session",
     ):

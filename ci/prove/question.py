@@ -447,9 +447,10 @@ def run_proof(
 ) -> Proof:  # fmt: skip
     """Prove with progress on standard error; Ctrl-C and SIGTERM cut it. `quiet` is None where Python asks."""
     request.compare()
-    build: TheoryBuilder = functools.partial(ProofRequest.build, request)
+    asked = request if cluster is None else request.carried()
+    build: TheoryBuilder = functools.partial(ProofRequest.build, asked)
     ask = functools.partial(
-        prove, build, effort=effort, clock=time.monotonic, only=only, few=request.builders(),
+        prove, build, effort=effort, clock=time.monotonic, only=only, few=asked.builders(),
         workers=workers if cluster is None else functools.partial(cluster.executor, bool(quiet)),
     )  # fmt: skip
     with faults_refused(request.name):

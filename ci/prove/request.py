@@ -61,6 +61,11 @@ class ProofRequest:
         taken = {b.name: min(self.bounds[b.name], b.hi) for b in system.bounds if b.name in self.bounds}
         return subject(self.name, self.scope, {**taken, **within, **numbers}, self.rules, expressions=added)
 
+    def carried(self) -> ProofRequest:
+        """The request as another machine is asked: with a user's system itself, whose file is not there."""
+        named = isinstance(self.name, str) and ":" in self.name
+        return evolve(self, name=self.subject().whole) if named else self
+
     def build(self) -> Theory:
         """The theory."""
         return traced(self.subject(), theory)

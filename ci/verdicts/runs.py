@@ -31,6 +31,7 @@ from kraftcheck.ci.terminal.interrupts import Interrupted, stop_requested, withi
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.run_table import ConfiguredRun, RunTable
+from kraftcheck.model.language.system import System
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.program.program import Program
@@ -47,14 +48,14 @@ class PreparedRun:
 
     Attributes:
         configured: the row of the table.
-        name: the system, as it is found from the working folder.
+        name: the system, as it is found from the working folder; or itself, on another machine.
         subject: the system at its setting.
         ids: the properties that are judged.
         folder: where the system is found, seen from the working folder; empty: there.
     """
 
     configured: ConfiguredRun
-    name: str
+    name: str | System
     subject: Subject
     ids: tuple[str, ...]
     folder: str = ""
@@ -315,7 +316,11 @@ def _executed(prepared: Sequence[PreparedRun], wanted: CheckOptions) -> Iterator
 
 
 def _execute_there(prepared: PreparedRun, memory: int) -> ExecutedRun:
-    return evolve(execute(prepared, 1, memory, quiet=True), program=None)  # terms are of one process
+    """Execute a run on another machine, which has no file of a user's; terms are of one process, and stay there."""
+    name = prepared.subject.name
+    carried = evolve(prepared, name=prepared.subject.whole if ":" in name else name)
+    done = execute(carried, 1, memory, quiet=True)
+    return evolve(done, program=None, document={**done.document, "system": name})
 
 
 def _verdicts(count: int) -> str:

@@ -13,9 +13,9 @@ import contextlib
 import functools
 import itertools
 import multiprocessing
-import pickle
 import signal
 import threading
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -176,14 +176,32 @@ def _answer(batch: Sequence[Obligation], assumed: Sequence[str]) -> list[Obligat
     return worker.answer(batch, assumed)
 
 
-def _answer_by(plan: bytes, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
-    """The answers of a process that nobody has prepared: it makes the theory when it is first asked."""
-    return _begun(plan).answer(batch, assumed)
+@frozen
+class WorkerPlan:
+    """What a process that nobody has prepared makes its worker of, when it is first asked.
+
+    Attributes:
+        proof: another for each proof.
+        meaning, build, few, effort, clock: as `prove` takes them; the meaning is that of the theory.
+    """
+
+    proof: str
+    meaning: str
+    build: TheoryBuilder
+    few: Sequence[TheoryBuilder]
+    effort: Effort
+    clock: Clock
+
+    def answer(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
+        """The answers of this process."""
+        if self.proof not in _BEGUN:
+            _BEGUN.clear()
+            _BEGUN[self.proof] = _begin(self.meaning, self.build, self.few, self.effort, self.clock)
+        return _BEGUN[self.proof].answer(batch, assumed)
 
 
-@functools.lru_cache(maxsize=1)
-def _begun(plan: bytes) -> ProofWorker:
-    return _begin(*pickle.loads(plan))
+_BEGUN: dict[str, ProofWorker] = {}
+"""The worker of this process, by the proof: there is one at most."""
 
 
 STOP_SECONDS = 1.0
@@ -275,9 +293,9 @@ def proof_pool(
         SystemFault: with an answer, where a worker made a program of another meaning.
     """
     if not isinstance(workers, int):
-        plan = pickle.dumps((Meaning.of(subject.program).whole, build, few, effort, clock))
+        plan = WorkerPlan(uuid.uuid4().hex, Meaning.of(subject.program).whole, build, few, effort, clock)
         with workers() as executor:
-            yield ProofPool(executor, None, stop, progress, functools.partial(_answer_by, plan))
+            yield ProofPool(executor, None, stop, progress, plan.answer)
         return
     if workers == 1:
         yield ProofPool(None, proof_worker(subject, few, effort, clock), stop, progress)

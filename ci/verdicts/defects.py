@@ -239,7 +239,7 @@ def bugs_command(variants: tuple[str, ...], target: str | None, quiet: bool, **f
     engine, release, workers = flags["engine"], flags["release"], flags["workers"]
     cluster = cluster_of(flags)
     if engine == "z3":
-        check_idle("is of --engine native and spark", "memory", "release", "shard")
+        check_idle("is of --engine native", "memory", "release", "shard")
         attempt = None if flags["brokers"] is None else attempt_any
         sys.exit(broken_proofs(variants, workers, target, quiet, attempt))
     check_idle("is of --engine z3", "brokers")

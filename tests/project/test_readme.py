@@ -16,8 +16,8 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_readme_is_short() -> None:
-    """The README has at most 150 lines, a trace among them."""
-    assert len(TEXT.splitlines()) <= 150
+    """The README has at most 120 lines, a trace among them."""
+    assert len(TEXT.splitlines()) <= 120
     assert "```console\n$ kraftcheck explore " in TEXT
 
 

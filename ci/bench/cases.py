@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from shutil import copytree
+from shutil import copy, copytree
 
 from kraftcheck.ci.bench.checkers import OTHERS
 from kraftcheck.ci.bench.contest import Benchmark, Case, Column, Contender, contenders
 from kraftcheck.ci.bench.programs import PROGRAMS
 from kraftcheck.ci.terminal.refusal import Refusal
+
+NEWEST = "4.4.0"
+"""The release whose classes are measured."""
 
 SYSTEMS = "kraftcheck.ci.bench.systems"
 FAIR = "kraftcheck.properties.elections.fairness:FAIR_ELECTIONS"
@@ -269,8 +273,33 @@ LOGS = Benchmark(
     note="copies of a captured log, or a synthetic one; medians of {runs}, the start of the command included",
 )  # fmt: skip
 
+
+
+def _build(place: Path) -> None:
+    """The jars of a release, in a folder as a build of one's own has them."""
+    from kraftcheck.ci.conformance.kafka.jars import jars
+
+    (place / "libs").mkdir()
+    for path in map(Path, jars(NEWEST).split(os.pathsep)):
+        copy(path, place / "libs" / path.name)
+
+
 BENCHMARKS: Mapping[str, Benchmark] = {
     "beside": BESIDE,
+    "branch": Benchmark(
+        "a build of Kafka of one's own: seconds to the first answer, and to the last",
+        (Column("first s", "8.2f", "seconds.first"), SECONDS, PROCESSOR, JAVA, LOAD),
+        {"released": Case([Contender("", ("branch", "{place}/libs", "--workers", "1", *DOCUMENT))], before=_build)},
+        note="the jars of a release in a folder; medians of {runs}; the first run compiles the drivers too",
+    ),
+    "kafka": Benchmark(
+        "Kafka's own classes explored: answers a second",
+        (DISTINCT, GENERATED, Column("answers", "12,.0f", "kafka.asked"), SEARCH,
+         Column("answers/s", "10,.0f", "kafka.asked", "seconds.explore"), PROCESSOR, JAVA, LOAD),
+        {system: asked(f"explore {system} --scope tiny --kafka {NEWEST} {' '.join(DOCUMENT)}", **THREADS)
+         for system in ("directories", "elections", "kraft")},
+        SPACE, ("directories", "kraft"), "each answer is a request to the managers of a release; medians of {runs}",
+    ),
     "conform": Benchmark(
         "conformance with Kafka: cases a second", (SECONDS, PROCESSOR, JAVA, LOAD),
         {"exhaustive-3": asked("conform --kafka 4.1.2 --exhaustive 3 --samples 0 --quiet"),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
-from attrs import asdict, evolve, frozen
+from attrs import asdict, define, evolve, field, frozen
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import CheckFault, CheckRow, CheckSize, conform_with_kafka, row_lines
 from kraftcheck.ci.conformance.kafka.drivers import DriverError
+from kraftcheck.ci.conformance.kafka.fuzz.beside import BesideRow, beside_release
 from kraftcheck.ci.conformance.kafka.fuzz.run import cause_lines, fuzz_with_kafka
 from kraftcheck.ci.conformance.kafka.naming import (
     FullAnswer,
@@ -32,7 +34,7 @@ from kraftcheck.ci.run.questions import run, search_budget
 from kraftcheck.ci.run.reports import ReportFiles, report_options
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal import options
-from kraftcheck.ci.terminal.console import console
+from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_results, check_writable, write_json
 from kraftcheck.ci.terminal.interrupts import passed, time_limit, within
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -89,6 +91,10 @@ class _Asking:
                 return FullAnswer(cases, answer.differing, answer.witnesses)
         return FullAnswer(cases, 0, []) if rounds == ROUNDS else None
 
+    def beside(self, rules: RuleSet) -> BesideRow | None:
+        """What no rule is of, beside the release; None where the time is over, or the build is the release."""
+        return None if passed() or not self.build.first else beside_release(self.build, rules, self.seed)
+
     def _first(self, rules: RuleSet) -> tuple[FullAnswer, list[str]]:
         return self._fuzz(rules, FIRST, self.seed)
 
@@ -123,6 +129,7 @@ class _Outcome:
         naming: the rule set that it is, looked for where it differs.
         compared: by system, the verdicts of the release's rules and of that rule set.
         complete: whether every round was asked.
+        beside: the answers that no rule is of; None where they were not asked.
         first: the method whose answer is the first that differs; empty where none does.
     """
 
@@ -131,11 +138,22 @@ class _Outcome:
     naming: Naming | None
     compared: dict[str, Comparison]
     complete: bool
+    beside: BesideRow | None = None
     first: str = ""
+
+    @property
+    def differs_beside(self) -> bool:
+        """Whether an answer that no rule is of is another than the release's."""
+        return self.beside is not None and self.beside.differing > 0
 
     @property
     def exit_code(self) -> int:
         """EXIT_SAFETY and its like for a promise newly broken, NON_CONFORMANT for what has no name; see the command."""
+        code = self._of_promises()
+        return NON_CONFORMANT if self.differs_beside and code in (0, EXIT_VACUOUS) else code
+
+    def _of_promises(self) -> int:
+        """The exit code of what the rules are of."""
         if self.naming is None:
             return 0 if self.complete else EXIT_INCOMPLETE
         if self.naming.name is None:
@@ -153,6 +171,7 @@ class _Outcome:
             "version": DOCUMENT_VERSION, "command": "branch", "exit_code": code, "build": str(build),
             "like": build.like, "digests": dict(build.digests()), "cases": self.cases, "differing": self.differing,
             "naming": None if self.naming is None else asdict(self.naming),
+            "beside": None if self.beside is None else asdict(self.beside),
             "compared": {name: found.document() for name, found in self.compared.items()},
         }  # fmt: skip
 
@@ -172,6 +191,26 @@ class _Outcome:
             chosen, at = subject(EXPLORED[0], SCOPE, {}, base), method_at(build, self.first)
             unjudged = not_judged(chosen, every_id(chosen), said)
             yield JudgedRun(chosen, "explore", tuple(evolve(one, at=at) for one in unjudged))
+
+
+@define
+class _Told:
+    """What was said on the screen, and when, in seconds since the start; what is driven comes first."""
+
+    screen: Screen
+    lines: list[str] = field(factory=list)
+    _begun: float = field(factory=time.monotonic)
+    _times: list[float] = field(factory=list)
+
+    def say(self, lines: list[str]) -> None:
+        """Say lines, and keep them."""
+        self._times.append(time.monotonic() - self._begun)
+        self.lines.extend(lines)
+        self.screen.plain("\n".join(lines))
+
+    def seconds(self) -> dict[str, float]:
+        """After how many the first answer was said, and how many there are."""
+        return {"first": self._times[min(1, len(self._times) - 1)], "all": time.monotonic() - self._begun}
 
 
 @click.command("branch")
@@ -197,15 +236,16 @@ def branch_command(
     them, or a folder of classes; what it does not have is that of the release --like.
 
     Its classes are asked what `kraftcheck conform --kafka` asks. Where they differ from the rules of the
-    release, the rule set that they are is looked for, and its promises are explored.
+    release, the rule set that they are is looked for, and its promises are explored. What no rule is of, as
+    policies, configurations and what is described, is held against the classes of the release.
 
     --out writes a page, index.html. A promise that is newly broken has a JUnit 5 test there, for Kafka's own build.
 
     \b
     Exit codes: 0 it decides as its release, or breaks no promise that the release keeps; else of
     what it breaks: 12, 11 a deadlock, 13 recovery or liveness; 23 it differs, and no rule set is it,
-    or with --mends it is another than that mend; 21 no explored system asks for what differs;
-    20 the time was over before all was asked; 2 bad input.
+    or what no rule is of differs, or with --mends it is another than that mend; 21 no explored
+    system asks for what differs; 20 the time was over before all was asked; 2 bad input.
 
     \b
     Examples:
@@ -217,25 +257,20 @@ def branch_command(
     reports.check(json=target)
     build = Build.of(path, like)
     base, wanted = f"kafka-{build.like}", None if mends is None else _mend_of(mends, f"kafka-{build.like}")
-    screen, asking, told = console(to_stderr=target == "-"), _Asking(build, flags["seed"]), list[str]()
-
-    def say(lines: list[str]) -> None:
-        told.extend(lines)
-        screen.plain("\n".join(lines))
-
-    say(build.lines() or [f"Kafka {build}"])
+    asking, told = _Asking(build, flags["seed"]), _Told(console(to_stderr=target == "-"))
+    told.say(build.lines() or [f"Kafka {build}"])
     budget = search_budget(flags["workers"], flags["memory"])
     try:
-        outcome = _outcome(asking, base, wanted, say, budget, flags["quiet"])
+        outcome = _outcome(asking, base, wanted, told.say, budget, flags["quiet"])
         code, last = _ended(outcome, base, wanted)
-        for line in written(out, build, (*told, f"{last} (exit {code})"), outcome.compared):
-            screen.plain(line)
+        for line in written(out, build, (*told.lines, f"{last} (exit {code})"), outcome.compared):
+            told.screen.plain(line)
     except DriverError as reason:
         raise Refusal(str(reason)) from None
     if target is not None:
-        write_json(target, outcome.document(build, code))
-    reports.write(screen, list(outcome.runs(build, base, last)), code, last)
-    screen.plain(f"{last} (exit {code})")
+        write_json(target, {**outcome.document(build, code), "seconds": told.seconds()})
+    reports.write(told.screen, list(outcome.runs(build, base, last)), code, last)
+    told.screen.plain(f"{last} (exit {code})")
     sys.exit(code)
 
 
@@ -250,16 +285,18 @@ def _outcome(
     asking: _Asking, base: str, wanted: str | None, say: Callable[[list[str]], None], budget: SearchBudget, quiet: bool
 ) -> _Outcome:  # fmt: skip
     """Ask, name and explore, and show each as it is known."""
-    cases, witnesses, differing, rounds = 0, list[Witness](), 0, 0
+    cases, witnesses, differing, rounds, beside = 0, list[Witness](), 0, 0, None
     for answer, text in asking.rounds(parse(base)):
         say(text)
         rounds, cases, differing = rounds + 1, cases + answer.cases, differing + answer.differing
         witnesses += answer.witnesses
+        if rounds == 1 and (beside := asking.beside(parse(base))) is not None:
+            say(beside.lines(base.removeprefix("kafka-")))
         if differing and rounds > 1:
             break
     complete = bool(differing) or rounds == ROUNDS
     if not differing:
-        return _Outcome(cases, 0, None, {}, complete)
+        return _Outcome(cases, 0, None, {}, complete, beside)
     naming = named(base, witnesses, asking.whole, wanted, within(120))
     say(naming.lines(asking.build))
     compared = dict[str, Comparison]()
@@ -269,7 +306,7 @@ def _outcome(
             compared[system] = compare(one, other, budget, functools.partial(run, quiet=quiet))
             say(list(promise_lines(system, compared[system])))
     first = witnesses[0].asked if witnesses else ""
-    return _Outcome(cases, differing, naming, compared, complete and not passed(), first)
+    return _Outcome(cases, differing, naming, compared, complete and not passed(), beside, first)
 
 
 def promise_lines(system: str, found: Comparison) -> Iterator[str]:
@@ -289,11 +326,20 @@ def _ended(outcome: _Outcome, base: str, wanted: str | None) -> tuple[int, str]:
     code, naming = outcome.exit_code, outcome.naming
     if naming is None:
         said = "decides as its release" if outcome.complete else "decides as its release as far as it was asked"
-        return (NON_CONFORMANT if wanted is not None else code), f"{said}: {outcome.cases:,} cases, 0 differ"
+        said = f"{said}: {outcome.cases:,} cases, 0 differ{_beside_words(outcome)}"
+        return (NON_CONFORMANT if wanted is not None else code), said
     if naming.name is None:
         return code, f"differs from {base} in {outcome.differing:,} cases, and is no rule set that is known"
     kinds = [one.kind for found in outcome.compared.values() for one in found.changes]
     said = f"is {naming.name}: {kinds.count(BROKEN)} promises newly broken, {kinds.count(MENDED)} newly kept"
+    said += _beside_words(outcome)
     if wanted is not None and parse(naming.name) != parse(wanted):
         return NON_CONFORMANT, f"{said}; the mend is {wanted}"
     return code, said
+
+
+def _beside_words(outcome: _Outcome) -> str:
+    """The end of the last line where answers differ that no rule is of."""
+    if outcome.beside is None or not outcome.differs_beside:
+        return ""
+    return f"; {outcome.beside.differing:,} answers beside the rules are not its release's"

@@ -27,6 +27,7 @@ from kraftcheck.solvers.machine_code.edge_kernel import NOT_KNOWN, OUTSIDE, RECE
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.search.visited import NO_PARENT, VisitedSet
+from kraftcheck.solvers.traces.path import PackedRun
 
 Truths = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
@@ -99,6 +100,47 @@ class Edges(Protocol):
 
     def enter(self) -> None:
         """Use this region from now on."""
+
+
+class Region(Edges, Protocol):
+    """The edges among some states of a space."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes, those of the space with it."""
+
+    def identities(self, first: int, last: int) -> npt.NDArray[Any]:
+        """The names, in the store of the space, of some consecutive states, while the region is used."""
+
+
+class RunStore(Protocol):
+    """Who knows how each state was reached."""
+
+    def run_to(self, number: int, /) -> PackedRun:
+        """How a state is reached, by its name."""
+
+
+class Space(Protocol):
+    """What was visited; see `ExploredSpace`."""
+
+    places: npt.NDArray[np.uint32]
+
+    @property
+    def store(self) -> RunStore:
+        """The runs to states."""
+
+    @property
+    def count(self) -> int:
+        """Number of states."""
+
+    def truths(self, words: int) -> Iterator[tuple[slice, npt.NDArray[np.uint64]]]:
+        """The truths of all states, a part of the states at a time."""
+
+    def initial(self, states: slice) -> Truths:
+        """Which of some states are initial."""
+
+    def region(self, states: Truths, threads: int) -> Region:
+        """The edges among some states."""
 
 
 @define

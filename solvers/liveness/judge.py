@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question
 from kraftcheck.solvers.liveness.constraints import GROUP, GUIDE_BYTES, TO_VISIT, Constraint, classes_of, groups_of
 from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl, Sweeps
-from kraftcheck.solvers.liveness.graph import ExploredSpace, RegionEdges, Truths
+from kraftcheck.solvers.liveness.graph import ExploredSpace, Region, Space, Truths
 from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE, kind_bit, truth_words
 from kraftcheck.solvers.program.program import LivenessClaim, Program
 from kraftcheck.solvers.program.stop import is_stop, stop_reason
@@ -129,7 +129,7 @@ class ClaimSearch:
 
     program: Program
     number: int
-    space: ExploredSpace
+    space: Space
     control: SweepControl
     room: int
     spare: int
@@ -180,7 +180,7 @@ class ClaimSearch:
             return self.space.initial(states)
         return bits_of(rows, 2 * self.number)
 
-    def _note_truths(self, edges: RegionEdges, sweeps: Sweeps) -> Truths:
+    def _note_truths(self, edges: Region, sweeps: Sweeps) -> Truths:
         """Note where constraints are excused; the states of the region that wait for the goal."""
         edges.enter()
         waiting, excuses = np.zeros(edges.count, dtype=np.bool_), 2 * len(self.program.liveness.claims)
@@ -195,7 +195,7 @@ class ClaimSearch:
                 group.enabled[places] &= ~(excused.astype(group.enabled.dtype) << position % GROUP)
         return waiting
 
-    def _trace(self, edges: RegionEdges, lasso: Lasso) -> Trace:
+    def _trace(self, edges: Region, lasso: Lasso) -> Trace:
         """The lasso as a trace, confirmed on ints."""
         edges.enter()
         run = self.space.store.run_to(int(edges.identities(lasso.entry, lasso.entry + 1)[0]))

@@ -120,7 +120,7 @@ def sources(build: Build, name: str) -> tuple[Path, ...]:
               "GrantingController")  # fmt: skip
     names = {
         TOUR: managers,
-        FUZZ: ("fuzz/FuzzDriver", "fuzz/FuzzRequests", "fuzz/FuzzRecords", *managers),
+        FUZZ: ("fuzz/FuzzDriver", "fuzz/FuzzRequests", "fuzz/FuzzRecords", "fuzz/FuzzBeside", *managers),
         BROKER: (*(f"broker/{part}" for part in broker), *managers),
         FETCHER: ("fetcher/FetcherDriver", f"fetcher/FetcherRelease{'40' if build.like.startswith('4.0.') else '41'}"),
     }.get(name, (name,))

@@ -15,6 +15,7 @@ from kraftcheck.ci.conformance.kafka.tour.requests import ARGUMENTS, managed_par
 from kraftcheck.ci.terminal.files import results, write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import leaves
+from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.model.systems.directories.control import Control
 from kraftcheck.model.systems.directories.state import Told
@@ -127,6 +128,7 @@ def test_source(trace: Trace, program: Program, title: str, name: str) -> str:
     unknown = [act.description for act in acts if act.action in IN_NO_RELEASE]
     if unknown:
         raise Refusal(f"{unknown[0]} has no form on the controller's managers")
+    _check_listed(start, acts, program.setting.rules)
     return _test_source(name, trace, title, start, acts)
 
 
@@ -153,6 +155,23 @@ def _elections(steps: Iterable[TraceStep]) -> Iterator[Act]:
         outcome = RESIGNED if step.event.resigned else DONE
         after = step.state if isinstance(step.state, Elections) else _existing(step.state)
         yield Act(description(step), step.action, broker[0], first[0], second[0], target, after, outcome)
+
+
+def _check_listed(start: Elections, acts: Iterable[Act], rules: RuleSet) -> None:
+    """Refuse a step that elects -1, the last known leader: the classes list it in the ISR, and the states nobody.
+
+    Raises:
+        Refusal: naming the step.
+    """
+    before = start
+    for act in acts if rules.partition.dead_last_known_leader_electable else ():
+        after = act.after
+        if after is None:
+            return
+        lost = before.leader >= 0 and after.leader == NO_LEADER and before.elr_enabled
+        if lost and list(before.last_known_elr) == [NO_LEADER] and not list(after.isr) and not list(after.elr):
+            raise Refusal(f"{act.description} elects broker -1, which the classes list in the ISR, and no state does")
+        before = after
 
 
 def _existing(state: ElrIndexed) -> Elections | None:

@@ -116,6 +116,16 @@ def test_a_min_isr_of_another_partition_is_refused() -> None:
         junit(trace, traced, chosen.title())
 
 
+def test_a_run_that_elects_nobody_is_no_test() -> None:
+    """Classes of 4.0.2 elect broker -1 and list it in the ISR, which no state has: the step is named."""
+    only = ("recovering-after-unclean-election",)
+    chosen = subject("elections", "tiny", {}, "kafka-4.0.2", only=only)
+    traced = program(chosen)
+    (trace,) = SearchQuestion(chosen, search_budget(1, 2**31)).result(traced, search).traces()
+    with pytest.raises(Refusal, match=r"^new_incarnation\(broker=0, clean=False, dirs=\{0\}\) elects broker -1, which"):
+        junit(trace, traced, chosen.title())
+
+
 def test_traces_with_disks_are_tests() -> None:
     """A run of `directories` passes on the release whose rules made it; one of other rules fails, and says where."""
     tests = {}

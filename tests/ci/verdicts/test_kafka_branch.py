@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from pathlib import Path
@@ -10,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from kraftcheck.ci.conformance.kafka.change.checks import CheckSize
+from kraftcheck.ci.conformance.kafka.fuzz.beside import beside_release
 from kraftcheck.ci.conformance.kafka.jars import jars
 from kraftcheck.ci.explore.two_sides import mended
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -22,6 +24,7 @@ from tests.shared.commands import kraftcheck
 def _fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(branch, "FIRST", 400)
     monkeypatch.setattr(branch, "MORE", 400)
+    monkeypatch.setattr(branch, "beside_release", functools.partial(beside_release, sequences=3))
     monkeypatch.setattr(branch, "SIZE", CheckSize(exhaustive=1, samples=600, seed=0))
     monkeypatch.setattr(branch, "EXPLORED", ("elections",))
 
@@ -54,6 +57,19 @@ def test_a_change_without_a_name_is_no_pass(tmp_path: Path) -> None:
     cases = list(ElementTree.parse(junit).iter("testcase"))
     assert cases
     assert all(case.find("error") is not None for case in cases)
+
+
+@pytest.mark.xdist_group("kafka")
+def test_what_no_rule_is_of_is_no_pass(tmp_path: Path) -> None:
+    """Classes that describe configurations otherwise decide as the release, which is said, and exit code 23."""
+    described = changed(tmp_path, "99", "ConfigurationControlManager")
+    ran = kraftcheck("branch", str(described), "--quiet", "--json", "-")
+    document = ran.document()
+    assert (ran.code, document["exit_code"], document["differing"], document["naming"]) == (23, 23, 0, None)
+    assert {name for name, *_ in document["beside"]["causes"]} == {"describeConfigs"}
+    assert 0 < document["seconds"]["first"] < document["seconds"]["all"]
+    said = f"; {document['beside']['differing']} answers beside the rules are not its release's (exit 23)"
+    assert ran.err.splitlines()[-1].endswith(said)
 
 
 @pytest.mark.xdist_group("kafka")

@@ -10,6 +10,7 @@ import java.util.AbstractMap.SimpleImmutableEntry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
 import org.apache.kafka.clients.admin.FeatureUpdate.UpgradeType;
@@ -36,7 +37,7 @@ import org.apache.kafka.server.common.MetadataVersion;
  * before it is due again; an empty line asks for its answers. An answer is `ok REPLY|RECORD|...`,
  * `error NAME`, `resign#REASON` (another controller takes over, with the records of the log), or `halt#REASON` for
  * records that cannot be replayed, after which a sequence has no further answers. Requests are in FuzzRequests.java,
- * the texts of records in FuzzRecords.java.
+ * the texts of records in FuzzRecords.java, what no rule is of, and ends a sequence, in FuzzBeside.java.
  */
 public final class FuzzDriver {
     static final String ELR_FEATURE = "eligible.leader.replicas.version";
@@ -101,6 +102,7 @@ public final class FuzzDriver {
         private final Stream stream = new Stream();
         private final List<ApiMessage> log = new ArrayList<>();
         private boolean halted = false;
+        final FuzzBeside.Operator operator = new FuzzBeside.Operator();
         ControlManagers managers;
 
         private final int mostElections;
@@ -124,7 +126,11 @@ public final class FuzzDriver {
         }
 
         private void failOver() throws ReflectiveOperationException {
-            managers = new ControlManagers(clock, supported, new StripedReplicaPlacer(stream), mostElections);
+            managers = new ControlManagers(clock, supported, new StripedReplicaPlacer(stream),
+                configs -> configs.setAlterConfigPolicy(Optional.of(operator)).setValidator(operator)
+                    .setExistenceChecker(FuzzBeside.Operator::exists),
+                replication -> replication.setMaxElectionsPerImbalance(mostElections)
+                    .setCreateTopicPolicy(Optional.of(operator)));
             for (int offset = 0; offset < log.size(); offset++) {
                 managers.replay(log.get(offset), offset);
             }
@@ -209,6 +215,7 @@ public final class FuzzDriver {
                 case "image": return new Decision(managers.replication.areSomePartitionsLeaderless() + " "
                     + managers.replication.arePartitionLeadersImbalanced() + ";"
                     + FuzzRecords.image(managers.replication, topics), List.of());
+                case "beside": return new Decision(FuzzBeside.text(this), List.of());
                 default: return FuzzRequests.decide(words, managers.replication, topics);
             }
         }

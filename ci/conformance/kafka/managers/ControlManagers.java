@@ -6,6 +6,7 @@ import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
@@ -30,6 +31,8 @@ final class ControlManagers {
     static final String CLUSTER = "cluster";
     static final String MIN_ISR = "min.insync.replicas";
     static final String UNCLEAN = "unclean.leader.election.enable";
+    static final String LIST = "cleanup.policy";
+    static final String EMPTY_LIST = "leader.replication.throttled.replicas";
 
     final SnapshotRegistry snapshots;
     final FeatureControlManager features;
@@ -40,12 +43,13 @@ final class ControlManagers {
     /** A timer may elect as many leaders as the release's own. */
     ControlManagers(Time clock, Map<String, VersionRange> supported, ReplicaPlacer placer)
             throws ReflectiveOperationException {
-        this(clock, supported, placer, 1000);
+        this(clock, supported, placer, configs -> { }, replication -> { });
     }
 
-    /** The placer is null where the release's own is to place replicas; most elections are those of a timer's round. */
-    ControlManagers(Time clock, Map<String, VersionRange> supported, ReplicaPlacer placer, int mostElections)
-            throws ReflectiveOperationException {
+    /** The placer is null where the release's own is to place replicas; the last two add what an operator sets. */
+    ControlManagers(Time clock, Map<String, VersionRange> supported, ReplicaPlacer placer,
+            Consumer<ConfigurationControlManager.Builder> withConfigs,
+            Consumer<ReplicationControlManager.Builder> withReplication) throws ReflectiveOperationException {
         snapshots = registry();
         features = new FeatureControlManager.Builder()
             .setSnapshotRegistry(snapshots)
@@ -63,14 +67,15 @@ final class ControlManagers {
             .setSnapshotRegistry(snapshots)
             .setKafkaConfigSchema(schema());
         TourRelease.withFeatures(ofConfigs, features);
+        withConfigs.accept(ofConfigs);
         configs = ofConfigs.build();
-        replication = new ReplicationControlManager.Builder()
+        ReplicationControlManager.Builder ofReplication = new ReplicationControlManager.Builder()
             .setSnapshotRegistry(snapshots)
             .setConfigurationControl(configs)
             .setClusterControl(cluster)
-            .setFeatureControl(features)
-            .setMaxElectionsPerImbalance(mostElections)
-            .build();
+            .setFeatureControl(features);
+        withReplication.accept(ofReplication);
+        replication = ofReplication.build();
     }
 
     private static SnapshotRegistry registry() throws ReflectiveOperationException {
@@ -85,7 +90,9 @@ final class ControlManagers {
     private static KafkaConfigSchema schema() {
         ConfigDef known = new ConfigDef()
             .define(MIN_ISR, ConfigDef.Type.INT, 1, ConfigDef.Importance.HIGH, "")
-            .define(UNCLEAN, ConfigDef.Type.BOOLEAN, false, ConfigDef.Importance.HIGH, "");
+            .define(UNCLEAN, ConfigDef.Type.BOOLEAN, false, ConfigDef.Importance.HIGH, "")
+            .define(LIST, ConfigDef.Type.LIST, "b", ConfigDef.Importance.HIGH, "")
+            .define(EMPTY_LIST, ConfigDef.Type.LIST, null, ConfigDef.Importance.HIGH, "");
         return new KafkaConfigSchema(
             Map.of(ConfigResource.Type.TOPIC, known, ConfigResource.Type.BROKER, known),
             Map.of(MIN_ISR, List.of(new ConfigSynonym(MIN_ISR)), UNCLEAN, List.of(new ConfigSynonym(UNCLEAN))));
@@ -132,6 +139,7 @@ final class ControlManagers {
     private static final Map<String, Object[]> GAINED = Map.of(
         "createTopics", new Object[] {false},
         "incrementalAlterConfigs", new Object[] {false, false},
+        "legacyAlterConfigs", new Object[] {false, false},
         "updateFeatures", new Object[] {false, 0});
 
     /** Calls a method that gained parameters over the releases. */
@@ -168,6 +176,7 @@ final class ControlManagers {
     static void check() {
         gained(ReplicationControlManager.class, "createTopics", 3);
         gained(ConfigurationControlManager.class, "incrementalAlterConfigs", 1);
+        gained(ConfigurationControlManager.class, "legacyAlterConfigs", 1);
         gained(ConfigurationControlManager.class, "updateFeatures", 2);
     }
 }

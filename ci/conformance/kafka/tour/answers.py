@@ -15,7 +15,7 @@ from attrs import asdict, define, evolve, field, frozen
 
 from kraftcheck.ci.conformance.kafka.columns import Rows
 from kraftcheck.ci.conformance.kafka.tour.model import REFUSED, RESIGNED, STATE_ONLY, States, TourKind, TourModel
-from kraftcheck.ci.conformance.kafka.tour.requests import CHECKED, managed_part
+from kraftcheck.ci.conformance.kafka.tour.requests import CHECKED, managed_name, managed_part
 from kraftcheck.model.language.anynumber import same_leaves
 from kraftcheck.model.language.layout import Flag, Layout, leaves, rebuild
 from kraftcheck.model.language.system import Action, Conjuncts, Outcome, System
@@ -135,7 +135,7 @@ class AnsweredSystem:
     def __attrs_post_init__(self) -> None:
         """Put answers into the actions."""
         program = self.model.program
-        self._layout = Layout(managed_part(program.system.name, program.layout.shape))
+        self._layout = Layout(managed_part(managed_name(program.system.name), program.layout.shape))
         rules = AnsweredRules(**asdict(program.setting.rules, recurse=False), answered=self._now)
         setting = evolve(program.setting, rules=rules)
         firsts = dict(zip((kind.name for kind in self.model.kinds), self._firsts(), strict=True))
@@ -149,7 +149,7 @@ class AnsweredSystem:
     @property
     def reports_refusals(self) -> bool:
         """Whether a refused request is a step."""
-        return self.model.program.system.name != "elections"
+        return managed_name(self.model.program.system.name) != "elections"
 
     def _firsts(self) -> Iterator[int]:
         first = 0

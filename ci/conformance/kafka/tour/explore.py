@@ -13,8 +13,9 @@ from attrs import asdict, evolve, frozen
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.drivers import TOUR, DriverError, compile_driver
 from kraftcheck.ci.conformance.kafka.tour.answers import AnsweredSystem
+from kraftcheck.ci.conformance.kafka.tour.liveness import search_answered
 from kraftcheck.ci.conformance.kafka.tour.model import TourModel
-from kraftcheck.ci.conformance.kafka.tour.requests import TourError, check_one_partition, request_of
+from kraftcheck.ci.conformance.kafka.tour.requests import TourError, check_one_partition, managed_name, request_of
 from kraftcheck.ci.conformance.kafka.tour.run import RECORDS, SYSTEMS, managers
 from kraftcheck.ci.conformance.kafka.tour.search import AnsweredSearch, Managers
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -118,11 +119,12 @@ def explore_classes(
     """
     start = time.monotonic()
     try:
-        if traced.system.name not in SYSTEMS:
+        name = managed_name(traced.system.name)
+        if name not in SYSTEMS:
             raise TourError(f"{traced.system.name} is not put to Kafka's managers; these are: {', '.join(SYSTEMS)}")
-        check_one_partition(traced.system.name, traced.setting)
+        check_one_partition(name, traced.setting)
         for action in traced.system.actions(traced.setting):
-            request_of(traced.system.name, action, traced.setting.rules)
+            request_of(name, action, traced.setting.rules)
         if on_compile is not None:
             on_compile()
         model = TourModel(traced)
@@ -160,8 +162,8 @@ def _explored(
         part = AnsweredPart(str(build), digests, len(processes), asked.asked, asked.remembered, search.compared,
                             search.differing, search.impossible, search.refused, search.beyond, refusals)  # fmt: skip
         audit = Audit(search.distinct, search.compared, search.refused, 0, True, "")
-        backward = _recoverability(search)
-        found = conclude(search, _Planned(program, search.plan), seconds, begin - start, audit, backward,
+        backward, fair = _recoverability(search), search_answered(search, budget.threads)
+        found = conclude(search, _Planned(program, search.plan), seconds, begin - start, audit, backward, fair,
                          strict=budget.strict)  # fmt: skip
     return evolve(_told(found, search), answers=part)
 

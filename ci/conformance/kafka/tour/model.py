@@ -21,7 +21,13 @@ from kraftcheck.ci.conformance.kafka.columns import (
     Rows,
     record_columns,
 )
-from kraftcheck.ci.conformance.kafka.tour.requests import ManagerRequest, TourError, managed_part, request_of
+from kraftcheck.ci.conformance.kafka.tour.requests import (
+    ManagerRequest,
+    TourError,
+    managed_name,
+    managed_part,
+    request_of,
+)
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.model.language.layout import Flag, Layout, leaves, rebuild
 from kraftcheck.model.language.system import Action, Outcome
@@ -213,7 +219,7 @@ class TourModel:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.brokers = program.setting["brokers"]
-        layout = Layout(managed_part(program.system.name, program.layout.shape))
+        layout = Layout(managed_part(managed_name(program.system.name), program.layout.shape))
         self.inputs = step_columns(layout, self.brokers)
         self.outputs = answer_columns(layout, self.brokers)
         self.width, self.managed_width = len(program.layout.slots), len(layout.slots)
@@ -301,7 +307,7 @@ class TourModel:
         def compile_roots(roots: Sequence[Any]) -> RowFunction:
             return RowFunction(graph, inputs, [graph.lift(root) for root in roots], cache_folder())
 
-        make_request = request_of(self.program.system.name, action, self.program.setting.rules)
+        make_request = request_of(managed_name(self.program.system.name), action, self.program.setting.rules)
         rules = None
         if make_request is not None:
             put = make_request(state, outcome.state, choices.arguments)

@@ -97,6 +97,11 @@ def managed_part(system: str, state: Any) -> Any:
     return state.data.controller if system == "kraft" else state.controller
 
 
+def managed_name(system: str) -> str:
+    """The system whose controller the managers are: of one with liveness alone, `fair-...`, the one that behaves."""
+    return system.removeprefix("fair-")
+
+
 def check_one_partition(system: str, setting: Setting) -> None:
     """Raise `TourError` where a scope of `kraft` has a second partition: the managers are given one."""
     if system == "kraft" and setting["second"]:

@@ -438,13 +438,21 @@ class AnsweredSearch:
 
     def recoverability(self) -> tuple[RecoverabilityFinding, ...]:
         """What a search backward over all steps finds of each `recovers` property."""
-        none = np.zeros(0, dtype=np.int64)
-        edges = [np.concatenate(column) for column in zip((none,) * 3, *self.store.edges, strict=True)]
         packed = np.array(self.store.packed, dtype=np.uint64)
-        truths = self._judge(self.answered.model.unpack(packed)) != 0
-        unfollowed = np.arange(len(packed)) >= (self.store.ends[-1] if self.whole else self._followed())
-        unfollowed[list(self._open)] = True
+        truths, edges = self._judge(self.answered.model.unpack(packed)) != 0, self.edges()
+        unfollowed = self.unfollowed()
         return tuple(self._recovers(number, truths, edges, unfollowed) for number in range(len(self.program.recovers)))
+
+    def edges(self) -> list[Numbers]:
+        """All steps: the states before, the action instances, and the states after."""
+        none = np.zeros(0, dtype=np.int64)
+        return [np.concatenate(column) for column in zip((none,) * 3, *self.store.edges, strict=True)]
+
+    def unfollowed(self) -> Bits:
+        """The states some of whose steps are not known."""
+        unfollowed: Bits = np.arange(self.distinct) >= (self.store.ends[-1] if self.whole else self._followed())
+        unfollowed[list(self._open)] = True
+        return unfollowed
 
     def _followed(self) -> int:
         """How many states were expanded, at least, when the search was cut."""

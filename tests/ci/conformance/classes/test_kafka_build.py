@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from kraftcheck.ci.conformance.kafka import build, jars
-from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.build import OLDEST_JAVA, Build
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests.shared.commands import kraftcheck
+
+JAVAS = Path("/usr/lib/jvm")
+"""Where Debian and most distributions put each Java."""
 
 MANAGERS = "org/apache/kafka/controller/ReplicationControlManager.class"
 
@@ -176,6 +179,19 @@ def test_classes_for_a_newer_java_are_refused(tmp_path: Path) -> None:
     ran = kraftcheck("conform", "--kafka", str(tmp_path), "--fuzz", "10", "--quiet")
     assert ran.code == 2
     assert re.fullmatch(rf"kraftcheck: {tmp_path} is compiled for Java 99, and java on the PATH is \d+\n", ran.err)
+
+
+@pytest.mark.xdist_group("kafka")
+def test_a_newer_java_drives_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drivers are compiled and run by a Java newer than 17 where there is one, and a release is equal to its rules."""
+    found = {re.search(r'JAVA_VERSION="(\d+)', path.read_text("utf-8")): path for path in JAVAS.glob("*/release")}
+    newer = [path for said, path in found.items() if said and int(said[1]) > OLDEST_JAVA]
+    if not newer:
+        pytest.skip(f"no Java newer than {OLDEST_JAVA} in {JAVAS}")
+    monkeypatch.setenv("PATH", os.pathsep.join((str(newer[0].parent / "bin"), os.environ["PATH"])))
+    ran = kraftcheck("conform", "--kafka", "4.4.0", "--fuzz", "400", "--quiet")
+    assert ran.code == 0
+    assert "kafka-4.4.0: 0 sequences differ" in ran.out
 
 
 @pytest.mark.xdist_group("kafka")

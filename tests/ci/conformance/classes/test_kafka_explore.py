@@ -81,6 +81,22 @@ def test_a_state_is_found_among_those_that_the_classes_reach() -> None:
     assert "1 trace replayed on Kafka's classes" in ran.out
 
 
+def test_fair_behaviours_are_those_of_the_rules() -> None:
+    """The managers of 4.4.0 break and keep the liveness of `fair-directories` by lassos as short as its rules do."""
+    kafka = explored("fair-directories", "--kafka", "4.4.0")
+    rules = explored("fair-directories", "--rules", "kafka-4.4.0")
+    assert verdicts(kafka) == verdicts(rules)
+    assert {word for word, _ in verdicts(kafka).values()} == {"refuted", "holds"}
+    assert not kafka["kafka"]["differing"]
+
+
+def test_a_cut_says_nothing_of_fair_behaviours_beyond_it() -> None:
+    """What is refuted before the cut is; the rest is incomplete, for states at the cut may go on."""
+    found = verdicts(explored("fair-directories", "--kafka", "4.4.0", "--max-depth", "10"))
+    assert found.pop("failure-leads-away") == ("refuted", 9)
+    assert set(found.values()) == {("incomplete", None)}
+
+
 def test_changed_classes_are_explored(tmp_path: Path) -> None:
     """Bytes of 4.4.0 that keep removed replicas out of the ELR keep what the release breaks in two steps."""
     mended, words = changed(tmp_path, "ghosts"), ("--max-depth", "3", "--property", "elr-within-replicas")

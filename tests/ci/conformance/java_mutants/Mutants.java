@@ -16,8 +16,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import org.pitest.bytecode.analysis.ClassTree;
 import org.pitest.classinfo.ClassByteArraySource;
 import org.pitest.classinfo.ClassName;
+import org.pitest.mutationtest.build.MutationInterceptor;
+import org.pitest.mutationtest.build.intercept.equivalent.EquivalentReturnMutationFilter;
+import org.pitest.mutationtest.build.intercept.logging.LoggingCallsFilter;
 import org.pitest.mutationtest.engine.MutationDetails;
 import org.pitest.mutationtest.engine.gregor.GregorMutater;
 import org.pitest.mutationtest.engine.gregor.config.Mutator;
@@ -73,15 +77,28 @@ public final class Mutants {
         return List.copyOf(engine.findMutations(ClassName.fromString(name)));
     }
 
+    /** Those of lines that do not log, and that return something else than before, by PIT's own filters. */
+    private List<MutationDetails> changing(String name) {
+        ClassTree tree = ClassTree.fromBytes(bytes.getBytes(name).orElseThrow());
+        List<MutationDetails> rest = of(name);
+        for (MutationInterceptor filter : List.of(
+                new EquivalentReturnMutationFilter().createInterceptor(null), new LoggingCallsFilter(List.of("org/slf4j")))) {
+            filter.begin(tree);
+            rest = List.copyOf(filter.intercept(rest, engine));
+            filter.end();
+        }
+        return rest;
+    }
+
     private byte[] bytesOf(String name, String number) {
         return engine.getMutation(of(name).get(Integer.parseInt(number)).getId()).getBytes();
     }
 
     private void list(String name) {
-        int number = 0;
-        for (MutationDetails one : of(name)) {
+        List<MutationDetails> all = of(name);
+        for (MutationDetails one : changing(name)) {
             String operator = one.getMutator().substring(one.getMutator().lastIndexOf('.') + 1);
-            System.out.println(String.join("\t", name, String.valueOf(number++), one.getMethod(),
+            System.out.println(String.join("\t", name, String.valueOf(all.indexOf(one)), one.getMethod(),
                 String.valueOf(one.getLineNumber()), operator, one.getDescription()));
         }
     }

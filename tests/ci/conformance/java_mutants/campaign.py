@@ -19,6 +19,8 @@ from kraftcheck.ci.bench.checkers import jar
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.checks import CheckFault, CheckSize, conform_with_kafka
 from kraftcheck.ci.conformance.kafka.drivers import FUZZ, DriverError, compile_driver, compile_java
+from kraftcheck.ci.conformance.kafka.fuzz.beside import SEQUENCES, differences, ending_plays
+from kraftcheck.ci.conformance.kafka.fuzz.beside import told as told_by
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import LENGTH, OPTIONS, FuzzProcess, Played
 from kraftcheck.ci.conformance.kafka.jars import SHORT_RUN, program
@@ -29,7 +31,11 @@ HERE = Path(__file__).parent
 JUDGED, RAN = HERE / "judged.toml", HERE / "ran.json"
 
 NEWEST = "4.4.0"
-PIT = ("org.pitest:pitest:1.17.4", "97082da0ae5283f564b3f51652c39f4f1d235eb3b019384d11eb5d4fc0e4219e")
+PIT = (
+    ("org.pitest:pitest:1.17.4", "97082da0ae5283f564b3f51652c39f4f1d235eb3b019384d11eb5d4fc0e4219e"),
+    ("org.pitest:pitest-entry:1.17.4", "809c1cf0b83c14e5c5cdb8d70c2c231db24499243263e18474436e30c23657eb"),
+)
+"""PIT's engine, and its filters of mutants that are equal."""
 
 CLASSES = tuple(
     f"org.apache.kafka.{name}"
@@ -75,8 +81,8 @@ class JavaMutant:
 
     @property
     def key(self) -> str:
-        """Its name, stable while the class is: class, method, line, change."""
-        return f"{self.owner.rpartition('.')[2]}.{self.method}:{self.line} {self.change}"
+        """Its name, stable while the class is: class, method, line, change, and number in the class."""
+        return f"{self.owner.rpartition('.')[2]}.{self.method}:{self.line} {self.change} #{self.number}"
 
 
 @frozen
@@ -111,7 +117,7 @@ class MutantProcess(FuzzProcess):
 
 def _class_path(places: str) -> str:
     """That of `Mutants`, compiled beside the driver where it is not there yet."""
-    engine = str(jar(*PIT))
+    engine = os.pathsep.join(str(jar(*one)) for one in PIT)
     place = Path(places.split(os.pathsep)[0]).with_name("mutants-" + str(int((HERE / "Mutants.java").stat().st_mtime)))
     if not place.exists():
         compile_java([HERE / "Mutants.java"], engine, place, "PIT's mutants")
@@ -126,10 +132,10 @@ def _java(*words: str) -> str:
 
 
 def mutants(classes: Sequence[str] = CLASSES) -> list[JavaMutant]:
-    """Every mutant that PIT's engine makes of classes, but for calls of a log and of what is written of an object."""
+    """Every mutant that PIT's engine makes of classes, but for lines that log and what is written of an object."""
     rows = (line.split("\t") for line in _java("list", *classes).splitlines())
     found = [JavaMutant(row[0], int(row[1]), row[2], int(row[3]), row[4], row[5]) for row in rows]
-    return [one for one in found if "org/slf4j/Logger" not in one.change and one.method not in OF_OBJECTS]
+    return [one for one in found if one.method not in OF_OBJECTS]
 
 
 def drawn(seed: int, count: int | None) -> list[JavaMutant]:
@@ -139,16 +145,28 @@ def drawn(seed: int, count: int | None) -> list[JavaMutant]:
     return found[:count]
 
 
-def plays(steps: tuple[int, ...] = (FIRST, MORE)) -> list[Played]:
-    """The sequences that `kraftcheck branch` asks first and last, with what the rules of the release answer."""
-    rules, found = parse(f"kafka-{NEWEST}"), list[Played]()
+@frozen
+class Ending:
+    """A sequence that ends with the questions that no rule is of, and what the release answers."""
+
+    played: Played
+    released: Sequence[str]
+
+
+def plays(steps: tuple[int, ...] = (FIRST, MORE), endings: int = SEQUENCES) -> list[Played | Ending]:
+    """What `kraftcheck branch` asks first and last, with what the rules of the release, or its classes, answer."""
+    rules, found = parse(f"kafka-{NEWEST}"), list[Played | Ending]()
     for seed, enough in enumerate(steps):
-        asked = 0
+        before = 0
         for number in itertools.count():
-            if asked >= enough:
+            if before >= enough:
                 break
-            found.append(Played.of(NEWEST, rules, drawn_plan(seed, number, LENGTH)))
-            asked += len(found[-1].exchanges)
+            played = Played.of(NEWEST, rules, drawn_plan(seed, number, LENGTH))
+            found.append(played)
+            before += len(played.exchanges)
+        if seed == 0 and endings:
+            with FuzzProcess(Build(NEWEST)) as kafka:
+                found += [Ending(one, told_by(kafka, one)) for one in ending_plays(NEWEST, rules, 0, endings)]
     return found
 
 
@@ -158,7 +176,7 @@ def judged() -> list[tuple[str, str]]:
     return [(key, row["kind"]) for row in rows for key in row["keys"]]
 
 
-def run(chosen: Sequence[JavaMutant], sequences: Sequence[Played], seconds: float) -> Iterator[Outcome]:
+def run(chosen: Sequence[JavaMutant], sequences: Sequence[Played | Ending], seconds: float) -> Iterator[Outcome]:
     """What becomes of each mutant, until the time is over."""
     known, end = judged(), time.monotonic() + seconds
     with MutantProcess() as kafka:
@@ -184,12 +202,18 @@ def _decides_otherwise(mutant: JavaMutant) -> bool:
         return any(isinstance(row, CheckFault) or row.differences for row in rows)
 
 
-def asked(kafka: MutantProcess, mutant: JavaMutant, sequences: Sequence[Played]) -> tuple[bool, int]:
+def asked(kafka: MutantProcess, mutant: JavaMutant, sequences: Sequence[Played | Ending]) -> tuple[bool, int]:
     """Whether a mutant answers otherwise, and after how many steps."""
     steps = 0
     try:
         kafka.change(mutant)
         for played in sequences:
+            if isinstance(played, Ending):
+                answers = told_by(kafka, played.played)
+                steps += len(answers)
+                if differences(played.released, answers) != []:
+                    return True, steps
+                continue
             kafka.send(played.lines)
             answers = kafka.answers(len(played.exchanges))
             difference = played.compared(answers)

@@ -8,6 +8,7 @@ from kraftcheck.ci.conformance.kafka.drivers import PACKAGE
 from tests.ci.conformance.java_mutants.campaign import (
     NOTICED,
     SURVIVED,
+    UNASKED,
     MutantProcess,
     asked,
     drawn,
@@ -25,11 +26,11 @@ pytestmark = pytest.mark.xdist_group("kafka")
 
 
 def test_the_recorded_score_reaches_the_goal() -> None:
-    """Of the recorded sample 95 % of those that are asked for are noticed by `kraftcheck branch`."""
+    """Of the recorded sample 95 % of those that are not equal are noticed by `kraftcheck branch`."""
     outcomes = [outcome for _, outcome, _ in recorded()]
-    noticed, survived = outcomes.count(NOTICED), outcomes.count(SURVIVED)
-    assert noticed + survived > 60
-    assert noticed >= 0.95 * (noticed + survived)
+    noticed, missed = outcomes.count(NOTICED), outcomes.count(SURVIVED) + outcomes.count(UNASKED)
+    assert noticed + missed > 150
+    assert noticed >= 0.95 * (noticed + missed)
 
 
 def test_every_judgement_is_of_a_mutant() -> None:

@@ -1,0 +1,508 @@
+package org.apache.kafka.controller;
+
+import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.AbstractMap.SimpleImmutableEntry;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
+import org.apache.kafka.common.DirectoryId;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.InvalidConfigurationException;
+import org.apache.kafka.common.errors.PolicyViolationException;
+import org.apache.kafka.common.errors.ThrottlingQuotaExceededException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.common.message.BrokerRegistrationRequestData;
+import org.apache.kafka.common.message.ControllerRegistrationRequestData;
+import org.apache.kafka.common.message.CreatePartitionsRequestData.CreatePartitionsTopic;
+import org.apache.kafka.common.message.CreateTopicsRequestData;
+import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableReplicaAssignment;
+import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableTopic;
+import org.apache.kafka.common.message.CreateTopicsRequestData.CreatableTopicConfig;
+import org.apache.kafka.common.message.CreateTopicsResponseData;
+import org.apache.kafka.common.message.RequestHeaderData;
+import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
+import org.apache.kafka.common.metadata.PartitionRecord;
+import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.RegisterControllerRecord;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.Message;
+import org.apache.kafka.common.requests.ApiError;
+import org.apache.kafka.common.security.auth.KafkaPrincipal;
+import org.apache.kafka.image.writer.ImageWriterOptions;
+import org.apache.kafka.metadata.BrokerRegistration;
+import org.apache.kafka.metadata.FinalizedControllerFeatures;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.server.policy.AlterConfigPolicy;
+import org.apache.kafka.server.policy.CreateTopicPolicy;
+
+/**
+ * What the managers answer that no rule is of: an operator's policies and quotas, configurations that are lists, what is
+ * described, what images and tools call. The answers are compared with those of the release, name by name. Each of these
+ * questions may change the managers, so that they end a sequence. Words of errors are left out.
+ */
+final class FuzzBeside {
+    private static final Pattern ID = Pattern.compile("(?<![\\w-])[\\w-]{21}[AQgw](?![\\w-])");
+    private static final Pattern RUN = Pattern.compile("x{100,}");
+    private static final String ABSENT = "absent";
+    private static final String LONG = "x".repeat(32767);
+
+    private static final List<Class<?>> REFUSALS = List.of(Void.class, InvalidConfigurationException.class,
+        PolicyViolationException.class, ThrottlingQuotaExceededException.class);
+
+    private final ControlManagers managers;
+    private final Operator operator;
+    private final List<Uuid> topics;
+    private final List<String> names = new ArrayList<>();
+    private final StringBuilder answer = new StringBuilder();
+
+    private FuzzBeside(FuzzDriver.Controller controller) {
+        managers = controller.managers;
+        operator = controller.operator;
+        topics = controller.topics.stream().filter(id -> managers.replication.getTopic(id) != null)
+            .collect(Collectors.toList());
+        topics.forEach(id -> names.add(managers.replication.getTopic(id).name()));
+    }
+
+    /** Policies and limits of an operator's: they note what they are asked, and refuse where they are told to. */
+    static final class Operator implements CreateTopicPolicy, AlterConfigPolicy, ConfigurationValidator, Consumer<Integer> {
+        private final List<String> asked = new ArrayList<>();
+        private Class<?> refusal = Void.class;
+
+        private void note(String said, RuntimeException refused) {
+            asked.add(said);
+            if (refusal.isInstance(refused)) throw refused;
+        }
+
+        @Override
+        public void validate(CreateTopicPolicy.RequestMetadata topic) {
+            note(topic.toString(), new PolicyViolationException(""));
+        }
+
+        @Override
+        public void validate(AlterConfigPolicy.RequestMetadata change) {
+            note(change.toString(), new PolicyViolationException(""));
+        }
+
+        @Override
+        public void validate(ConfigResource resource) { }
+
+        @Override
+        public void validate(ConfigResource resource, Map<String, String> after, Map<String, String> before) {
+            note(resource + " " + new TreeMap<>(after) + " " + new TreeMap<>(before), new InvalidConfigurationException(""));
+        }
+
+        @Override
+        public void accept(Integer partitions) {
+            note("quota " + partitions, new ThrottlingQuotaExceededException(0, ""));
+        }
+
+        @Override
+        public void configure(Map<String, ?> settings) { }
+
+        @Override
+        public void close() { }
+
+        static void exists(ConfigResource resource) {
+            if (resource.name().equals(ABSENT)) throw new UnknownTopicOrPartitionException();
+        }
+    }
+
+    static String text(FuzzDriver.Controller controller) {
+        FuzzBeside asked = new FuzzBeside(controller);
+        for (Class<?> refusal : REFUSALS) {
+            asked.operator.refusal = refusal;
+            String head = refusal == Void.class ? "" : "refused by " + refusal.getSimpleName() + " ";
+            asked.askConfigs(head);
+            asked.askTopics(head);
+        }
+        asked.operator.refusal = Void.class;
+        asked.askLimits();
+        asked.askNames();
+        asked.askPartitions();
+        asked.askBrokers();
+        asked.askCluster(controller);
+        String named = ID.matcher(asked.answer).replaceAll(found -> asked.number(found.group()));
+        return RUN.matcher(named.replace('\n', ' ')).replaceAll(found -> found.group().length() + " x");
+    }
+
+    /** A topic by its number; ids that are drawn for what is not created are of no interest. */
+    private String number(String id) {
+        for (int i = 0; i < topics.size(); i++) if (topics.get(i).toString().equals(id)) return "topic " + i;
+        return id.startsWith("AAAAAAA") ? id : "drawn";
+    }
+
+    private void ask(String name, Callable<?> question) {
+        String said;
+        operator.asked.clear();
+        try {
+            said = text(question.call());
+        } catch (InvocationTargetException e) {
+            said = e.getCause().getClass().getSimpleName();
+        } catch (Throwable e) {
+            said = e.getClass().getSimpleName();
+        }
+        answer.append(answer.length() > 0 ? "|" : "").append(name).append(" = ").append(said);
+        if (!operator.asked.isEmpty()) answer.append(" asked ").append(operator.asked);
+    }
+
+    /** Topics have their numbers before anything is ordered, for their ids are drawn. */
+    private String text(Object value) {
+        if (value instanceof Uuid id) return number(id.toString());
+        if (value instanceof ControllerResult<?> result) return text(result.response()) + " " + text(result.records());
+        if (value instanceof ApiError error) return error.error().name();
+        if (value instanceof ResultOrError<?> one) return one.isError() ? text(one.error()) : text(one.result());
+        if (value instanceof ApiMessageAndVersion record) return record.message() + " of version " + record.version();
+        if (value instanceof Map<?, ?> map) return ordered(map.entrySet().iterator());
+        if (value instanceof Map.Entry<?, ?> entry) return text(entry.getKey()) + ":" + text(entry.getValue());
+        if (value instanceof Set<?> set) return ordered(set.iterator());
+        if (value instanceof Iterator<?> rest) return ordered(rest);
+        if (value instanceof Collection<?> all && !(value instanceof Message)) {
+            return all.stream().map(this::text).toList().toString();
+        }
+        return value instanceof Object[] array ? text(Arrays.asList(array)) : String.valueOf(value);
+    }
+
+    private String ordered(Iterator<?> rest) {
+        List<String> found = new ArrayList<>();
+        rest.forEachRemaining(one -> found.add(text(one)));
+        return found.stream().sorted().toList().toString();
+    }
+
+    /** Calls a method of an object or a class, by its name and how many arguments it takes. */
+    private static Object call(Object target, String name, Object... arguments) throws Exception {
+        Class<?> type = target instanceof Class<?> of ? of : target.getClass();
+        for (Method method : type.getDeclaredMethods()) {
+            if (!method.getName().equals(name) || method.getParameterCount() != arguments.length) continue;
+            method.setAccessible(true);
+            return method.invoke(target, arguments);
+        }
+        throw new NoSuchMethodException(name);
+    }
+
+    /** As ControlManagers.call, of what the operator is asked too. */
+    private static Object gained(Object manager, String name, Object... given) throws Exception {
+        try {
+            return ControlManagers.call(manager, name, given);
+        } catch (Exception | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static <V> Map<String, V> map(Object... pairs) {
+        Map<String, V> result = new LinkedHashMap<>();
+        for (int i = 0; i < pairs.length; i += 2) {
+            @SuppressWarnings("unchecked") V value = (V) pairs[i + 1];
+            result.put((String) pairs[i], value);
+        }
+        return result;
+    }
+
+    private List<ConfigResource> resources() {
+        List<ConfigResource> all = new ArrayList<>(List.of(
+            new ConfigResource(ConfigResource.Type.TOPIC, ABSENT), new ConfigResource(ConfigResource.Type.BROKER, ""),
+            new ConfigResource(ConfigResource.Type.BROKER_LOGGER, "1")));
+        names.stream().limit(1).forEach(name -> all.add(new ConfigResource(ConfigResource.Type.TOPIC, name)));
+        managers.cluster.brokerRegistrations().keySet().stream().sorted().limit(1).forEach(id ->
+            all.add(new ConfigResource(ConfigResource.Type.BROKER, String.valueOf(id))));
+        return all;
+    }
+
+    private void askConfigs(String head) {
+        String list = ControlManagers.LIST;
+        List<Map<String, String>> wholes = List.of(map(), map(ControlManagers.MIN_ISR, "2"), map(list, "a,b"),
+            map(list, LONG), map(list, LONG + "x"), map(ControlManagers.MIN_ISR, null), map("cordoned.log.dirs", "*"),
+            map("cordoned.log.dirs", "d1", list, ""), map(ControlManagers.MIN_ISR, "1", ControlManagers.UNCLEAN, "true"));
+        List<Map<String, Object>> changes = new ArrayList<>();
+        for (OpType kind : OpType.values()) {
+            for (String value : new String[] {"a,c", "", "c,,c", "b"}) changes.add(map(list, new SimpleImmutableEntry<>(kind, value)));
+            changes.add(map(ControlManagers.MIN_ISR, new SimpleImmutableEntry<>(kind, "1")));
+            changes.add(map("cordoned.log.dirs", new SimpleImmutableEntry<>(kind, "d1")));
+            changes.add(map(ControlManagers.EMPTY_LIST, new SimpleImmutableEntry<>(kind, "a")));
+        }
+        for (ConfigResource resource : resources()) {
+            int number = 0;
+            for (Map<String, String> whole : wholes) {
+                ask(head + "legacyAlterConfigs " + resource + " " + number++, () ->
+                    gained(managers.configs, "legacyAlterConfigs", Map.of(resource, whole)));
+            }
+            for (Map<String, Object> change : changes) {
+                ask(head + "incrementalAlterConfigs " + resource + " " + change, () ->
+                    gained(managers.configs, "incrementalAlterConfigs", Map.of(resource, change)));
+            }
+            for (boolean created : new boolean[] {false, true}) {
+                ask(head + "one of incrementalAlterConfigs " + resource + " " + created, () ->
+                    call(managers.configs, "incrementalAlterConfig", resource, changes.get(0), created, true));
+            }
+            for (List<String> keys : List.of(List.<String>of(), List.of(ControlManagers.MIN_ISR, ABSENT))) {
+                ask(head + "describeConfigs " + resource + " " + keys, () ->
+                    call(managers.configs, "describeConfigs", Long.MAX_VALUE, Map.of(resource, keys)));
+            }
+        }
+    }
+
+    private ControllerRequestContext context(ApiKeys key) {
+        RequestHeaderData header = new RequestHeaderData().setRequestApiKey(key.id)
+            .setRequestApiVersion(key.latestVersion());
+        return new ControllerRequestContext(header, KafkaPrincipal.ANONYMOUS, OptionalLong.empty(), operator);
+    }
+
+    private void askTopics(String head) {
+        List<Integer> ids = managers.cluster.brokerRegistrations().keySet().stream().sorted().limit(2).toList();
+        for (String[] wanted : new String[][] {{"new"}, {"new", "new"}, {"a.b", "a_b"}, {""}, {"..", "new"}, {"x".repeat(250)}}) {
+            for (boolean only : new boolean[] {false, true}) {
+                CreateTopicsRequestData request = new CreateTopicsRequestData().setValidateOnly(only);
+                for (String name : wanted) {
+                    CreatableTopic topic = new CreatableTopic().setName(name).setNumPartitions(only ? 2 : -1)
+                        .setReplicationFactor((short) (only ? 1 : -1));
+                    if (!only) topic.assignments().add(new CreatableReplicaAssignment().setPartitionIndex(0).setBrokerIds(ids));
+                    topic.configs().add(new CreatableTopicConfig().setName(ControlManagers.MIN_ISR).setValue("2"));
+                    topic.configs().add(new CreatableTopicConfig().setName(ControlManagers.LIST).setValue(only ? null : "a"));
+                    request.topics().add(topic);
+                }
+                for (Set<String> told : List.of(Set.<String>of(), Set.of("new"))) {
+                    ask(head + "createTopics " + Arrays.toString(wanted) + " " + only + " " + told, () -> created(request, told));
+                }
+            }
+        }
+        for (String name : names.stream().limit(2).toList()) {
+            int present = (int) managers.replication.getTopic(topics.get(names.indexOf(name))).numPartitions(Long.MAX_VALUE);
+            List<CreatePartitionsTopic> rows = List.of(
+                new CreatePartitionsTopic().setName(name).setCount(present + 2).setAssignments(null),
+                new CreatePartitionsTopic().setName(ABSENT).setCount(3).setAssignments(null));
+            ask(head + "createPartitions " + name, () -> {
+                var result = managers.replication.createPartitions(context(ApiKeys.CREATE_PARTITIONS), rows);
+                result.response().forEach(row -> row.setErrorMessage(null));
+                return result;
+            });
+        }
+        ask(head + "deleteTopics", () -> managers.replication.deleteTopics(context(ApiKeys.DELETE_TOPICS), List.copyOf(topics))
+            .response());
+    }
+
+    /** How many partitions a request may add, in sum. */
+    private void askLimits() {
+        for (int more : new int[] {-1, 0, 1, 5000, 5001, 9997, 9998, 10_000, 10_001}) {
+            List<CreatePartitionsTopic> rows = new ArrayList<>();
+            CreateTopicsRequestData created = new CreateTopicsRequestData();
+            for (int i = 0; i < 2; i++) {
+                String name = i < names.size() ? names.get(i) : ABSENT + i;
+                int present = i < names.size() ? managers.replication.getTopic(topics.get(i)).numPartitions(Long.MAX_VALUE) : 0;
+                rows.add(new CreatePartitionsTopic().setName(name).setCount(present + more));
+                created.topics().add(new CreatableTopic().setName(ABSENT + i).setNumPartitions(i == 0 ? more : -1));
+                ask("limit of growth " + more + " " + i, () ->
+                    call(managers.replication, "validateTotalNumberOfPartitions", rows));
+                ask("limit of creation " + more + " " + i, () ->
+                    call(managers.replication, "validateTotalNumberOfPartitions", created, 3));
+            }
+        }
+    }
+
+    private Object created(CreateTopicsRequestData request, Set<String> told) throws Exception {
+        var result = (ControllerResult<?>) gained(managers.replication, "createTopics",
+            context(ApiKeys.CREATE_TOPICS), request.duplicate(), told);
+        ((CreateTopicsResponseData) result.response()).topics().forEach(row -> row.setErrorMessage(null));
+        return result;
+    }
+
+    private void askNames() {
+        List<String> asked = new ArrayList<>(names);
+        asked.addAll(List.of(ABSENT, ""));
+        List<Uuid> ids = new ArrayList<>(topics);
+        ids.addAll(List.of(Uuid.ZERO_UUID, new Uuid(0, 9)));
+        ask("findTopicIds", () -> call(managers.replication, "findTopicIds", Long.MAX_VALUE, asked));
+        ask("findTopicNames", () -> call(managers.replication, "findTopicNames", Long.MAX_VALUE, ids));
+        ask("findAllTopicIds", () -> call(managers.replication, "findAllTopicIds", Long.MAX_VALUE));
+        for (String name : asked) {
+            ask("getTopicId " + name, () -> call(managers.replication, "getTopicId", name));
+            for (String method : List.of("currentTopicConfig", "uncleanLeaderElectionEnabledForTopic")) {
+                ask(method + " " + name, () -> call(managers.configs, method, name));
+            }
+            ask("getTopicConfig " + name, () -> call(managers.configs, "getTopicConfig", name, ControlManagers.MIN_ISR));
+        }
+        for (String method : List.of("clusterConfig", "currentControllerConfig", "brokersWithConfigs",
+                "getStaticallyConfiguredMinInsyncReplicas")) {
+            ask(method, () -> call(managers.configs, method));
+        }
+        ask("computeEffectiveTopicConfigs", () ->
+            call(managers.configs, "computeEffectiveTopicConfigs", map(ControlManagers.MIN_ISR, "3")));
+        for (PartitionChangeBuilder.Election kind : PartitionChangeBuilder.Election.values()) {
+            ask("Election " + kind, () -> PartitionChangeBuilder.Election.valueOf(kind.name()));
+        }
+    }
+
+    private List<PartitionRegistration> partitions() {
+        List<PartitionRegistration> found = new ArrayList<>();
+        for (Uuid id : topics) {
+            for (int index = 0; index < managers.replication.getTopic(id).numPartitions(Long.MAX_VALUE); index++) {
+                found.add(managers.replication.getPartition(id, index));
+            }
+        }
+        return found;
+    }
+
+    private static List<ImageWriterOptions> options(List<String> lost) throws ReflectiveOperationException {
+        List<ImageWriterOptions> all = new ArrayList<>();
+        List<MetadataVersion> versions = List.of(MetadataVersion.VERSIONS);
+        for (int at : new int[] {0, versions.size() / 3, 2 * versions.size() / 3, versions.size() - 1}) {
+            ImageWriterOptions.Builder one = null;
+            for (Constructor<?> made : ImageWriterOptions.Builder.class.getConstructors()) {
+                if (made.getParameterCount() == 0) one = (ImageWriterOptions.Builder) made.newInstance();
+                else if (made.getParameterTypes()[0] == MetadataVersion.class) {
+                    one = (ImageWriterOptions.Builder) made.newInstance(versions.get(at));
+                }
+            }
+            one.setMetadataVersion(versions.get(at)).setLossHandler(loss -> lost.add(loss.loss()));
+            try {
+                call(one, "setEligibleLeaderReplicasEnabled", at > 0);
+            } catch (NoSuchMethodException e) {
+                // A release without the switch writes what the version allows.
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+            all.add(one.build());
+        }
+        return all;
+    }
+
+    private void askPartitions() {
+        List<PartitionRegistration> all = partitions();
+        for (Uuid second : List.of(DirectoryId.MIGRATING, new Uuid(0, 5))) {
+            all.add(new PartitionRegistration(new PartitionRecord().setReplicas(List.of(1, 2)).setIsr(List.of(1)).setLeader(1)
+                .setDirectories(List.of(DirectoryId.MIGRATING, second))));
+        }
+        for (byte state = 0; state < 3; state++) {
+            byte asked = state;
+            ask("electionWasUnclean " + state, () -> call(PartitionRegistration.class, "electionWasUnclean", asked));
+        }
+        for (int i = 0; i < all.size(); i++) {
+            PartitionRegistration one = all.get(i);
+            int number = i;
+            ask("toRecord of partition " + i, () -> written(option -> one.toRecord(Uuid.ZERO_UUID, number, option)));
+            for (int j = 0; j < all.size(); j++) {
+                PartitionRegistration other = all.get(j);
+                ask("diff of partition " + i + " from " + j, () -> one.diff(other));
+            }
+        }
+    }
+
+    private interface Written {
+        ApiMessageAndVersion in(ImageWriterOptions options);
+    }
+
+    private String written(Written record) throws ReflectiveOperationException {
+        List<String> lost = new ArrayList<>(), texts = new ArrayList<>();
+        for (ImageWriterOptions option : options(lost)) texts.add(text(record.in(option)));
+        return texts + " lost " + lost;
+    }
+
+    private void askBrokers() {
+        List<BrokerRegistration> all = managers.cluster.brokerRegistrations().keySet().stream().sorted()
+            .map(managers.cluster::registration).collect(Collectors.toCollection(ArrayList::new));
+        RegisterBrokerRecord listening = new RegisterBrokerRecord().setBrokerId(77).setFenced(false).setRack("a")
+            .setInControlledShutdown(true).setLogDirs(List.of(new Uuid(0, 1), new Uuid(0, 2)));
+        listening.endPoints().add(new RegisterBrokerRecord.BrokerEndpoint().setName("OUT").setHost("here").setPort(9));
+        listening.features().add(new RegisterBrokerRecord.BrokerFeature().setName("f").setMaxSupportedVersion((short) 2));
+        all.add(BrokerRegistration.fromRecord(listening));
+        all.add(BrokerRegistration.fromRecord(
+            listening.duplicate().setBrokerId(78).setRack(null).setInControlledShutdown(false)));
+        all.add(BrokerRegistration.fromRecord(listening.duplicate().setBrokerId(79).setIsMigratingZkBroker(true)));
+        for (BrokerRegistration one : all) {
+            String name = " of broker " + one.id();
+            for (String method : List.of("nodes", "listeners", "supportedFeatures", "hasUncordonedDirs",
+                    "cordonedDirectories", "directories", "rack", "incarnationId")) {
+                ask(method + name, () -> call(one, method));
+            }
+            for (String listener : List.of("OUT", ABSENT)) ask("node" + name + " " + listener, () -> one.node(listener));
+            ask("toRecord" + name, () -> written(one::toRecord));
+        }
+    }
+
+    private void askCluster(FuzzDriver.Controller controller) {
+        ClusterControlManager cluster = managers.cluster;
+        List<Integer> ids = new ArrayList<>(cluster.brokerRegistrations().keySet());
+        ids.add(4711);
+        for (int id : ids) {
+            for (String method : List.of("isUnfenced", "isActive", "inControlledShutdown", "defaultDir", "registration")) {
+                ask(method + " " + id, () -> call(cluster, method, id));
+            }
+        }
+        ask("clusterId", () -> call(cluster, "clusterId"));
+        ControllerRegistrationRequestData request = new ControllerRegistrationRequestData().setControllerId(3)
+            .setIncarnationId(new Uuid(0, 3));
+        request.listeners().add(new ControllerRegistrationRequestData.Listener().setName("C").setHost("here").setPort(1));
+        request.features().add(new ControllerRegistrationRequestData.Feature().setName("f").setMaxSupportedVersion((short) 2));
+        ask("registerController", () -> call(cluster, "registerController", request));
+        cluster.replay(new RegisterControllerRecord().setControllerId(3));
+        for (int id : new int[] {3, 4}) ask("unregisterController " + id, () -> call(cluster, "unregisterController", id));
+        for (String method : List.of("controllerRegistrations", "brokerSupportedFeatures", "controllerSupportedFeatures")) {
+            ask(method, () -> call(cluster, method));
+        }
+        FinalizedControllerFeatures finalized = new FinalizedControllerFeatures(
+            managers.features.finalizedFeatures(Long.MAX_VALUE).featureMap(), 9);
+        FinalizedControllerFeatures nothing = new FinalizedControllerFeatures(Map.of(), 9);
+        for (short most : new short[] {-1, 0, 1, 99}) {
+            BrokerRegistrationRequestData broker = new BrokerRegistrationRequestData().setBrokerId(78)
+                .setClusterId(ControlManagers.CLUSTER).setIncarnationId(new Uuid(0, 4)).setLogDirs(List.of(new Uuid(0, 4711)));
+            controller.supported.forEach((name, range) -> {
+                if (most >= 0 || name.equals(MetadataVersion.FEATURE_NAME)) {
+                    broker.features().add(new BrokerRegistrationRequestData.Feature().setName(name)
+                        .setMinSupportedVersion(name.equals(MetadataVersion.FEATURE_NAME) ? range.min() : (short) Math.min(most, 0))
+                        .setMaxSupportedVersion(name.equals(MetadataVersion.FEATURE_NAME) ? range.max() : most));
+                }
+            });
+            for (FinalizedControllerFeatures known : List.of(finalized, nothing)) {
+                ask("registerBroker of features to " + most + " of " + known.featureNames().size(), () -> {
+                    var result = TourRelease.register(cluster, broker, 9, known);
+                    return result.response().epoch() + " " + text(result.records());
+                });
+            }
+        }
+        for (int enough = 1; enough <= ids.size(); enough++) {
+            int wanted = enough;
+            ask("ready for " + enough, () -> {
+                CompletableFuture<Void> ready = new CompletableFuture<>();
+                cluster.addReadyBrokersFuture(ready, wanted);
+                boolean before = ready.isDone();
+                for (BrokerRegistration one : List.copyOf(cluster.brokerRegistrations().values())) {
+                    cluster.replay(new BrokerRegistrationChangeRecord().setBrokerId(one.id()).setBrokerEpoch(one.epoch())
+                        .setFenced((byte) (wanted % 2 == 0 ? 1 : -1)));
+                }
+                return before + " " + ready.isDone();
+            });
+        }
+        ask("lowestActiveOffset", () -> call(cluster.heartbeatManager(), "lowestActiveOffset"));
+        ask("brokers", () -> {
+            List<String> rows = new ArrayList<>();
+            for (Object broker : (Collection<?>) call(cluster.heartbeatManager(), "brokers")) {
+                StringBuilder row = new StringBuilder(String.valueOf(call(broker, "id")));
+                row.append(call(cluster.heartbeatManager(), "controlledShutdownOffset", call(broker, "id")));
+                for (String field : List.of("fenced", "shuttingDown", "metadataOffset")) row.append(' ').append(call(broker, field));
+                rows.add(row.toString());
+            }
+            return Set.copyOf(rows);
+        });
+        ask("deactivate", () -> call(cluster, "deactivate"));
+        ask("heartbeatManager", () -> call(cluster, "heartbeatManager").getClass().getSimpleName());
+    }
+}

@@ -1,0 +1,137 @@
+"""What no rule is of: the answers of a build held against those of the release that completes it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+
+from attrs import frozen
+
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.drivers import FUZZ, DriverError, compile_driver
+from kraftcheck.ci.conformance.kafka.fuzz.model import answer_text
+from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
+from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzProcess, Played
+from kraftcheck.model.rules.ruleset import RuleSet
+
+ASKED = "beside"
+"""The request that ends a sequence: every question that no rule is of, see FuzzBeside.java."""
+
+MORE = 4
+"""Steps that are drawn for a sequence besides those of the one before; the first asks its questions at once."""
+
+SEQUENCES = 30
+"""Sequences that are asked of a build."""
+
+WIDTH = 160
+"""Characters of an answer that are shown."""
+
+
+@frozen
+class BesideRow:
+    """The answers that were compared.
+
+    Attributes:
+        sequences, answers: how many were compared; of a sequence whose requests are answered otherwise nothing is.
+        differing: answers that are not those of the release.
+        causes: by question how many differ, with the release's answer and the build's of the first.
+    """
+
+    sequences: int
+    answers: int
+    differing: int
+    causes: tuple[tuple[str, int, str, str], ...]
+
+    def lines(self, like: str) -> list[str]:
+        """The row for a reader, with the question that differs most often."""
+        counts = f"{self.answers:,} answers in {self.sequences:,} sequences, {self.differing:,} differ"
+        text = [f"beside the rules: {counts}"]
+        for question, count, released, own in self.causes[:1]:
+            text += [f"  {count:,} to {question}; the first:", f"    expected ({like}): {released}"]
+            text.append(f"    actual: {own}")
+        return text if len(self.causes) < 2 else [*text, f"  and to {len(self.causes) - 1} other questions"]
+
+
+def ending_plays(like: str, rules: RuleSet, seed: int, count: int) -> Iterator[Played]:
+    """Sequences of requests after which the questions are put."""
+    return (Played.of(like, rules, drawn_plan(seed, number, MORE * number)) for number in range(count))
+
+
+def told(kafka: FuzzProcess, played: Played) -> list[str]:
+    """The answers of a process to a sequence and to the questions; a process that dies of it is followed by another."""
+    lines = [*played.lines, ASKED]
+    with suppress(DriverError):  # what it answered before its end is read
+        kafka.send(lines)
+    answers = kafka.answers(len(lines) - 1)
+    if answers[-1].startswith(DIED):
+        kafka.restart()
+    return [_ordered(one) for one in answers[:-1]] + answers[-1:]
+
+
+def differences(released: Sequence[str], own: Sequence[str]) -> list[tuple[str, str, str]] | None:
+    """The questions that are answered otherwise, with both answers; None where the requests before already are."""
+    if released[:-1] != own[:-1]:
+        return None
+    pairs = [[dict(_parts(one)) for one in answers[-1].removeprefix("ok ").split("|")] for answers in (released, own)]
+    expected, actual = ({name: text for one in rows for name, text in one.items()} for rows in pairs)
+    return [
+        (name, expected.get(name, "not asked"), actual.get(name, "not asked"))
+        for name in dict.fromkeys((*expected, *actual))
+        if expected.get(name) != actual.get(name)
+    ]  # fmt: skip
+
+
+def beside_release(build: Build, rules: RuleSet, seed: int, sequences: int = SEQUENCES) -> BesideRow:
+    """Put drawn sequences, and after each the questions that no rule is of, to a build and to its release.
+
+    Args:
+        build: whose classes are driven; the release is the one that completes it.
+        rules: those of the release, by which the requests are drawn.
+        seed: of the draw.
+        sequences: how many.
+
+    Raises:
+        Refusal: where jars, Java, Maven or the network are missing.
+        DriverError: when a process ends before it is asked.
+    """
+    both = (Build(build.like), build)
+    for one in both:
+        compile_driver(one, FUZZ)
+    compared, answers, counts, first = 0, 0, Counter[str](), dict[str, tuple[str, str]]()
+    with ExitStack() as stack:
+        released, own = (stack.enter_context(FuzzProcess(one)) for one in both)
+        for played in ending_plays(build.like, rules, seed, sequences):
+            expected, actual = told(released, played), told(own, played)
+            found = differences(expected, actual)
+            if found is None:
+                continue
+            compared, answers = compared + 1, answers + expected[-1].count("|") + 1
+            counts.update(_kind(name) for name, *_ in found)
+            for name, *texts in found:
+                first.setdefault(_kind(name), (_cut(texts[0]), _cut(texts[1])))
+    causes = tuple((name, count, *first[name]) for name, count in counts.most_common())
+    return BesideRow(compared, answers, counts.total(), causes)
+
+
+def _ordered(answer: str) -> str:
+    """An answer without the reason of an end, in the order of `answer_text`."""
+    if not answer.startswith("ok "):
+        return answer.partition("#")[0]
+    head, *records = answer.removeprefix("ok ").split("|")
+    return answer_text(head, records)
+
+
+def _parts(item: str) -> Iterator[tuple[str, str]]:
+    name, _, text = item.partition(" = ")
+    yield name, text
+
+
+def _kind(name: str) -> str:
+    """The question without the object that it is of: its first word, after what an operator refuses it by."""
+    words = name.split(" ")
+    return words[3 if words[0] == "refused" else 0]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDTH else f"{text[:WIDTH]}..."

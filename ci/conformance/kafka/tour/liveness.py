@@ -1,0 +1,163 @@
+"""The fair behaviours of an answered system: the steps that a search kept, for the judge of liveness."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from kraftcheck.ci.conformance.kafka.tour.search import AnsweredSearch, Found, Numbers
+from kraftcheck.ci.terminal.machine import cache_folder
+from kraftcheck.solvers.liveness.fair import StoppedError, SweepControl
+from kraftcheck.solvers.liveness.graph import MOST_STATES, Block, Truths
+from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, ClaimSearch, Liveness
+from kraftcheck.solvers.machine_code.compile import RowFunction
+from kraftcheck.solvers.machine_code.edge_kernel import OUTSIDE
+from kraftcheck.solvers.program.stop import is_stop, stop_reason
+from kraftcheck.solvers.search.levels import FIRST_VIOLATION
+
+ANY_KIND = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+"""The cut bits of a state of which it is not known where all its steps lead."""
+
+
+@define(eq=False)
+class AnsweredSpace:
+    """What an answered search visited; see `kraftcheck.solvers.liveness.graph.ExploredSpace`.
+
+    Attributes:
+        search: numbers of states are those of discovery, so that they ascend with depth.
+        places: for each state its number in the region that is used.
+        starts, targets, instances: the steps of each state, as in a `Block`; none leads to its own state.
+        cuts: for each state its cut bits.
+    """
+
+    search: AnsweredSearch
+    places: npt.NDArray[np.uint32] = field(init=False)
+    starts: Numbers = field(init=False)
+    targets: Numbers = field(init=False)
+    instances: Numbers = field(init=False)
+    cuts: npt.NDArray[np.uint64] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """List the steps by the states that they leave."""
+        before, by, after = self.search.edges()
+        moves = before != after
+        order = np.argsort(before[moves], kind="stable")
+        self.targets, self.instances = after[moves][order], by[moves][order]
+        self.starts = np.searchsorted(before[moves][order], np.arange(self.count + 1))
+        self.places = np.full(self.count, OUTSIDE, dtype=np.uint32)
+        self.cuts = np.where(self.search.unfollowed(), ANY_KIND, np.uint64(0))
+
+    @property
+    def count(self) -> int:
+        """Number of states."""
+        return self.search.distinct
+
+    @property
+    def store(self) -> Found:
+        """The runs to states."""
+        return self.search.store
+
+    def truths(self, words: int) -> Iterator[tuple[slice, npt.NDArray[np.uint64]]]:
+        """The truths of `LivenessClaims.terms` of all states, a bit each, a part of the states at a time."""
+        program, model = self.search.program, self.search.answered.model
+        judge = RowFunction(program.graph, list(program.state), list(program.liveness.terms), cache_folder())
+        for first in range(0, self.count, MOST_STATES):
+            states = slice(first, min(self.count, first + MOST_STATES))
+            bits = judge(model.unpack(np.array(self.store.packed[states], dtype=np.uint64))) != 0
+            rows = np.zeros((len(bits), words), dtype=np.uint64)
+            for term in range(bits.shape[1]):
+                rows[:, term // 64] |= bits[:, term].astype(np.uint64) << np.uint64(term % 64)
+            yield states, rows
+
+    def initial(self, states: slice) -> Truths:
+        """Which of some states are initial."""
+        found: Truths = np.array(self.store.parents[states]) < 0
+        return found
+
+    def region(self, states: Truths, threads: int) -> AnsweredEdges:
+        """The steps among some states."""
+        return AnsweredEdges(self, np.flatnonzero(states))
+
+
+@define(eq=False)
+class AnsweredEdges:
+    """The steps among some states; see `kraftcheck.solvers.liveness.graph.Edges`.
+
+    Attributes:
+        space: what was visited.
+        states: which of it, ascending.
+        levels, blocks: as of `Edges`.
+    """
+
+    space: AnsweredSpace
+    states: Numbers
+    levels: Sequence[int] = field(init=False)
+    blocks: Sequence[int] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Find the levels, and cut the states into blocks."""
+        ends = [*self.space.store.ends, self.space.count]
+        self.levels = [0, *np.searchsorted(self.states, np.unique(ends)).tolist()]
+        self.blocks = range(0, self.count, MOST_STATES)
+
+    @property
+    def count(self) -> int:
+        """Number of states."""
+        return len(self.states)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes, those of the space with it."""
+        space = self.space
+        listed = (self.states, space.places, space.starts, space.targets, space.instances, space.cuts)
+        return sum(part.nbytes for part in listed)
+
+    def block(self, thread: int, number: int, wanted: Truths, *, inner: bool = True) -> Block:
+        """A block by its number; see `Edges`."""
+        space, first = self.space, self.blocks[number]
+        own = self.states[first : first + MOST_STATES]
+        counts = np.where(wanted, space.starts[own + 1] - space.starts[own], 0)
+        places = np.repeat(space.starts[own] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+        targets, owners = space.places[space.targets[places]], np.repeat(np.arange(len(own)), counts)
+        kept = targets != OUTSIDE if inner else np.ones(len(targets), dtype=np.bool_)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(owners[kept], minlength=len(own)))]).astype(np.uint32)
+        instances = space.instances[places][kept].astype(np.uint16)
+        return Block(first, starts, targets[kept], instances, space.cuts[own])
+
+    def identities(self, first: int, last: int) -> Numbers:
+        """The numbers of some of its states among all that were visited."""
+        return self.states[first:last]
+
+    def narrowed(self, states: Truths) -> AnsweredEdges:
+        """The region of some of its states; see `Edges`."""
+        return AnsweredEdges(self.space, self.states[states])
+
+    def enter(self) -> None:
+        """Use this region from now on."""
+        self.space.places[:] = OUTSIDE
+        self.space.places[self.states] = np.arange(self.count, dtype=np.uint32)
+
+
+def search_answered(search: AnsweredSearch, threads: int) -> Liveness:
+    """Search what was visited for fair behaviours; see `kraftcheck.solvers.liveness.judge.search_liveness`.
+
+    Raises:
+        EngineDisagreement: when ints do not confirm a lasso with the managers' answers.
+    """
+    claims = search.program.liveness.claims
+    if not claims or is_stop(search.cut) or search.cut == FIRST_VIOLATION:
+        return NO_LIVENESS_SEARCH
+    begin, space = time.monotonic(), AnsweredSpace(search)
+    control, room = SweepControl(threads, search.stop), max(0, search.limits.memory - search.bytes_in_use())
+    try:
+        judged = [ClaimSearch(search.program, number, space, control, room, spare=0) for number in range(len(claims))]
+        findings = tuple(one.finding() for one in judged)
+    except StoppedError:
+        search.cut = stop_reason(search.stop)
+        return Liveness(None)
+    memory = search.bytes_in_use() + max(one.nbytes for one in judged)
+    return Liveness(findings, "", control.sweeps, time.monotonic() - begin, memory)

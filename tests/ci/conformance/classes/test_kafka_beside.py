@@ -1,0 +1,49 @@
+"""What no rule is of: answers of a build beside those of its release."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kraftcheck.ci.conformance.kafka.build import Build
+from kraftcheck.ci.conformance.kafka.fuzz.beside import beside_release, differences
+from kraftcheck.ci.conformance.kafka.jars import jars, known_versions
+from kraftcheck.model.rules.ruleset import parse
+from tests.ci.conformance.released import NEWEST, changed
+from tests.shared.samples import one_in
+
+pytestmark = pytest.mark.xdist_group("kafka")
+
+
+def as_folder(version: str) -> Build:
+    """The jars of a release as a build of one's own."""
+    return Build.of(str(Path(jars(version).split(os.pathsep)[0]).parent), version)
+
+
+@pytest.mark.parametrize("version", one_in(6, known_versions()))
+def test_a_release_answers_as_itself(version: str) -> None:
+    """Two processes with one release's classes give the same answers, hundreds after each sequence."""
+    row = beside_release(as_folder(version), parse(f"kafka-{version}"), 1, 5)
+    assert row.causes == ()
+    assert row.sequences == 5
+    assert row.answers > 2_000
+
+
+@pytest.mark.parametrize(("number", "question"), [("99", "describeConfigs"), ("69", "legacyAlterConfigs")])
+def test_a_change_that_no_rule_is_of_is_noticed(number: str, question: str, tmp_path: Path) -> None:
+    """A condition that only descriptions, or only old requests, come by is negated: their answers differ."""
+    build = Build.of(str(changed(tmp_path, number, "ConfigurationControlManager")), NEWEST)
+    row = beside_release(build, parse(f"kafka-{NEWEST}"), 0, 3)
+    assert {name for name, *_ in row.causes} == {question}
+    assert row.differing >= row.sequences
+    assert f" to {question}; the first:" in row.lines(NEWEST)[1]
+
+
+def test_sequences_that_differ_before_are_left_out() -> None:
+    """Where a request is answered otherwise the questions after it are of another state, and are not compared."""
+    assert differences(["ok a", "ok x = 1|y = 2"], ["ok b", "ok x = 3|y = 2"]) is None
+    assert differences(["ok a", "ok x = 1|y = 2"], ["ok a", "ok x = 3|y = 2"]) == [("x", "1", "3")]
+    died = differences(["ok a", "ok x = 1"], ["ok a", "the driver died: no memory"])
+    assert died == [("x", "1", "not asked"), ("the driver died: no memory", "not asked", "")]

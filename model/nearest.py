@@ -9,7 +9,7 @@ FEW = 6
 """Names that an error message lists at most."""
 
 
-def nearest(name: str, choices: Iterable[str], listing: str = "") -> str:
+def nearest(name: object, choices: Iterable[str], listing: str = "") -> str:
     """A suggestion for an error message: the nearest names; where none is near, all, or some and how to list all.
 
     Args:
@@ -18,7 +18,7 @@ def nearest(name: str, choices: Iterable[str], listing: str = "") -> str:
         listing: the command that shows all there is; empty where none does.
     """
     names = sorted(choices)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.4)
     if not names:
         return "there are none"
     if close or len(names) <= FEW:

@@ -27,16 +27,18 @@ KAFKA = "kafka:"
 """How a side begins that is a build; its version or path follows."""
 
 
-def build_of(side: str, beside: Subject) -> Build:
-    """The build of a side; the release of the rule set beside it completes it.
+def build_of(side: str, beside: Subject, like: str | None) -> Build:
+    """The build of a side; a release completes it, by default that of the rule set beside it.
 
     Raises:
         Refusal: for what is none, and for a system of which Kafka has no managers.
     """
     if beside.system.name not in SYSTEMS:
         raise Refusal(f"{side}: {beside.system.name} is not put to Kafka's managers; these are: {', '.join(SYSTEMS)}")
-    version = (beside.rules or "").removeprefix("kafka-").partition("+")[0].partition("-")[0]
     text = side.removeprefix(KAFKA)
+    if like is not None:
+        return Build.of(text, like)
+    version = (beside.rules or "").removeprefix("kafka-").partition("+")[0].partition("-")[0]
     return Build.of(text, version if version in known_versions() and text not in known_versions() else None)
 
 
@@ -84,7 +86,8 @@ class KafkaComparison(Comparison):
 
 
 def compare_with_kafka(
-    rules: Subject, side: str, managed: int, budget: SearchBudget, native: Callable[..., Exploration]
+    rules: Subject, side: str, managed: int, budget: SearchBudget, native: Callable[..., Exploration],
+    like: str | None = None,
 ) -> KafkaComparison:  # fmt: skip
     """Explore a rule set, and the same system whose controller is a build's own managers.
 
@@ -94,12 +97,13 @@ def compare_with_kafka(
         managed: which side it is, 0 or 1.
         budget: of each search.
         native: the search; it takes what explores as `search`.
+        like: the release that completes the build; None: that of the rule set.
 
     Raises:
         Refusal: as `explore_classes` and `build_of`, and for what the search refuses.
         EngineDisagreement: when ints do not confirm a verdict.
     """
-    build = build_of(side, rules)
+    build = build_of(side, rules, like)
     check_changes(rules)
     named = compared(evolve(rules, kafka=(side.removeprefix(KAFKA), build.like)), rules)
     asked, alone = SearchQuestion(named, budget), SearchQuestion(rules, budget)

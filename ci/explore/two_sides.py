@@ -15,14 +15,16 @@ from kraftcheck.ci.explore.beside_kafka import KAFKA, compare_with_kafka
 from kraftcheck.ci.explore.diff import DEFAULT, Comparison, compare, sides
 from kraftcheck.ci.explore.trace import check_drawable, html
 from kraftcheck.ci.run.questions import run, search_budget
+from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import system_and_bounds
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.interrupts import time_limit
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.language.system import System
+from kraftcheck.model.language.system import ScopeError, System
 from kraftcheck.model.rules.ruleset import without
+from kraftcheck.model.rules.vocabulary import KAFKA as USUAL
 from kraftcheck.properties.register.findings import BY_ID
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget
 
@@ -35,6 +37,7 @@ class Sides:
         a, b: rule sets, systems, `FINDING` or `kafka:BUILD`.
         system: that of rule sets; empty: that of the other side, or else `elections`.
         scope, bounds: preset bounds, the first by default; single ones that override it.
+        like: the release that completes a build; None: that of the rules beside it.
     """
 
     a: str | System
@@ -42,31 +45,41 @@ class Sides:
     system: str
     scope: str | None
     bounds: Mapping[str, int]
+    like: str | None = None
 
     def compared(self, budget: SearchBudget, native: Callable[..., Exploration]) -> Comparison:
         """The comparison; raises as `sides`, `compare` and `compare_with_kafka`."""
         given: list[str | System] = [self.a, self.b]
         typed = [one if isinstance(one, str) else "" for one in given]
         for side in (0, 1):
-            if typed[side] in BY_ID and typed[1 - side]:
-                given[side] = mended(typed[side], typed[1 - side])
+            if typed[side] in BY_ID:
+                given[side] = mended(typed[side], given[1 - side])
         builds = [side for side in (0, 1) if typed[side].startswith(KAFKA)]
         if len(builds) == 2:
             raise Refusal("one side is a build of Kafka; give the rules of a release as the other one")
         if not builds:
+            if self.like is not None:
+                raise Refusal("like completes a build of Kafka; name one as a side, kafka:PATH")
             return compare(*sides(given[0], given[1], self.system, self.scope, self.bounds), budget, native)
         rules, managed = given[1 - builds[0]], builds[0]
         both = sides(rules, rules, self.system, self.scope, self.bounds)
-        return compare_with_kafka(both[0], typed[managed], managed, budget, native)
+        return compare_with_kafka(both[0], typed[managed], managed, budget, native, self.like)
 
 
-def mended(finding: str, base: str) -> str:
-    """The rule set with the mend of a finding alone.
+def mended(finding: str, other: str | System) -> str:
+    """The rule set of the other side with the mend of a finding alone.
 
     Raises:
-        Refusal: where the rule set does not have it.
+        Refusal: where that side is a build or another finding, or its rule set does not have the finding.
     """
-    made = without(base, BY_ID[finding].switches)
+    if isinstance(other, str) and (other.startswith(KAFKA) or other in BY_ID):
+        raise Refusal(f"{finding} stands for the rules of the other side with its mend; give rules there, not {other}")
+    named = find_system(other) if isinstance(other, str) and ":" in other else other
+    base = named.base or USUAL if isinstance(named, System) else named
+    try:
+        made = without(base, BY_ID[finding].switches)
+    except ScopeError as error:
+        raise Refusal(str(error)) from error
     if made == base:
         raise Refusal(f"{base} does not have {finding}, or no rule of its controller is it")
     return made
@@ -83,6 +96,7 @@ def mended(finding: str, base: str) -> str:
 @click.option("--max-states", type=click.IntRange(1), help="Stop after this many states (verdict incomplete).")
 @click.option("--html", "picture", type=click.Path(path_type=Path), metavar="FILE",
               help="Draw the first difference: one page to step through, what the other side does below.")
+@click.option("--like", metavar="VERSION", help="The release that completes a build; default that of the rules.")
 @options.verbose
 @options.document
 @time_limit
@@ -114,7 +128,7 @@ def diff_command(
     check_writable(target)
     check_drawable("--html", picture)
     check_apart(json=target, html=picture)
-    asked = Sides(a, b, words[0] if named else "", flags["scope"], bounds)
+    asked = Sides(a, b, words[0] if named else "", flags["scope"], bounds, flags["like"])
     budget = search_budget(flags["workers"], flags["memory"], max_depth=flags["max_depth"],
                            max_states=flags["max_states"])  # fmt: skip
     found = asked.compared(budget, functools.partial(run, quiet=flags["quiet"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import random
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,14 +15,14 @@ from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import Range, Slot
-from kraftcheck.model.language.system import ANY, Bound, Setting, Step, spelled
+from kraftcheck.model.language.system import ANY, Bound, Setting, spelled
 from kraftcheck.model.rules.ruleset import PRESETS, parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.long_runs import PASSING, PREFERRED
 from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.reference.interpreter import Integers
+from kraftcheck.solvers.reference.interpreter import Integers, random_run
 
 WALKS, STEPS = 400, 150
 """Random runs that are tried for each bound; steps of each."""
@@ -36,6 +35,9 @@ MORE = 2
 
 WEIGHTS = (0, 1, 4, 16)
 """How often a run prefers an action: some runs never take it."""
+
+PREFERENCES: Sequence[Mapping[str, int]] = ({}, PREFERRED)
+"""What a run may prefer: nothing, or the actions with which a bound is exceeded."""
 
 
 @frozen
@@ -64,8 +66,8 @@ class Freed:
             return None
         setting = self._of_numbers(name)
         engine = Integers(system, setting)
-        runs = (_run(engine, random.Random(seed)) for seed in range(WALKS))
-        return next((at for run in runs for at, step in enumerate(run, 1) if passes(step, setting, number)), None)
+        runs = (random_run(engine, seed, STEPS, PREFERENCES, WEIGHTS) for seed in range(WALKS))
+        return next((at for run in runs for at, one in enumerate(run, 1) if passes(one.step, setting, number)), None)
 
     def _bounds(self) -> dict[str, Bound]:
         return {bound.name: bound for bound in self.request.subject().system.bounds}
@@ -85,21 +87,6 @@ def freed_by(request: ProofRequest) -> Freed:
     """The bounds that are any in a request."""
     setting = request.subject().setting
     return Freed(request, setting, tuple(name for name, value in setting.values().items() if value is None))
-
-
-def _run(engine: Integers, draw: random.Random) -> Iterator[Step]:
-    """A random run within the domains of the layout."""
-    state, preferred = draw.choice(engine.initial), draw.choice(({}, PREFERRED))
-    weights = [draw.choice(WEIGHTS) * preferred.get(action.name, 1) for action in engine.actions]
-    for _ in range(STEPS):
-        tried = sorted((draw.random() ** (1 / weight), action) for action, weight in enumerate(weights) if weight)
-        moves = (engine.first_enabled(state, action, draw.getrandbits(16)) for _, action in reversed(tried))
-        taken = (engine.take(state, move).step for move in moves if move is not None)
-        step = next((step for step in taken if engine.field_outside(step.after) is None), None)
-        if step is None:
-            return
-        state = step.after
-        yield step
 
 
 SIZES = ("brokers", "machines", "directories", "records", "epochs", "reassignments", "moves")
@@ -354,7 +341,7 @@ def reported(name: str, scope: str, rules: str) -> Mapping[str, tuple[str, ...]]
     notes: dict[str, dict[str, None]] = {claim.id: {} for claim in claims}
     engine = Integers(system, setting)
     for seed in range(RUNS_OF_REPORTS):
-        for step in _run(engine, random.Random(seed)):
+        for step in (one.step for one in random_run(engine, seed, STEPS, PREFERENCES, WEIGHTS)):
             for claim in claims:
                 if step.event is not None:
                     claim.parts(evolve(step, event=Noted(step.event, "", notes[claim.id])))

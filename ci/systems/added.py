@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeVar
@@ -48,6 +47,7 @@ from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.verdict import DEADLOCK
+from kraftcheck.solvers.reference.interpreter import Integers, random_run
 
 Part = TypeVar("Part")
 
@@ -55,8 +55,8 @@ TAKEN, REFUSED, DECIDED = SHOWN = "taken-", "refused-", "otherwise-"
 """How the ids of the goals begin that an action happens, that a guard refuses one, and that a rule decides otherwise;
 its name follows."""
 
-DRAWN, DRAWN_OF_A_RUN = 4_000, 200
-"""How many moves are tried until a rule that is replaced decides otherwise, and how many of them in a run."""
+DRAWN, STEPS = 20, 40
+"""How many runs with a rule that is replaced, and without it, are drawn until one decides otherwise; steps of each."""
 
 ALL_OFF = DECIDED + "with-a-choice"
 """The id of the goal that nothing shows while each change is off."""
@@ -316,33 +316,23 @@ class Made:
     def _without(self, override: Override) -> Made:
         return Made(self.plain, tuple(one for one in self.parts if one is not override))
 
+    def _on_ints(self, setting: Setting) -> Integers:
+        """The system without properties, on ints."""
+        made = evolve(self.plain, initial=self.initial, actions=self.actions, layout=self.layout,
+                      properties=lambda _: ())  # fmt: skip
+        return Integers(made, setting)
+
     def _shows(self, override: Override, setting: Setting) -> bool:
-        """Whether a run of some that are drawn, on ints, shows what a rule that is replaced decides otherwise."""
-        starts, without = self.initial(setting), self._without(override)
-        if starts != without.initial(setting):
-            return True
-        ours, theirs = ({one.name: one for one in of.actions(setting)} for of in (self, without))
-        draw, shape, state = random.Random(0), Layout(self.layout(setting), packed=False), starts[0]
-        for number in range(DRAWN):
-            state = draw.choice(starts) if number % DRAWN_OF_A_RUN == 0 else state
-            action = ours[draw.choice([*ours])]
-            every = {name: [*values] for name, values in action.parameters.items()}
-            if not all(every.values()):
-                continue
-            arguments = {name: draw.choice(values) for name, values in every.items()}
-            able, there = (of[action.name].enabled(state, arguments) for of in (ours, theirs))
-            if able:
-                made = action.outcome(state, arguments)
-                try:
-                    shape.values(made.state)
-                except DomainError:
-                    continue  # such a step is not taken
-                if there and made != theirs[action.name].outcome(state, arguments):
-                    return True
-                state = made.state
-            if able != there:
-                return True
-        return False
+        """Whether a run of some that are drawn shows what a rule that is replaced decides otherwise.
+
+        Up to the first such decision, runs with the rule and without it are the same.
+        """
+        sides = (self._on_ints(setting), self._without(override)._on_ints(setting))
+        runs = ((other, random_run(one, seed, STEPS)) for seed in range(DRAWN)
+                for one, other in (sides, sides[::-1]))  # fmt: skip
+        return sides[0].initial != sides[1].initial or any(
+            not _decides_alike(other, found.step) for other, run in runs for found in run
+        )
 
     def _decided(self, override: Override, setting: Setting) -> Property:
         """The goal that a rule that is replaced decides otherwise than as it is: of steps, or of what is possible."""
@@ -463,6 +453,12 @@ class _Acting:
         step = Step(state, made.state, self.of.name, arguments, made.event)
         values = {one.variable: one.after(step, one.then) for one in self.fields if one.then is not None}
         return evolve(made, state=evolve(made.state, **values)) if values else made
+
+
+def _decides_alike(engine: Integers, step: Step) -> bool:
+    """Whether a system takes a step of another one, to the same end."""
+    move = engine.move_of(step.action, step.arguments)
+    return move is not None and engine.is_enabled(step.before, move) and engine.take(step.before, move).step == step
 
 
 def _as(written: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:

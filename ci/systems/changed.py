@@ -163,7 +163,7 @@ class ChangedSystem(System):
         """
         place, setting = caller(), self.setting(rules=_words(self).parse(self.base))
         kind = type(self.layout(setting))
-        if not name.isidentifier() or iskeyword(name) or name.startswith("_"):
+        if not isinstance(name, str) or not name.isidentifier() or iskeyword(name) or name.startswith("_"):
             raise ChangeError(f"{place}: {name!r} is no name of a field")
         if hasattr(kind, name) or name in (record_fields(kind) or ()):
             raise ChangeError(f"{place}: a state of {self.name} has {name!r} already; give the field another name")

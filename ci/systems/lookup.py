@@ -150,9 +150,15 @@ BASE_NOTE = "each choice of the system off"
 
 
 def every_property(name: str, system: System) -> dict[str, Property]:
-    """Properties of the default scope and, for what only they have, of the other scopes and rule sets."""
+    """Properties of the default scope and, for what only they have, of the other scopes and rule sets.
+
+    Of a changed system they are those of its own rule set, with each choice of one's own on.
+    """
     words = words_of(system)
     presets: Mapping[str, Any] = {"": None} if words is None else words.presets
+    if words is not None and system.base:
+        own = "".join(f"+{name}" for name in words.choices if not words.group(name))
+        presets = {system.base: words.parse(system.base + own)}
     by_id: dict[str, Property] = {}
     for scope in system.scopes:
         for preset in presets.values():

@@ -19,7 +19,7 @@ from attrs import field, frozen
 
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import LayoutError
-from kraftcheck.model.language.symbolic import UntraceableRule, described, place_of
+from kraftcheck.model.language.symbolic import UntraceableRule, described, place_of, record_fields
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import NOTED, RuleError, rules_of
 from kraftcheck.model.nearest import nearest
@@ -35,7 +35,9 @@ ORIGINAL = "rule"
 NOW = "now"
 """The state of the system that decides, with the fields of one's own."""
 
-_NOWHERE = object()
+
+class _Nowhere:
+    """Stands for the state where none decides, as while initial states are made."""
 
 
 @frozen
@@ -44,11 +46,11 @@ class _Force:
 
     Attributes:
         rules: replacements by the key of the rule.
-        now: the state that decides; _NOWHERE where none does, as while initial states are made.
+        now: the state that decides, or _Nowhere.
     """
 
     rules: Mapping[str, Replacement] = field(factory=dict)
-    now: Any = _NOWHERE
+    now: Any = _Nowhere
 
 
 _IN_FORCE: ContextVar[_Force] = ContextVar("replacements", default=_Force())  # noqa: B039, it is frozen
@@ -181,11 +183,7 @@ def _is_called_alike(by: Replacement, function: FunctionType) -> bool:
 
 def replacements(overrides: tuple[Override, ...]) -> Mapping[str, Replacement]:
     """What is called instead, by the key of the rule."""
-    rules = dict[str, Replacement]()
-    for one in overrides:
-        key = _exchanged(_function(one.name))
-        rules[key] = _called(one, _ORIGINALS[key])
-    return rules
+    return {one.key: one for one in map(_Called, overrides)}
 
 
 def in_force(rules: Mapping[str, Replacement], function: Callable[..., Any]) -> Callable[..., Any]:
@@ -193,7 +191,7 @@ def in_force(rules: Mapping[str, Replacement], function: Callable[..., Any]) -> 
 
     @functools.wraps(function)
     def within(*args: Any, **kwargs: Any) -> Any:
-        return deciding(_NOWHERE, lambda: function(*args, **kwargs), rules)
+        return deciding(_Nowhere, lambda: function(*args, **kwargs), rules)
 
     return within
 
@@ -214,28 +212,51 @@ def _function(rule: str) -> FunctionType:
     return function
 
 
-def _called(override: Override, original: Callable[..., Any]) -> Replacement:
-    """What is called instead of a rule."""
-    more = inspect.signature(override.by).parameters.keys() - inspect.signature(original).parameters.keys()
-    noted = _function(override.name)
-    kind, seen = get_type_hints(noted)["return"], set[type]()
+class _Called:
+    """What is called instead of a rule, which looks for it from now on, in a process that unpickles this too."""
 
-    def called(*args: Any, **kwargs: Any) -> Any:
-        if NOW in more:
+    def __init__(self, override: Override) -> None:
+        function = _function(override.name)
+        self.override, self.key = override, _exchanged(function)
+        self._original, self._gives = _ORIGINALS[self.key], function.__annotations__["return"]
+        self._kind = get_type_hints(function)["return"]
+        asked, given = (inspect.signature(one).parameters.keys() for one in (override.by, self._original))
+        self._more, self._seen = asked - given, set[type]()
+
+    def __reduce__(self) -> Any:
+        """See the class."""
+        return _Called, (self.override,)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the function of the user gives.
+
+        Raises:
+            ChangeError: for what it raises, and for what is not of the kind that the rule gives.
+        """
+        override = self.override
+        if NOW in self._more:
             kwargs[NOW] = _IN_FORCE.get().now
-            if kwargs[NOW] is _NOWHERE:
+            if kwargs[NOW] is _Nowhere:
                 raise ChangeError(f"{override.place}: in the place of {override.name} it asks for {NOW}, and is called "
                                 "where there is no state, as while initial states are made")  # fmt: skip
-        if ORIGINAL in more:
-            kwargs[ORIGINAL] = original
+        if ORIGINAL in self._more:
+            kwargs[ORIGINAL] = self._original
+        held = list(map(_parts, args))
         given = blamed(override.place, f"in the place of {override.name} it", lambda: override.by(*args, **kwargs))
-        if given.__class__ not in seen and not is_a(given, kind):
+        if any(was is not now for one, parts in zip(args, held, strict=True)
+               for was, now in zip(parts, _parts(one), strict=True)):  # fmt: skip
+            raise ChangeError(f"{override.place}: in the place of {override.name} it changes what it is given; make "
+                              "another with evolve()")  # fmt: skip
+        if given.__class__ not in self._seen and not is_a(given, self._kind):
             raise ChangeError(f"{override.place}: in the place of {override.name} it gives {described(given)}; "
-                              f"the rule gives a {noted.__annotations__['return']}: return one")  # fmt: skip
-        seen.add(given.__class__)
+                              f"the rule gives a {self._gives}: return one")  # fmt: skip
+        self._seen.add(given.__class__)
         return given
 
-    return called
+
+def _parts(record: Any) -> list[Any]:
+    """The fields of a record; none of anything else."""
+    return [getattr(record, name) for name in record_fields(type(record)) or ()]
 
 
 def is_a(value: Any, kind: Any) -> bool:

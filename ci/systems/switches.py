@@ -78,8 +78,8 @@ def check_switches(chosen: Subject, how: How[Any] = trace) -> None:
 
 
 def check_changes(chosen: Subject, how: How[Any] = trace) -> None:
-    """Refuse a rule, a guard or a choice that changes nothing, a field that nothing reads, and a function that gives
-    nothing; raises as `check_switches`."""
+    """Refuse a rule, a guard or a choice that changes nothing, a field that nothing reads or changes, and a function
+    that gives nothing; raises as `check_switches`."""
     whole = chosen.whole
     if not isinstance(whole, ChangedSystem):
         return
@@ -115,6 +115,16 @@ def check_changes(chosen: Subject, how: How[Any] = trace) -> None:
         if not reads(of, field.variable):
             raise Refusal(f"{field.place}: nothing reads the field {field.variable} in {chosen.title()}; "
                           "leave it out, or take a scope and rules that read it")  # fmt: skip
+        own = _slots(of, field.variable)
+        if all(kind.after[at].index == of.state[at].index for kind in of.kinds for at in own):
+            raise Refusal(f"{field.place}: no step changes the field {field.variable} in {chosen.title()}; give it "
+                          "`then`, or an action that sets it")  # fmt: skip
+
+
+def _slots(program: Program, field: str) -> list[int]:
+    """The places of a field in the layout."""
+    paths = (slot.path.replace("[", ".").split(".")[0] for slot in program.layout.slots)
+    return [at for at, path in enumerate(paths) if path == field]
 
 
 def _check_given(chosen: Subject, whole: ChangedSystem, setting: Setting) -> None:
@@ -129,14 +139,14 @@ def _check_given(chosen: Subject, whole: ChangedSystem, setting: Setting) -> Non
 
 def reads(program: Program, field: str) -> bool:
     """Whether a guard, a claim, or what becomes of another field depends on a field of the state."""
-    own = [slot.path.replace("[", ".").split(".")[0] == field for slot in program.layout.slots]
+    own = _slots(program, field)
     asked = [*program.always_terms, *program.sometimes_terms, program.quiescent, *program.starts.values(),
              *program.liveness.terms, *(term for one in program.recovers for term in (one.when, one.goal))]  # fmt: skip
     for kind in program.kinds:
         asked += [*kind.guard.values(), *kind.steps]
-        asked += [term for term, mine in zip(kind.after, own, strict=True) if not mine]
+        asked += [term for at, term in enumerate(kind.after) if at not in own]
     read = {term.index for term in closure(asked)}
-    return any(term.index in read for term, mine in zip(program.state, own, strict=True) if mine)
+    return any(program.state[at].index in read for at in own)
 
 
 def _given_bounds(chosen: Subject) -> dict[str, int]:

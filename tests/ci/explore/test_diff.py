@@ -198,6 +198,18 @@ def test_a_finding_is_its_mend() -> None:
     assert [(one["a"], one["b"]) for one in found["choices"]] == [("yes", "")]
     with pytest.raises(kc.Refusal, match=r"^fixed does not have ghost-elr-member"):
         kc.diff("fixed", "ghost-elr-member")
+    own = kc.kafka("elections", base=wrong).override("election.last-known.alive", lambda c, rules: False)
+    both = kc.diff(own, "ghost-elr-member", scope="tiny", max_depth=1).document["sides"]
+    assert [one["rules"] for one in both] == [wrong, mended]
+
+
+@pytest.mark.parametrize(("other", "fault"), [
+    ("kafka:4.4.0", "give rules there, not kafka:4.4.0"), ("dead-last-known-leader", "give rules there, not dead-"),
+    ("kafka-9", "unknown rule set 'kafka-9'"),
+])  # fmt: skip
+def test_a_finding_is_the_mend_of_rules(other: str, fault: str) -> None:
+    """Beside a build, another finding and a rule set that there is not, the id of a finding is refused in a line."""
+    assert fault in kraftcheck("diff", other, "ghost-elr-member", "--scope", "tiny").refusal()
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

@@ -194,6 +194,8 @@ def test_fairness_of_ones_own_makes_something_happen() -> None:
 @pytest.mark.parametrize(("system", "rules", "fault"), [
     (lambda: plain().choice("elr-waits", "nothing"), ON, "elr-waits changes nothing in elections --scope tiny"),
     (lambda: plain().field("waited", kc.truth(), False), None, r"test_added.py:\d+: nothing reads the field waited in"),
+    (lambda: plain().field("waited", kc.ints(0, 3), 0).property(kc.always("a", "a", lambda s: s.waited == 0)), None,
+     r"test_added.py:\d+: no step changes the field waited in elections .*; give it `then`, or an action"),
     (lambda: plain().guard("cancel", _is_anything), None, "as a guard of cancel it changes nothing in"),
     (lambda: plain().choice("on", "it is").override(ELR, lambda self, rules, rule: rule(self, rules), when="on"),
      "fixed+on", "on changes nothing in elections"),
@@ -293,6 +295,8 @@ def test_what_shows_nothing_is_no_pass(change: Callable[[Any], kc.System], goal:
     (lambda of: of.field("a", kc.truth(), False).field("a", kc.truth(), False), "elections has 'a' already"),
     (lambda of: of.field("a b", kc.truth(), False), "no name of a field"),
     (lambda of: of.field("class", kc.truth(), False), "no name of a field"),
+    (lambda of: of.field(3, kc.truth(), False), "3 is no name of a field"),
+    (lambda of: of.override(ELR, only_after_waiting, when=3), "there is no choice 3"),
     (lambda of: of.scope("tiny", brokers=2), "has a scope 'tiny' already"),
     (lambda of: of.scope("mine", brokers=77), "brokers = 77 is out of range"),
     (lambda of: of.scope("mine", borkers=2), "no bound 'borkers'; did you mean brokers"),
@@ -345,6 +349,7 @@ def test_a_name_that_clashes_is_refused(change: Callable[[Any], Any], fault: str
     (lambda of: of.override(ELR, lambda self, rules: True), f"in the place of {ELR} it gives True; the rule gives a"),
     (lambda of: of.override("election.last-known.alive", lambda c, rules: 2), "it gives 2; the rule gives a Truth"),
     (lambda of: of.guard("fnce", lambda state: True), "there is no action 'fnce' here; did you mean fence"),
+    (lambda of: of.guard(3, lambda state: True), "there is no action 3 here"),
     (lambda of: of.guard("cancel", _named_alike), "has a condition 'a reassignment is in progress' already"),
     (lambda of: of.fair(kc.weak_fairness("wake")), "fairness names the action 'wake'"),
     (lambda of: of.override("directory.default-for-new-replica", _asks_now), "it asks for now, and is called where"),
@@ -354,6 +359,7 @@ def test_a_name_that_clashes_is_refused(change: Callable[[Any], Any], fault: str
     (lambda of: of.action(kc.Action("a", lambda state: 1 // 0)), r"the effect of a raised ZeroDiv.*added.py:\d+\)"),
     (lambda of: of.guard("fence", lambda state, broker: state.isrr), "the guard of fence raised .*did you mean isr"),
     (lambda of: of.field("a", kc.ints(0, 3), 0, then=lambda t: t.afte.a), "`then` of a raised AttributeError"),
+    (lambda of: of.override(ELR, _forgets), f"in the place of {ELR} it changes what it is given; make another"),
     (lambda of: of.override(ELR, _raises_lines), f"in the place of {ELR} it raised ValueError: two lines"),
 ])  # fmt: skip
 def test_a_fault_of_what_is_added_is_refused(change: Callable[[Any], Any], fault: str) -> None:
@@ -381,6 +387,11 @@ async def _never_answers(*_: Any) -> None: ...
 
 def _raises_lines(self: Any, rules: Any) -> Any:
     raise ValueError("two\nlines")
+
+
+def _forgets(self: Any, rules: Any, rule: Any) -> Any:
+    object.__setattr__(self, "elr", self.elr.none())
+    return rule(self, rules)
 
 
 def _is_anything(state: Any) -> Any:

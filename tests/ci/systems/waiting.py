@@ -43,3 +43,6 @@ def waiting(then: Any = until_led, **action: Any) -> kc.ChangedSystem:
         .action(enough, when="elr-waits", **action)
         .property(kc.always("wait-ends", "no ISR member waits", lambda s: kc.implies(s.waited, s.isr.is_empty())))
     )
+
+
+WAITING = waiting()

@@ -58,7 +58,8 @@ def find_system(name: str) -> System:
         raise Refusal(f"module {module_name} has no {attribute!r}; {nearest(attribute, systems)}")
     found = getattr(module, attribute)
     if not isinstance(found, System):
-        raise Refusal(f"{name} is a {type(found).__name__}, not a kraftcheck.System")
+        given = f"; give a name to one that it gives, SYSTEM = {attribute}(...)" * inspect.isfunction(found)
+        raise Refusal(f"{name} is a {type(found).__name__}, not a kraftcheck.System{given}")
     return found
 
 

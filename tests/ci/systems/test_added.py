@@ -195,7 +195,7 @@ def test_fairness_of_ones_own_makes_something_happen() -> None:
     (lambda: plain().choice("elr-waits", "nothing"), ON, "elr-waits changes nothing in elections --scope tiny"),
     (lambda: plain().field("waited", kc.truth(), False), None, r"test_added.py:\d+: nothing reads the field waited in"),
     (lambda: plain().field("waited", kc.ints(0, 3), 0).property(kc.always("a", "a", lambda s: s.waited == 0)), None,
-     r"test_added.py:\d+: no step changes the field waited in elections .*; give it `then`, or an action"),
+     r"test_added.py:\d+: no step changes the field waited in elections.*; give it `then`, or an action"),
     (lambda: plain().guard("cancel", _is_anything), None, "as a guard of cancel it changes nothing in"),
     (lambda: plain().choice("on", "it is").override(ELR, lambda self, rules, rule: rule(self, rules), when="on"),
      "fixed+on", "on changes nothing in elections"),

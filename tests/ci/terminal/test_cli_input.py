@@ -60,6 +60,7 @@ UNUSABLE = [
     ("explore tests.toys:CLOK", "module tests.toys has no 'CLOK'; did you mean CLOCK"),
     ("explore tests.toys:", "module tests.toys has no ''"),
     ("explore tests.toys:EDGES", "tests.toys:EDGES is a tuple, not a kraftcheck.System"),
+    ("explore tests.ci.systems.waiting:waiting", "give a name to one that it gives, SYSTEM = waiting(...)"),
     ("explore no_such_module:X", "cannot import no_such_module: No module named 'no_such_module'; run from the folder"),
     ("explore :X", "'' is no module name"),
     ("explore ..:X", "'..' is no module name"),

@@ -59,7 +59,7 @@ class Sides:
             raise Refusal("one side is a build of Kafka; give the rules of a release as the other one")
         if not builds:
             if self.like is not None:
-                raise Refusal("like completes a build of Kafka; name one as a side, kafka:PATH")
+                raise Refusal("--like completes a build of Kafka; name one as a side, kafka:PATH, or leave it out")
             return compare(*sides(given[0], given[1], self.system, self.scope, self.bounds), budget, native)
         rules, managed = given[1 - builds[0]], builds[0]
         both = sides(rules, rules, self.system, self.scope, self.bounds)

@@ -184,8 +184,7 @@ def check(
 
 def diff(
     a: str | System, b: str | System, system: str = "", *, scope: str | None = None, threads: int | None = None,
-    max_depth: int | None = None, max_states: int | None = None, time_limit: str | None = None, like: str | None = None,
-    **bounds: int,
+    max_depth: int | None = None, max_states: int | None = None, time_limit: str | None = None, **bounds: int,
 ) -> Report:  # fmt: skip
     """Compare two rule sets, or changed systems: promises that change, and the first run that they end otherwise.
 
@@ -194,7 +193,6 @@ def diff(
             the other side with its mend; `kafka:VERSION|PATH`, for the managers of a build.
         system: that of a rule set; by default that of the other side, or else `elections`.
         scope, threads, max_depth, max_states, time_limit: as of `explore`, for each of two searches.
-        like: the release that completes a build; default that of the rules beside it.
         bounds: single bounds by name, with `_` for `-`.
 
     Raises:
@@ -208,7 +206,7 @@ def diff(
             raise Refusal(f"{side!r} is no rule set, and no system; give one by its name")
     budget = search_budget(threads_of(threads), default_memory(), max_depth=max_depth, max_states=max_states)
     with limited(time_limit):
-        found = Sides(a, b, system, scope, bounds_of(bounds), like).compared(budget, _searching)
+        found = Sides(a, b, system, scope, bounds_of(bounds)).compared(budget, _searching)
     screen = plain_screen()
     found.show(screen)
     screen.plain(found.last_line)

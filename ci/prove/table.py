@@ -12,6 +12,7 @@ from typing import Any
 from attrs import evolve, field, frozen, has
 
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.systems.random_runs import random_run
 from kraftcheck.ci.terminal.files import read_json, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import Range, Slot
@@ -22,7 +23,7 @@ from kraftcheck.properties.long_runs import PASSING, PREFERRED
 from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.reference.interpreter import Integers, random_run
+from kraftcheck.solvers.reference.interpreter import Integers
 
 WALKS, STEPS = 400, 150
 """Random runs that are tried for each bound; steps of each."""

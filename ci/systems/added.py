@@ -28,6 +28,7 @@ from kraftcheck.ci.systems.overrides import (
     replacements,
     taken,
 )
+from kraftcheck.ci.systems.random_runs import random_run
 from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.collections import equal
 from kraftcheck.model.language.layout import DOMAINS, Described, DomainError, Layout, LayoutError, leaves
@@ -47,7 +48,7 @@ from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, any_of, negate
 from kraftcheck.model.nearest import nearest
 from kraftcheck.solvers.program.verdict import DEADLOCK
-from kraftcheck.solvers.reference.interpreter import Integers, random_run
+from kraftcheck.solvers.reference.interpreter import Integers
 
 Part = TypeVar("Part")
 

@@ -61,7 +61,7 @@ def test_a_build_that_cannot_be_compared_is_refused() -> None:
     assert "one side is a build of Kafka" in kraftcheck("diff", RELEASE, "kafka:4.3.1").refusal()
     assert "replication is not put to Kafka's managers" in kraftcheck("diff", "fixed", RELEASE, "replication").refusal()
     alone = kraftcheck("diff", "fixed", "kafka-4.4.0", "--like", "4.4.0").refusal()
-    assert alone == "--like completes a build of Kafka; name one as a side, kafka:PATH, or leave it out"
+    assert alone.startswith("--like completes a build of Kafka; name one as a side, kafka:PATH")
     unknown = kraftcheck("diff", "fixed", RELEASE, "--like", "4.4").refusal()
     assert unknown.startswith("--like: no digests of Kafka 4.4;")
     assert "neither a version" in kraftcheck("diff", "fixed", "kafka:/nowhere").refusal()

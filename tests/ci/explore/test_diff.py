@@ -204,7 +204,7 @@ def test_a_finding_is_its_mend() -> None:
 
 
 @pytest.mark.parametrize(("other", "fault"), [
-    ("kafka:4.4.0", "give rules there, not kafka:4.4.0"), ("dead-last-known-leader", "give rules there, not dead-"),
+    ("kafka:4.4.0", "give rules there, not kafka:4.4.0"), ("dead-last-known-leader", "give rules there, not ghost-"),
     ("kafka-9", "unknown rule set 'kafka-9'"),
 ])  # fmt: skip
 def test_a_finding_is_the_mend_of_rules(other: str, fault: str) -> None:

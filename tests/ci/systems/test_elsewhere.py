@@ -54,10 +54,11 @@ print(fingerprint(program(pickle.loads(sys.stdin.buffer.read()), compared=False)
 def test_a_worker_gets_the_rules_of_the_user() -> None:
     """A process that has loaded nothing traces what a sweep sends it, and runs the user's rules as this one does."""
     pytest.importorskip("pyspark")
-    from kraftcheck.ci.spark.sweeping import whole
+    from kraftcheck.ci.spark.executor import pickled
 
     chosen = subject(NAME, "tiny", {}, RULES)
-    ran = subprocess.run([sys.executable, "-c", CHILD], input=whole(chosen), capture_output=True, cwd=ROOT, check=True)
+    words, sent = [sys.executable, "-c", CHILD], pickled(chosen)
+    ran = subprocess.run(words, input=sent, capture_output=True, cwd=ROOT, check=True)
     assert ran.stdout.decode().strip() == fingerprint(trace(chosen.system, chosen.setting))
     assert ran.stdout.decode().strip() != fingerprint(trace(waiting(), subject(NAME, "tiny", {}, "fixed").setting))
 

@@ -137,17 +137,20 @@ def _lines(finding: Finding, says: Mapping[str, str], link: Link) -> Iterator[st
     if finding.search is not None:
         chosen, broken = search.subject_of(finding, rules_of(finding, shown[-1].release)), finding.search.property
         sentence = next(claim.sentence for claim in chosen.system.properties(chosen.setting) if claim.id == broken)
-        yield f"- Broken by the last step: {sentence} (`{broken}`)."
+        yield f"- Broken {'by the last step' if shown[-1].for_ever is None else 'for ever'}: {sentence} (`{broken}`)."
     yield f"\n## Actual\n\n{finding.effect}\n"
     yield f"**Workaround.** {finding.workaround}\n"
     yield f"**Mend.** {finding.mend}\n"
     yield from _mend(finding, says)
-    yield f"**Where.** {', '.join(map(link, references(finding.source, newest=True)))}\n"
+    sources = references(finding.source, newest=True)
+    yield f"**Where.** {', '.join(link(one) for one in sources if one.target.startswith('https:'))}\n"
     yield f"**Reported.** {_reported(finding, link)}\n"
     yield from _broken(finding)
     yield from _live(finding, live)
     if finding.search is not None:
         yield from _again(finding, finding.search, shown[-1])
+    if own := [link(one) for one in sources if not one.target.startswith("https:")]:
+        yield f"\nMore of it here: {', '.join(own)}."
 
 
 def _live(finding: Finding, live: Mapping[str, Observation]) -> Iterator[str]:

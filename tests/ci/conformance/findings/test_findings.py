@@ -21,7 +21,7 @@ from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.rules.ruleset import MENDED, PRESETS, parse, variants, without
 from kraftcheck.model.rules.ruleset import NEWEST as NEWEST_RULES
-from kraftcheck.properties.register.findings import BY_ID, FINDINGS, SEARCHED, SEVERITIES
+from kraftcheck.properties.register.findings import BY_ID, FINDINGS, SEARCHED, SEVERITIES, Finding
 from kraftcheck.properties.register.verdicts import EVERY
 from kraftcheck.solvers.program.verdict import Refuted
 from tests.shared.commands import kraftcheck
@@ -274,6 +274,22 @@ def test_a_report_can_be_filed() -> None:
         f"/blob/{NEWEST}/metadata/src/main/java/", "PartitionChangeBuilder.java#L", f"--kafka {NEWEST}",
     ]  # fmt: skip
     assert [part for part in wanted if part not in text] == []
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda one: one.id)
+def test_what_is_filed_stands_alone(finding: Finding) -> None:
+    """Up to the commands that show it again a page has no link that leads to a page of the project."""
+    page = (ROOT / f"docs/findings/{finding.id}.md").read_text("utf-8")
+    text = page.partition("\n## Again")[0].partition("\nMore")[0]
+    assert [target for target in re.findall(r"\]\(([^)]+)\)", text) if not target.startswith("https:")] == []
+
+
+def test_steps_say_where_they_begin_and_end() -> None:
+    """A report says who leads at the start and at the end of its steps; that of a lasso what is for ever between."""
+    text = kraftcheck("findings", "removed-last-known-leader").out
+    states = re.findall(r"At the (?:start|end) (.*?);", text)
+    assert states == ["broker 0 leads", "nobody leads"]
+    assert text.index("For ever: nothing") < text.index("At the end nobody leads") < text.index("Broken for ever: ")
 
 
 def test_a_report_is_named_or_was_searched() -> None:

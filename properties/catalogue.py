@@ -108,6 +108,7 @@ SYSTEMS: Mapping[str, System] = Catalogue({
     "elr-index": Entry("model.systems.elr_index.system:ELR_INDEX", ("elr_index.promises",)),
     "sessions": Entry("model.systems.sessions.system:SESSIONS", ("sessions.promises",)),
     "features": Entry("model.systems.features.system:FEATURES", ("features.promises",)),
+    "images": Entry("model.systems.images.system:IMAGES", ("images.promises",)),
 })  # fmt: skip
 """Shipped systems by name."""
 

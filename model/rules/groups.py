@@ -314,3 +314,18 @@ class FeatureRules:
     registration_unchecked: bool = False
     dependency_unchecked: bool = False
     downgrade_unchecked: bool = False
+
+
+@frozen(field_transformer=described("images"))
+class ImageRules:
+    """How a broker joins records to its image, and which logs it keeps. All off: as it ought to be."""
+
+    clear_elr_reads_old_image: bool = False
+    deleted_topic_stays_created: bool = False
+    clear_elr_unhandled: bool = False
+    snapshot_forgets_replicas: bool = False
+    merge_fills_unassigned: bool = False
+    stray_found_by_name: bool = False
+    offline_without_topic_id: bool = False
+    snapshot_keeps_deleted: bool = False
+    removed_replica_keeps_log: bool = False

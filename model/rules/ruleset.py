@@ -22,6 +22,7 @@ from kraftcheck.model.rules.groups import (
     DataPlaneRules,
     DirectoryRules,
     FeatureRules,
+    ImageRules,
     PartitionRules,
     UncleanRecoveryRules,
     ZkControllerRules,
@@ -50,6 +51,7 @@ class RuleSet:
         partition: how the controller changes one partition.
         controller: how it errs beyond one partition.
         features: who is asked before a feature level is finalised.
+        images: how a broker joins records to its image.
         own: the choices of a system besides, a frozen record of truths; None: it has none.
     """
 
@@ -62,6 +64,7 @@ class RuleSet:
     partition: PartitionRules = field(factory=PartitionRules)
     controller: ControllerRules = field(factory=ControllerRules)
     features: FeatureRules = field(factory=FeatureRules)
+    images: ImageRules = field(factory=ImageRules)
     own: Any = None
 
     def outcome(self, before: Any, ruled: Any) -> Any:

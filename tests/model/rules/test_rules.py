@@ -30,8 +30,8 @@ def test_a_preset_is_named_by_itself(name: str) -> None:
     assert PRESET_NOTES[name]
 
 
-GROUPS = ("feature", "defect", "seeded", "data-plane", "controller",
-          "broker-ids", "directories", "features", "unclean-recovery", "zk-controller", "zk-jbod")  # fmt: skip
+GROUPS = ("feature", "defect", "seeded", "data-plane", "controller", "features", "images",
+          "broker-ids", "directories", "unclean-recovery", "zk-controller", "zk-jbod")  # fmt: skip
 
 
 def test_every_choice_says_what_it_is() -> None:

@@ -1,0 +1,90 @@
+"""What is promised of a broker's image: it is the replay of all records, can be written, and logs follow it."""
+
+from __future__ import annotations
+
+from kraftcheck.model.language.system import Conjuncts, Property, Setting, Step
+from kraftcheck.model.language.terms import Truth
+from kraftcheck.model.language.words import all_of, any_of, implies, negate
+from kraftcheck.model.systems.images.state import Images, Topic
+from kraftcheck.properties.kinds import always, happens, sometimes
+
+_CLEARED = "image.cleared-elr-is-of-living-topics"
+
+
+def properties(setting: Setting) -> list[Property]:
+    """Every property of the system."""
+    claims = [
+        always("image-is-the-replay", "after a batch the image of a broker is the replay of all records", _same,
+               "KAFKA-19383; KAFKA-18649",
+               ("clear-elr-reads-old-image", "clear-elr-unhandled", "snapshot-keeps-deleted"),
+               rules=(_CLEARED, "image.snapshot-is-joined-to-the-image")),
+        always("no-batch-fails", "every batch can be joined to the image", lambda s: negate(s.failed), "KAFKA-19497",
+               ("deleted-topic-stays-created",), rules=("image.deletion-takes-a-topic-out",)),
+        always("image-can-be-written", "an image says nothing that its metadata version cannot", _written,
+               "KAFKA-16583", ("merge-fills-unassigned",), rules=("image.old-version-names-no-directory",)),
+        always("logs-are-those-of-replicas", "after a batch a broker has the logs of its replicas alone", _logs,
+               "KAFKA-16892; KAFKA-14616; KAFKA-16157",
+               ("snapshot-forgets-replicas", "stray-found-by-name", "offline-without-topic-id",
+                "removed-replica-keeps-log"),
+               rules=("image.logs-follow-replicas", "image.snapshot-is-joined-to-the-image",
+                      "image.stray-logs-are-told-by-id")),
+        sometimes("shows-elr", "an image has an ELR", lambda s: any_of(*(topic.elr for topic in s.image))),
+        sometimes("shows-unassigned", "an image has a replica in no directory",
+                  lambda s: any_of(*(topic.unassigned for topic in s.image))),
+        happens("shows-removal", "a batch removes a replica, and the broker deletes its log", _removes),
+        happens("shows-snapshot", "a snapshot deletes a topic of the image",
+                lambda t: t.action == "load_snapshot" and any_of(*_gone(t))),
+    ]  # fmt: skip
+    if setting["topics"] > 1:
+        claims.append(happens("shows-recreation", "a batch deletes a topic and creates another of its name", _anew))
+    return claims
+
+
+def _settled(s: Images) -> Truth:
+    """Whether the broker has joined all records."""
+    return all_of(s.up, negate(s.pending), negate(s.failed))
+
+
+def _alike(one: Topic, other: Topic) -> Truth:
+    said = ((t.exists, t.mine, t.elr, t.unassigned) for t in (one, other))
+    return all_of(*(all_of(implies(a, b), implies(b, a)) for a, b in zip(*said, strict=True)))
+
+
+def _same(s: Images) -> Conjuncts:
+    pairs = zip(s.image, s.topics, strict=True)
+    return {f"topic {n}": implies(_settled(s), _alike(one, other)) for n, (one, other) in enumerate(pairs)}
+
+
+def _written(s: Images) -> Conjuncts:
+    return {
+        f"topic {n}": implies(all_of(s.up, negate(s.knows), topic.exists), negate(topic.unassigned))
+        for n, topic in enumerate(s.image)
+    }
+
+
+def _logs(s: Images) -> Conjuncts:
+    def right(topic: Topic, held: Truth, offline: Truth) -> Truth:
+        return all_of(implies(topic.mine, any_of(held, offline)), implies(held, topic.mine))
+
+    pairs = zip(s.topics, s.logs, strict=True)
+    return {
+        f"topic {n}": implies(_settled(s), right(topic, log.held, log.offline)) for n, (topic, log) in enumerate(pairs)
+    }
+
+
+def _gone(t: Step) -> list[Truth]:
+    pairs = zip(t.before.image, t.after.image, strict=True)
+    return [all_of(old.exists, negate(new.exists)) for old, new in pairs]
+
+
+def _removes(t: Step) -> Truth:
+    if t.action != "publish":
+        return False
+    logs = zip(t.before.logs, t.after.logs, t.after.image, strict=True)
+    return any_of(*(all_of(old.held, negate(new.held), topic.exists) for old, new, topic in logs))
+
+
+def _anew(t: Step) -> Truth:
+    if t.action != "publish":
+        return False
+    return all_of(any_of(*_gone(t)), any_of(*(topic.exists for topic in t.after.image)))

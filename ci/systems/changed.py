@@ -67,11 +67,9 @@ class ChangedSystem(System):
     """A shipped system that can be changed; see `System` for the other attributes.
 
     Attributes:
-        plain: the system without any change.
         parts: the changes, in order.
     """
 
-    plain: System | None = None
     parts: tuple[Any, ...] = ()
 
     def override(self, rule: str, by: Replacement, *, when: str = "") -> ChangedSystem:
@@ -287,7 +285,7 @@ class Kafka:
         except ScopeError as error:
             raise Refusal(str(error)) from error
         plain = evolve(system, base=base)
-        made = ChangedSystem(**{one.name: getattr(plain, one.name) for one in attrs.fields(System)}, plain=plain)
+        made = ChangedSystem(**{one.name: getattr(plain, one.name) for one in attrs.fields(System)} | {"plain": plain})
         return _with(made, ())
 
     @staticmethod

@@ -494,6 +494,7 @@ class System:
         legend: how its traces are drawn; None: in a lane for each value of the first argument of an action.
         base: of Kafka's rule sets, the one that counts where none is named; empty: the usual one.
         changes: where it is another one with changes, what is changed and where that is written, in words.
+        plain: that other one; None: it is a system of its own.
         quiet: of a state, the event of a step that reports nothing; None: None is.
     """
 
@@ -515,6 +516,7 @@ class System:
     fairness: Callable[[Setting], Sequence[Fairness]] = field(converter=_fairness, default=lambda setting: ())
     base: str = ""
     changes: tuple[str, ...] = ()
+    plain: System | None = None
     quiet: Callable[[Any], Any] | None = None
 
     def setting(

@@ -30,6 +30,7 @@ from kraftcheck.solvers.program.premises.cases import hidden_goals
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.program.symbols import state_symbols
+from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.traces.render import show
 
 RANDOM_STATES = 12
@@ -68,7 +69,11 @@ def check_sample(program: Program, few: Iterable[tuple[System, Setting]] = ()) -
             of = OfNumber(program, system, setting)
         except NoStateError:
             continue  # of none of these numbers is there a state of which to prove anything
-        if not (system.changes and of.is_kafkas()):  # tests compare these
+        if system.plain is not None and of.is_kafkas():  # tests compare the fields of these
+            own = _Ways(trace(system, setting, free=True))
+            own.compare(Own(own.program))
+            ways.compare_rules(own)
+        else:
             ways.compare(of)
 
 
@@ -143,6 +148,30 @@ class _Ways:
             followed(lambda make=make: answered(make, few), taken)  # type: ignore[misc]
             if line := turn_of(taken, way):
                 raise SystemFault(f"{line}: {name} goes another way with {few.text()} than with any number, so what is "
+                                  "proven of any number is not of each")  # fmt: skip
+
+    def rules(self) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
+        """The rules, each by what it is called, and the words that it is asked of."""
+        program, state = self.program, self.state
+        for claim in program.always:
+            yield f"property {claim.id}", claim.parts, (state,)
+        for kind in program.kinds:
+            label, step = f"action {kind.action.name}", self.step(kind.action)
+            yield f"{label}, guard", kind.action.guards, (state, step.arguments)
+            yield f"{label}, effect", kind.action.outcome, (state, step.arguments)
+            yield from ((_of_action(claim, kind), claim.parts, (step,)) for claim in program.steps)
+
+    def compare_rules(self, few: _Ways) -> None:
+        """Compare the ways of rules that are traced for any number with those of few, whose fields are others.
+
+        Raises:
+            SystemFault: naming the first turn that is taken with few alone.
+        """
+        said = few.program.setting.text()
+        ways = {name: self.of(name, rule, *subject) for name, rule, subject in self.rules()}
+        for name, rule, subject in few.rules():
+            if line := turn_of(few.of(name, rule, *subject), ways.get(name, set())):
+                raise SystemFault(f"{line}: {name} goes another way with {said} than with any number, so what is "
                                   "proven of any number is not of each")  # fmt: skip
 
     def compare(self, of: Own | OfNumber) -> None:

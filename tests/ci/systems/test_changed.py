@@ -12,8 +12,10 @@ import pytest
 from attrs import evolve
 
 import kraftcheck as kc
+from kraftcheck.ci.prove import request
 from kraftcheck.ci.systems.added import DECIDED
 from kraftcheck.ci.systems.subject import subject
+from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.words import NOTED, RuleError
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.trace import trace
@@ -116,6 +118,39 @@ def test_a_proof_reads_the_rule(bounds: dict[str, int]) -> None:
         of = subject(system, "tiny", bounds, "fixed", proof=True)
         found.append(fingerprint(theory(of.system, of.setting).program))
     assert found[0] != found[1]
+
+
+def by_shape(state: Any) -> Any:
+    """Whether the leader is in the ISR, asked of states of few brokers alone."""
+    return True if hasattr(state.replicas, "ranks") else kc.implies(state.leader >= 0, state.isr.has(state.leader))
+
+
+def of_each(state: Any) -> Any:
+    """The same of each state."""
+    return kc.implies(state.leader >= 0, state.isr.has(state.leader))
+
+
+PLAIN = kc.kafka("elections", base="fixed")
+ASKED_BY_SHAPE = {
+    "property led": PLAIN.property(kc.always("led", "the leader is in the ISR", by_shape)),
+    "action fence, guard": PLAIN.guard("fence", lambda state, broker: by_shape(state)),
+}
+"""Systems with a part that says nothing of any number, by the part."""
+
+
+@pytest.mark.parametrize("part", ASKED_BY_SHAPE)
+def test_what_is_added_goes_one_way_for_any_number(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a user adds to a shipped system is compared with few for any number, where a rule tells them by a shape."""
+    monkeypatch.setattr(request, "NUMBERS", 1)
+    with pytest.raises(Refusal, match=f"test_changed.py:[0-9]+: {part} goes another way with brokers 2"):
+        request.ProofRequest(ASKED_BY_SHAPE[part], "tiny", {"brokers": kc.ANY}, "fixed").compare()
+
+
+def test_a_property_of_ones_own_is_asked_for_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shipped system with a property added is compared with few brokers, whose states have other fields."""
+    monkeypatch.setattr(request, "NUMBERS", 1)
+    own = PLAIN.property(kc.always("led", "the leader is in the ISR", of_each))
+    request.ProofRequest(own, "tiny", {"brokers": kc.ANY}, "fixed").compare()
 
 
 def test_a_change_that_changes_nothing_is_refused(tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ class Definitions:
         match body:
             case ["!", inside, str(key), str(said)] if key == wanted:
                 body, note = inside, said
-            case _ if wanted or (isinstance(body, list) and body[:1] == ["!"]):
+            case _ if wanted or body[:1] == ["!"]:
                 raise NoCertificate(f"{name} is annotated otherwise than by {wanted or 'nothing'}")
         self._check_term(body, {*places})
         if wanted and note not in self._notes(kind, body, places, sort):

@@ -24,7 +24,7 @@ from kraftcheck.model.language.system import UNNAMED, Action, Property, Setting,
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.properties.kinds import STAYS
 from kraftcheck.solvers.audit.numbers import OfNumber, Own, answered
-from kraftcheck.solvers.audit.ways import Way, followed, turn_of, without_identity
+from kraftcheck.solvers.audit.ways import Way, asked_of_shape, followed, turn_of, without_identity
 from kraftcheck.solvers.program.parts import SystemFault, free_arguments, line_of
 from kraftcheck.solvers.program.premises.cases import hidden_goals
 from kraftcheck.solvers.program.program import Kind, Program
@@ -169,6 +169,9 @@ class _Ways:
         """
         said = few.program.setting.text()
         ways = {name: self.of(name, rule, *subject) for name, rule, subject in self.rules()}
+        for name, way in ways.items():
+            if line := asked_of_shape(way):
+                raise SystemFault(f"{line}: {name} may tell few from any number by what a value is; ask what it holds")
         for name, rule, subject in few.rules():
             if line := turn_of(few.of(name, rule, *subject), ways.get(name, set())):
                 raise SystemFault(f"{line}: {name} goes another way with {said} than with any number, so what is "

@@ -71,6 +71,20 @@ def without_identity(way: Way) -> Way:
     return way
 
 
+_OF_SHAPE = frozenset({
+    "hasattr", "getattr", "isinstance", "issubclass", "type", "dir", "vars", "id", "repr", "str", "format", "callable",
+    "len", "__class__", "__dict__", "__name__", "__slots__", "attrgetter", "methodcaller",
+})  # fmt: skip
+"""What tells a value by what it is, and not by what it holds."""
+
+
+def asked_of_shape(way: Way) -> str:
+    """The first function on a way that asks what a value is, with its line; empty where none does."""
+    codes = {code for code, _, _ in way}
+    found = [(code, name) for code in codes for name in sorted(_OF_SHAPE.intersection(code.co_names))]
+    return min((f"{code.co_filename}:{code.co_firstlineno}: it asks {name}" for code, name in found), default="")
+
+
 def turn_of(way: Way, traced: Way) -> str:
     """The line of the first turn of a way that another one has not; empty where there is none."""
     turns = sorted((code.co_filename, _line(code, at)) for code, at, after in way - traced)

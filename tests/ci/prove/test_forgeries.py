@@ -22,7 +22,7 @@ from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.certificates.certificate import definition
 from kraftcheck.solvers.smt.theory import theory
 from tests.ci.prove.test_certificates import LOCK
-from tests.shared.any_number import MAJORITY
+from tests.shared.any_number import LEASE, MAJORITY
 
 
 @frozen
@@ -34,8 +34,9 @@ class Count:
 
 @functools.cache
 def honest(name: str) -> str:
-    """The definition of a lock, or of voters of any number, with all of its claims."""
-    system, bounds = {"lock": (LOCK, {}), "voters": (MAJORITY, {"voters": ANY})}[name]
+    """The definition of a lock, or of voters or a lease of any number, with all of its claims."""
+    any_number = {"voters": (MAJORITY, {"voters": ANY}), "lease": (LEASE, {"brokers": ANY})}
+    system, bounds = {"lock": (LOCK, {}), **any_number}[name]
     of = theory(system, system.setting(None, bounds, proof=bool(bounds)))
     return definition(of, [one.id for one in of.invariants], [one.id for one in of.steps])
 
@@ -136,6 +137,11 @@ FORGERIES: dict[str, tuple[str, tuple[str, str], str]] = {
                    "(define-fun |set 9| ((|bound 0| Int)) Bool ($leaders |bound 0|))\n(declare-fun |size of set 9| () "
                    "Int)\n(define-fun |domain: votes| () Bool (! (>= |size of set 9| 0) :invar-property 0))\n"),
         "domain: votes speaks of a size"),
+    "a domain speaks of the only size": (
+        "lease", (r"(\(define-fun \|domain: leader\|.*\n)",
+                  "(define-fun |set 9| ((|bound 0| Int)) Bool ($fenced |bound 0|))\n(declare-fun |size of set 9| () "
+                  "Int)\n(define-fun |domain: leader| () Bool (! (>= |size of set 9| 0) :invar-property 1))\n"),
+        "domain: leader speaks of a size"),
     "a definition is of itself": ("lock", (INVARIANT, "(! |invariant: who-holds-wants| :invar-property 4)"), "no term"),
     "a definition is of what comes later": (
         "lock", (r"(?<=\(define-fun \|initial: state\| \(\) Bool )t3", "t27"), "'t27' is no term"),
@@ -195,6 +201,17 @@ def test_a_digest_is_whole_and_of_nothing_else() -> None:
     other = System(honest("voters").replace(more, "|size of set 1| (* 2 |size of set 2|)"))
     assert was.digest("action: vote", "action: win") != other.digest("action: vote", "action: win")
     assert System(honest("lock")).digest("initially") != was.digest("initially")
+
+
+@pytest.mark.parametrize("of", ["lock", "voters"])
+def test_a_digest_has_every_declaration(of: str) -> None:
+    """What needs a word, at any remove, has another digest where the word has another sort, and nothing else has."""
+    was = System(honest(of))
+    for name, (places, _) in was.declared.items():
+        other = System(honest(of))
+        other.declared[name] = (places, "Real")
+        for one in was.defined:
+            assert (was.digest(one) != other.digest(one)) == (name in was.needed([one])), (name, one)
 
 
 def test_a_digest_has_the_members_of_a_set_that_is_counted() -> None:

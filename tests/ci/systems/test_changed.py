@@ -17,6 +17,7 @@ from kraftcheck.ci.systems.added import DECIDED
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.words import NOTED, RuleError
+from kraftcheck.solvers.audit import traced_sample
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
@@ -140,10 +141,20 @@ ASKED_BY_SHAPE = {
 
 @pytest.mark.parametrize("part", ASKED_BY_SHAPE)
 def test_what_is_added_goes_one_way_for_any_number(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a user adds to a shipped system is compared with few for any number, where a rule tells them by a shape."""
+    """What a user adds to a shipped system is compared with few for any number, where a rule goes another way there."""
     monkeypatch.setattr(request, "NUMBERS", 1)
+    monkeypatch.setattr(traced_sample, "asked_of_shape", lambda way: "")
     with pytest.raises(Refusal, match=f"test_changed.py:[0-9]+: {part} goes another way with brokers 2"):
         request.ProofRequest(ASKED_BY_SHAPE[part], "tiny", {"brokers": kc.ANY}, "fixed").compare()
+
+
+def test_a_rule_that_is_added_asks_no_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that tells any number by a shape is refused, also where it takes the same way."""
+    monkeypatch.setattr(request, "NUMBERS", 1)
+    few = kc.always("few", "at most 3 are in sync", lambda state: kc.any_of(
+        kc.all_of(hasattr(state.replicas, "ranks"), of_each(state)), state.isr.size() <= 3))  # fmt: skip
+    with pytest.raises(Refusal, match=r"test_changed.py:[0-9]+: it asks hasattr: property few may tell few from any"):
+        request.ProofRequest(PLAIN.property(few), "tiny", {"brokers": kc.ANY}, "fixed").compare()
 
 
 def test_a_property_of_ones_own_is_asked_for_any_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,8 +26,8 @@ SHAPES = "solvers/smt/reading/set_shapes.py"
 PROVERS = (ROOT / "solvers" / "smt", ROOT / "solvers" / "certificates")
 """Folders of which every survivor is judged."""
 
-CHECKER = ROOT / "ci" / "prove" / "check_certificate.py"
-"""The script of certificates, of which a sample was judged."""
+CHECKERS = tuple(ROOT / "ci" / "prove" / name for name in ("check_certificate.py", "vmt.py"))
+"""The script of certificates and its grammar, of which samples were judged."""
 
 LONG = tuple(
     pytest.param(path.relative_to(ROOT).as_posix(), marks=pytest.mark.slow)
@@ -110,7 +110,7 @@ def test_what_was_run_is_recorded() -> None:
 
 def test_a_judgement_is_of_a_mutant_that_there_is() -> None:
     """Each key in `judged.toml` begins the name of some mutant, and has a reason."""
-    keys = [one.key for place in (*PROVERS, CHECKER) for one in mutants_of(place)]
+    keys = [one.key for place in (*PROVERS, *CHECKERS) for one in mutants_of(place)]
     assert [key for one in judgements() for key in one.keys if not any(k.startswith(key) for k in keys)] == []
     assert all(len(one.why) > 40 for one in judgements())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import re
@@ -212,6 +213,22 @@ def test_a_digest_has_every_declaration(of: str) -> None:
         other.declared[name] = (places, "Real")
         for one in was.defined:
             assert (was.digest(one) != other.digest(one)) == (name in was.needed([one])), (name, one)
+    assert len({was.digest(name) for name in was.declared}) == len(was.declared)
+
+
+@pytest.mark.parametrize("of", ["lock", "voters"])
+def test_a_digest_has_the_shape_of_a_definition(of: str) -> None:
+    """A definition of another sort or with other places, and a field with another next word, has another digest."""
+    was = System(honest(of))
+    for name, one in was.defined.items():
+        for changed in (dataclasses.replace(one, sort="Real"), dataclasses.replace(one, given=[*one.given, "more"])):
+            other = System(honest(of))
+            other.defined[name] = changed
+            assert was.digest(name) != other.digest(name), name
+    for name in was.next:
+        other = System(honest(of))
+        other.next[name] = "another"
+        assert was.digest(name) != other.digest(name), name
 
 
 def test_a_digest_has_the_members_of_a_set_that_is_counted() -> None:

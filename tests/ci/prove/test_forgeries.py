@@ -133,6 +133,14 @@ FORGERIES: dict[str, tuple[str, tuple[str, str], str]] = {
     "a claim at the start is of the next state": (
         "lock", (r"(?<=\(define-fun \|initially, step: wanted-before\| \(\) Bool )[^\n]*", "|$wanted[0]'|)"),
         "speaks of more than a state"),
+    "a guard is of the next state": (
+        "lock", (r"(?<=\(define-fun \|take, guard: nobody has it\| \(\) Bool )[^\n]*", "(= #b11 |$holder'|))"),
+        "take, guard: nobody has it speaks of the next state"),
+    "a claim about steps is of the next state": (
+        "lock", (r"(?<=\(define-fun \|take, step: wanted-before\| \(\) Bool )[^\n]*", "|$wanted[0]'|)"),
+        "take, step: wanted-before speaks of the next state"),
+    "a width is no number": (
+        "lock", (r"(?<=\(declare-fun \$taken \(\) \(_ BitVec )2", "x"), "(_ BitVec x))' is no definition"),
     "a domain speaks of a size": (
         "voters", (r"(\(define-fun \|domain: votes\|.*\n)",
                    "(define-fun |set 9| ((|bound 0| Int)) Bool ($leaders |bound 0|))\n(declare-fun |size of set 9| () "

@@ -139,6 +139,9 @@ FORGERIES: dict[str, tuple[str, tuple[str, str], str]] = {
     "a claim about steps is of the next state": (
         "lock", (r"(?<=\(define-fun \|take, step: wanted-before\| \(\) Bool )[^\n]*", "|$wanted[0]'|)"),
         "take, step: wanted-before speaks of the next state"),
+    "a set is of truths": (
+        "voters", (r"(?<=\(define-fun \|set 1\| \(\(\|bound 0\| )Int", "Bool"), "set 1 is given ((|bound 0| Bool))"),
+    "a name is empty": ("lock", end("(define-fun || () Bool true)"), "'||' is no name"),
     "a width is no number": (
         "lock", (r"(?<=\(declare-fun \$taken \(\) \(_ BitVec )2", "x"), "(_ BitVec x))' is no definition"),
     "a domain speaks of a size": (

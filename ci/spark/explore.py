@@ -92,14 +92,15 @@ def ship_sources(session: Any, archive: Path) -> None:
     if is_embedded(context.master):
         return
     with zipfile.ZipFile(archive, "w") as bundle:
-        for path in sorted(_sources()):
+        for path in sorted(source_files()):
             bundle.write(path, path.relative_to(PACKAGE.parent))
     context.addPyFile(str(archive))
 
 
-def _sources() -> Iterator[Path]:
+def source_files() -> Iterator[Path]:
+    """What workers need of this package: rules, and their facts."""
     for folder, _, names in os.walk(PACKAGE, followlinks=True):
-        yield from (Path(folder, name) for name in names if name.endswith((".py", ".toml")))  # rules, and their facts
+        yield from (Path(folder, name) for name in names if name.endswith((".py", ".toml")))
 
 
 LOG = "spark.log"

@@ -8,6 +8,9 @@ import os
 import pickle
 import re
 import signal
+import subprocess
+import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from pathlib import Path
@@ -19,11 +22,13 @@ from kraftcheck.ci.mutants.operators import _outcomes
 from kraftcheck.ci.run.fanout import Cluster, Shard, fan_out
 from kraftcheck.ci.run.walks import _chunk_of
 from kraftcheck.ci.spark.executor import SparkExecutor, pickled, spark_executor
-from kraftcheck.ci.systems.subject import subject
+from kraftcheck.ci.spark.explore import PACKAGE, source_files
+from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.walks.walker import WalkPlan
+from tests.ci.spark.faults.cluster import standalone
 from tests.ci.spark.losses import kill_worker
 from tests.shared.commands import kraftcheck
 
@@ -242,3 +247,42 @@ def test_spark_answers_calls(tmp_path: Path) -> None:
         assert executor.again == 1
     assert document(COMMANDS["table"], "--engine", "spark") == document(COMMANDS["table"])
     assert document(COMMANDS["simulate"], "--engine", "spark") == document(COMMANDS["simulate"])
+
+
+SHIPPED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from kraftcheck.ci.spark.executor import unpack_sources
+assert ".zip" in sys.modules["kraftcheck.ci.spark.executor"].__file__
+unpack_sources()
+unpack_sources()
+from pathlib import Path
+from kraftcheck.ci.systems.subject import program, subject
+import kraftcheck.ci.spark.executor as again
+assert Path(again.__file__).is_file()
+print(len(program(subject("zk-jbod", "jobs", {}, None)).kinds))
+"""
+
+
+def test_sources_of_an_archive_become_files(tmp_path: Path) -> None:
+    """A worker that has kraftcheck from an archive alone traces and compares rules as the driver does."""
+    archive = tmp_path / "sources.zip"
+    with zipfile.ZipFile(archive, "w") as bundle:
+        for path in source_files():
+            bundle.write(path, path.relative_to(PACKAGE.parent))
+    ran = subprocess.run([sys.executable, "-c", SHIPPED, str(archive)], capture_output=True, text=True, cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert int(ran.stdout) == len(program(subject("zk-jbod", "jobs", {}, None)).kinds)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.usefixtures("lamp")
+def test_a_cluster_says_what_one_machine_says(tmp_path: Path) -> None:
+    """Two workers of a standalone cluster, which get kraftcheck and the user's module with the tasks."""
+    with standalone(tmp_path, 2) as cluster:
+        more = ("--engine", "spark", "--master", cluster.url, "--conf", "spark.driver.host=127.0.0.1",
+                "--conf", "spark.executor.memory=512m")  # fmt: skip
+        for words in COMMANDS.values():
+            assert document(words, *more) == document(words)

@@ -2,137 +2,44 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
 import sys
 from collections.abc import Sequence
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kraftcheck.ci.explore.trace import check_drawable, page
-from kraftcheck.ci.logs.condition import condition_of
-from kraftcheck.ci.logs.format.read import STDIN, LogFiles, find
+from kraftcheck.ci.explore.trace import check_drawable
+from kraftcheck.ci.logs.condition import worked_out
+from kraftcheck.ci.logs.end import log_end
+from kraftcheck.ci.logs.format.read import LogFiles, find
+from kraftcheck.ci.logs.page import draw, html
 from kraftcheck.ci.logs.report import (
     LogReport,
     ReplayOptions,
-    Summary,
     document,
     event_kind,
     exit_code,
-    lines,
     report_of,
     settings_of,
     total_line,
-    unexplained_lines,
 )
-from kraftcheck.ci.logs.status import show
 from kraftcheck.ci.spark.session import check_packages
 from kraftcheck.ci.terminal import options as shared
 from kraftcheck.ci.terminal.commands import check_idle
-from kraftcheck.ci.terminal.console import console, plain_screen
+from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import DatasetPath, check_apart, check_writable, write, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import ScopeError
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.model.visible import visible
 from kraftcheck.solvers.drawings.log import LogDrawing
-from kraftcheck.solvers.drawings.svg import STYLE
-from kraftcheck.solvers.logs.explain.explain import ReplayedBatch
-from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
-
-REPORTED = 200
-"""Lines of the command's report that the page holds; the page shows every violation at its batch."""
-
-BODY = """<h1>{name}</h1>
-<p>{summary}</p>
-{condition}
-<details><summary>Summary of the replay</summary><pre>{lines}</pre></details>
-<form>
-<label>Partition <input id="partition" list="partitions" placeholder="all"></label>
-<datalist id="partitions"></datalist>
-<label>Events that say <input id="words" placeholder="such as fence broker 1"></label>
-<label>Go to offset <input id="offset" type="number" min="0"></label>
-<label class="inline"><input id="problems" type="checkbox"> only what is violated or not explained</label>
-</form>
-<div class="scroll" tabindex="0" role="region" aria-label="batches"><div id="spacer"><div id="window"></div></div></div>
-<div id="marks" aria-hidden="true"></div>
-<nav aria-label="walk"><button id="back">← back</button>
-<button id="forward">forward →</button>
-<button id="earlier">← problem</button>
-<button id="later">problem →</button> <span id="place"></span></nav>
-<div aria-live="polite">
-<h2 id="batch"></h2>
-<p class="same" id="where"></p>
-<div class="fails" id="wrong"></div>
-<p id="ambiguous"></p>
-</div>
-<div class="panels">
-<section><h2>Events</h2><table><tbody id="events"></tbody></table></section>
-<section id="changed"><h2>Partitions changed</h2><table>
-<thead><tr><th scope="col">partition</th><th scope="col">leader</th><th scope="col">ISR</th><th scope="col">ELR</th>
-<th scope="col">replicas</th><th scope="col">leader epoch</th></tr></thead>
-<tbody id="changes"></tbody></table></section>
-</div>
-"""
 
 
 def check_one(logs: Sequence[LogFiles]) -> None:
     """Refuse to draw several logs in one page."""
     if len(logs) > 1:
         raise Refusal(f"--html draws one log, and there are {len(logs)}; name one of them, such as {logs[0].name}")
-
-
-def draw(drawing: LogDrawing, batch: ReplayedBatch | MemoisedBatch) -> None:
-    """Add a batch to the drawing, with the reason where it is not explained."""
-    explanation = None if isinstance(batch, MemoisedBatch) else batch.explanation
-    drawing.add(batch, () if explanation is None or explanation.explained else unexplained_lines(explanation))
-
-
-CONDITION = """<details id="condition"{opened}><summary>{headline}</summary>
-<pre tabindex="0" role="region" aria-label="the cluster at the end of the log">{lines}</pre></details>"""
-
-
-def _condition(log: LogFiles, chosen: ReplayOptions) -> str:
-    """What `status` says of the end of a log: a page opens at what is wrong."""
-    screen = plain_screen()
-    try:
-        found = condition_of(STDIN if STDIN in log.files else Path(log.name), chosen)
-    except Refusal as reason:
-        return f"<p>{escape(visible(str(reason)))}</p>"
-    show(found, screen)
-    headline, *lines = screen.text().splitlines()[:-1]
-    opened = " open" if found["exit"] else ""
-    return CONDITION.format(opened=opened, headline=escape(headline), lines=escape("\n".join(lines)))
-
-
-def html(drawing: LogDrawing, summary: Summary, condition: str = "") -> str:
-    """The log as one page that needs nothing from elsewhere; its data are compressed.
-
-    Args:
-        drawing: the log.
-        summary: of its replay.
-        condition: the part of the page on the end of the log.
-    """
-    data = json.dumps(drawing.document(), separators=(",", ":")).encode()
-    packed = base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode()
-    violations, unexplained = len(summary.violations), len(summary.unexplained)
-    head = (
-        f"{summary.batches} batches, {summary.records} records, rules {summary.rules}: "
-        f"{unexplained} not explained, {violations} violations"
-    )
-    report = lines(summary)
-    if len(report) > REPORTED:
-        report = [*report[:REPORTED], f"  and {len(report) - REPORTED} lines more, which the command prints"]
-    body = BODY.format(
-        name=escape(visible(summary.name)), summary=escape(head), condition=condition, lines=escape("\n".join(report))
-    )
-    scripts = ("log.js", "log_view.js", "log_walk.js")
-    return page(visible(summary.name), body, json.dumps(packed), ("page.css", "log.css"), scripts, STYLE)
 
 
 @click.command("replay")
@@ -151,6 +58,7 @@ def html(drawing: LogDrawing, summary: Summary, condition: str = "") -> str:
 )
 @click.option("--out", type=DatasetPath(), help="Folder for what Spark finds, as Parquet.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; repeatable.")
+@shared.anonymise
 @shared.processes
 @click.option("--verbose", is_flag=True, help="Show every batch with its events.")
 def replay_command(logs: tuple[str, ...], rules: str | None, **flags: Any) -> None:
@@ -175,7 +83,7 @@ def replay_command(logs: tuple[str, ...], rules: str | None, **flags: Any) -> No
     check_drawable("--html", page)
     check_apart(json=target, html=page)
     _check_engine(flags["engine"], out)
-    chosen = ReplayOptions(rules, flags["static"], flags["allow_skipped"])
+    chosen = ReplayOptions(rules, flags["static"], flags["allow_skipped"], anonymise=flags["anonymise"])
     try:
         if rules is not None:
             parse(rules)
@@ -209,9 +117,13 @@ def _report(log: LogFiles, chosen: ReplayOptions, page: Path | None, detailed: b
     if page is None:
         return report_of(chosen.replay(log, detailed=detailed, diagnoses=True), verbose)
     drawing = LogDrawing(event_kind)
-    summary = chosen.replay(log, partial(draw, drawing), detailed, diagnoses=True)
-    write(page, html(drawing, summary, _condition(log, chosen)))
-    return report_of(summary, verbose)
+    end = log_end(log, chosen, partial(draw, drawing), detailed, explains=True)
+    try:
+        found: dict[str, Any] | str = worked_out(end)[0]
+    except Refusal as reason:
+        found = str(reason)
+    write(page, html(drawing, end.summary, found, chosen.anonymise))
+    return report_of(end.summary, verbose)
 
 
 def _check_engine(engine: str, out: Path | None) -> None:

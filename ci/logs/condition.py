@@ -18,10 +18,9 @@ from kraftcheck.model.partition.registration import is_reserved
 from kraftcheck.model.records.fields import CODE
 from kraftcheck.model.records.records import Registration, ids
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.solvers.logs.explain.state import State
-from kraftcheck.solvers.logs.history import NEVER, History, Since
+from kraftcheck.solvers.logs.history import NEVER, Since
 from kraftcheck.solvers.logs.recovery import Become, Prospect, Recovery
-from kraftcheck.solvers.logs.whatif import Holders, PartitionKey
+from kraftcheck.solvers.logs.whatif import PartitionKey
 
 DOCUMENT_VERSION = 1
 """Version of the JSON document."""
@@ -44,21 +43,23 @@ def condition_of(path: Path, options: ReplayOptions) -> dict[str, Any]:
 
 def condition_at(path: Path, options: ReplayOptions) -> tuple[dict[str, Any], Condition]:
     """The same, with what it was worked out from."""
-    end = cluster_end(path, options, _asked)
+    return worked_out(cluster_end(path, options))
+
+
+def worked_out(end: ClusterEnd) -> tuple[dict[str, Any], Condition]:
+    """The condition at the end of a log that was read.
+
+    Raises:
+        Refusal: where the controller resigns at any change.
+    """
     try:
         condition = Condition(end, Recovery(end.state.controller, end.holders, parse(end.rules)))
         return condition.document(), condition
     except Resignation as reason:
         raise Refusal(
-            f"{path}: {reason}, so that the controller resigns at any change of its partitions; correct it first"
+            f"{end.summary.name}: {reason}, so that the controller resigns at any change of its partitions; "
+            "correct it first"
         ) from None
-
-
-def _asked(state: State, holders: Holders, history: History) -> frozenset[int]:
-    """The records of which a reader wants to know the event."""
-    offsets = {*history.offline.values(), *history.short.values(), *history.fenced.values(), *holders.losses.values()}
-    offsets.update(left for key in history.offline for left in history.outside[key].values())
-    return frozenset(offset for offset in offsets if offset is not None)
 
 
 @frozen

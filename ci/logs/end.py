@@ -8,19 +8,21 @@ from pathlib import Path
 
 from attrs import frozen
 
-from kraftcheck.ci.logs.format.read import LogFiles, find, read
+from kraftcheck.ci.logs.format.read import LogFiles, find
 from kraftcheck.ci.logs.releases import WRITER, line_of, writer_of
 from kraftcheck.ci.logs.report import ReplayOptions, Summary, diagnosis_lines, passed_lines, settings_of, taken_lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.system import ScopeError
-from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, ReplayedBatch
-from kraftcheck.solvers.logs.explain.state import EntryError, State, Undone, effective, elected, empty, loading
+from kraftcheck.solvers.logs.explain.state import Batch, State, elected, empty, loading
 from kraftcheck.solvers.logs.history import History
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
-from kraftcheck.solvers.logs.whatif import NO_HISTORY, Holders
+from kraftcheck.solvers.logs.whatif import Holders
+
+LEAST_EVENTS = 10_000
+"""So many events are remembered before those are forgotten that began nothing that lasts."""
 
 
 @frozen
@@ -57,13 +59,11 @@ class ClusterEnd:
             yield from diagnosis_lines(summary)
 
 
-Asked = Callable[[State, Holders, History], frozenset[int]]
-"""Of which records the events are wanted, by their offsets."""
+Observe = Callable[[ReplayedBatch | MemoisedBatch], None]
+"""Called with each batch, before the next is replayed."""
 
 
-def cluster_end(
-    path: Path, options: ReplayOptions, asked: Asked = lambda state, holders, history: frozenset()
-) -> ClusterEnd:
+def cluster_end(path: Path, options: ReplayOptions, observe: Observe = lambda batch: None) -> ClusterEnd:
     """The end of a log or snapshot: its records are taken as they are, and replayed too, to know what explains them.
 
     Raises:
@@ -77,45 +77,74 @@ def cluster_end(
     logs = find((path,))
     if len(logs) > 1:
         raise Refusal(f"{path}: {len(logs)} logs; name one of them, such as {logs[0].name}")
-    try:
-        state, holders, history = followed(logs[0], options)
-    except (EntryError, ReplayError) as reason:
-        raise Refusal(f"{path}: {reason}") from None
-    wanted, events = sorted(asked(state, holders, history)), dict[int, str]()
-    summary = options.replay(
-        logs[0], lambda batch: events.update(_events(batch, wanted)), detailed=False, explains=False, diagnoses=True
-    )
-    rules = options.rules or writer_of(state).preset
-    return ClusterEnd(state, holders, history, events, summary, rules)
+    return log_end(logs[0], options, observe)
 
 
-def followed(log: LogFiles, options: ReplayOptions) -> tuple[State, Holders, History]:
-    """The state after the last record, with what was followed on the way; a transaction is one step."""
-    state = settled = empty(Controller(settings=settings_of(options.static)))
-    skipped, chosen = options.skips(), parse(options.rules or line_of(None).preset)
-    holders, history, in_snapshot, read_any = NO_HISTORY, History(), False, False
-    for batch in effective(read(log, skipped)):
-        read_any = True
-        if isinstance(batch, Undone):
-            history.open(batch.batch, in_snapshot)
-            continue
-        whole = batch.whole()
-        kinds = {entry.type for entry in whole.entries} if whole.control else set()
-        in_snapshot = in_snapshot or HEADER in kinds
-        history.open(whole, in_snapshot)
-        if whole.control:
-            state, in_snapshot = elected(state, whole), in_snapshot and FOOTER not in kinds
-            continue
-        for _, after in loading(state.at(whole.base_offset), whole, chosen):
-            state = after
-            if state.transaction is None:
-                holders = holders.after(settled.controller, state.controller)
-                offset = None if in_snapshot else state.controller.image.next_offset - 1
-                history.note(settled.controller, state.controller, offset)
-                settled = state
-    if not read_any:
+def log_end(
+    log: LogFiles, options: ReplayOptions, observe: Observe = lambda batch: None, detailed: bool = False,
+    explains: bool = False,
+) -> ClusterEnd:  # fmt: skip
+    """The same, of the files of one log, which are read once; `detailed` and `explains` as of `replay`."""
+    follower = _Follower(options)
+
+    def follow(batch: ReplayedBatch | MemoisedBatch) -> None:
+        observe(batch)
+        follower.follow(batch)
+
+    summary = options.replay(log, follow, detailed, explains, diagnoses=True)
+    if not follower.any:
         raise Refusal(f"{log.name}: no record batch was read; is it a metadata log or snapshot?")
-    return state, holders, history
+    rules = options.rules or writer_of(follower.state).preset
+    return ClusterEnd(follower.state, follower.holders, follower.history, follower.events, summary, rules)
+
+
+class _Follower:
+    """The state after the last record, with what was followed on the way; a transaction is one step.
+
+    Attributes:
+        any: whether anything was read.
+        events: what wrote the records with which something began that lasts, in words, by their offsets.
+    """
+
+    def __init__(self, options: ReplayOptions) -> None:
+        self.state = self._settled = empty(Controller(settings=settings_of(options.static)))
+        self.holders, self.history, self.events, self.any = Holders(), History(), dict[int, str](), False
+        self._rules, self._in_snapshot, self._most = parse(options.rules or line_of(None).preset), False, LEAST_EVENTS
+
+    def follow(self, replayed: ReplayedBatch | MemoisedBatch) -> None:
+        """Follow one more batch."""
+        self.any, history = True, self.history
+        if isinstance(replayed, ReplayedBatch) and replayed.undone is not None:
+            history.open(replayed.batch, self._in_snapshot)
+            return
+        batch = replayed.batch.whole()
+        kinds = {entry.type for entry in batch.entries} if batch.control else set()
+        self._in_snapshot = self._in_snapshot or HEADER in kinds
+        history.open(batch, self._in_snapshot)
+        if batch.control:
+            self.state = elected(self.state, batch)
+            self._in_snapshot = self._in_snapshot and FOOTER not in kinds
+            return
+        began = [offset for offset in self._load(batch) if offset is not None]
+        self.events.update(_events(replayed, began))
+        if len(self.events) > self._most:
+            kept = self.history.offsets() | {*self.holders.losses.values()}
+            self.events = {offset: text for offset, text in self.events.items() if offset in kept}
+            self._most = max(LEAST_EVENTS, 2 * len(self.events))
+
+    def _load(self, batch: Batch) -> Iterator[int | None]:
+        """Take a batch's records as they are; the offsets of those with which something begins."""
+        for before, after, record in loading(self.state.at(batch.base_offset), batch, self._rules):
+            self.state = after
+            if after.transaction is not None:
+                continue
+            one = record if before.transaction is None else None
+            was, now = self._settled.controller, after.controller
+            offset = None if self._in_snapshot else now.image.next_offset - 1
+            lost = self.holders.follow(was, now, one)
+            if self.history.note(was, now, offset, one) or lost:
+                yield offset
+            self._settled = after
 
 
 def _events(batch: ReplayedBatch | MemoisedBatch, wanted: Sequence[int]) -> Iterator[tuple[int, str]]:

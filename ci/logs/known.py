@@ -87,7 +87,7 @@ def lines(rows: Sequence[Row], every: bool = False) -> Iterator[str]:
     """The rows for a reader: a cause with what it breaks, its spells, what it costs, and what mends it."""
     for row in sorted(rows, key=lambda row: row["deliberate"]):
         word = "ON PURPOSE" if row["deliberate"] else "VIOLATED"
-        yield f"  {word}: {_title(row)}"
+        yield f"  {word}: {title(row)}"
         for claim in row["properties"]:
             yield f"    {claim['id']}: {claim['says']}" if claim["says"] else f"    {claim['id']}"
         shown = row["spells"] if every else row["spells"][:SHOWN]
@@ -113,10 +113,17 @@ def brief(rows: Sequence[Row]) -> Iterator[str]:
         last, count = row["spells"][-1], len(row["spells"])
         still = ", and still so" if any(one["until"] is None for one in row["spells"]) else ""
         often = "once" if count == 1 else f"{count} times"
-        yield f"{_title(row)} {often}, last at offset {last['from']}{still}{mend}"
+        yield f"{title(row)} {often}, last at offset {last['from']}{still}{mend}"
 
 
-def _title(row: Row) -> str:
+def label(row: Row) -> str:
+    """The name of a cause, short."""
+    names = dict.fromkeys(one["reported"] or one["finding"] or one["choice"] for one in row["causes"])
+    return " or ".join(names) or ", ".join(claim["id"] for claim in row["properties"])
+
+
+def title(row: Row) -> str:
+    """What a cause is, in a sentence."""
     if not row["causes"]:
         return "no known defect is the cause"
     names = " or ".join(dict.fromkeys(one["reported"] or one["finding"] or one["choice"] for one in row["causes"]))

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from attrs import asdict, define, field, frozen
 
 from kraftcheck.ci.logs import known
+from kraftcheck.ci.logs.format.aliases import Aliases
 from kraftcheck.ci.logs.format.fields import is_unknown
 from kraftcheck.ci.logs.format.read import LogFiles, SkipCount, read_compact
 from kraftcheck.ci.logs.releases import rules_of, writer_of
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Controller, Settings, is_valid, trimmed
+from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Settings, is_valid, trimmed
 from kraftcheck.model.nearest import nearest
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet, parse, variants
@@ -33,12 +35,11 @@ from kraftcheck.solvers.logs.explain.state import (
     State,
     Undone,
     UnreadRecord,
-    empty,
     is_unread,
 )
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
-from kraftcheck.solvers.logs.spells import spells
+from kraftcheck.solvers.logs.spells import SpellFollower
 from kraftcheck.solvers.program.verdict import EXIT_SAFETY, worst_first
 
 NON_CONFORMANT = 23
@@ -454,16 +455,19 @@ class ReplayOptions:
         static: the controller's configuration file, as `KEY=VALUE`.
         allow_skipped: how many lines or batches may be undecodable.
         grows: whether the log is being written, so that its last batch need not be whole yet.
+        anonymise: whether other names stand for those of the log.
     """
 
     rules: str | None
     static: tuple[str, ...] = ()
     allow_skipped: int = 0
     grows: bool = False
+    anonymise: bool = False
 
     def skips(self) -> SkipCount:
         """A fresh count of what is passed over."""
-        return SkipCount(self.allow_skipped, grows=self.grows)
+        aliases = Aliases() if self.anonymise else None
+        return SkipCount(self.allow_skipped, grows=self.grows, aliases=aliases)
 
     def replay(
         self, log: LogFiles, observe: Callable[[ReplayedBatch | MemoisedBatch], None] = lambda batch: None,
@@ -482,11 +486,14 @@ class ReplayOptions:
             Refusal: naming the place of what cannot be read, and for a log without batches.
             ScopeError: for an unknown rule set.
         """
-        skipped, summary = self.skips(), Summary(log.name, self.rules, detailed=detailed)
+        name = Path(log.name).name if self.anonymise else log.name
+        skipped, summary = self.skips(), Summary(name, self.rules, detailed=detailed)
         replay = MemoisedReplay(self._rules(), settings_of(self.static))
+        broken = SpellFollower(lambda: replay.state)
         try:
             for batch in replay.replay(read_compact(log, skipped)):
                 summary.add(batch)
+                broken.follow(batch)
                 observe(batch)
         except (EntryError, ReplayError) as reason:
             raise Refusal(f"{log.name}: {reason}") from None
@@ -505,18 +512,9 @@ class ReplayOptions:
         if summary.unexplained and diagnoses:
             rules_at = self._rules()
             summary.diagnosis = diagnose(summary.unexplained, lambda state: rules_at(state.supported_level()))
-        if summary.violations:
-            self._name_causes(log, summary)
+        summary.causes = known.by_cause(broken.spells, (summary.rules or "").partition(" ")[0])
+        summary.violations = [one for one in summary.violations if not known.is_meant(broken.spells, *one)]
         return summary
-
-    def _name_causes(self, log: LogFiles, summary: Summary) -> None:
-        """Read the log once more, to see what broke the properties, and until when; what is meant is no violation."""
-        rules_at, start = self._rules(), empty(Controller(settings=settings_of(self.static)))
-        violating = {batch.base_offset for batch, _ in summary.violations}
-        batches = read_compact(log, self.skips())
-        found = spells(batches, start, violating, lambda state: rules_at(state.supported_level()))
-        summary.causes = known.by_cause(found, (summary.rules or "").partition(" ")[0])
-        summary.violations = [one for one in summary.violations if not known.is_meant(found, *one)]
 
     def _rules(self) -> Callable[[int | None], RuleSet]:
         fixed = None if self.rules is None else parse(self.rules)

@@ -15,6 +15,7 @@ from kraftcheck.ci.logs.follow import follow
 from kraftcheck.ci.logs.format.read import STDIN
 from kraftcheck.ci.logs.metrics import of_status
 from kraftcheck.ci.logs.report import ReplayOptions
+from kraftcheck.ci.terminal import options as shared
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json, write_text
@@ -38,6 +39,7 @@ PROSE = {"because", "leads again", "with loss", "until"}
 @click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
 @click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
 @click.option("--follow", "follows", is_flag=True, help="Go on: a line for each change of a controller's folder.")
+@shared.anonymise
 @click.option("--json", "target", metavar="FILE|-", help="Write everything as a JSON document.")
 @click.option("--prometheus", "metrics", metavar="FILE|-", help="Write the numbers in Prometheus' text format.")
 def status_command(
@@ -93,29 +95,37 @@ def show(found: Row, screen: Screen, every: bool = False, describe: bool = False
         every: whether all rows and names are shown.
         describe: whether every partition is shown as it is, too.
     """
-    screen.one_line(_headline(found))
+    for line in head(found):
+        screen.one_line(line)
+    for part in parts(found, every, describe):
+        screen.plain("")
+        for one in part:
+            if isinstance(one, Table):
+                screen.table(one)
+            else:
+                screen.one_line(one)
+    screen.plain(f"(exit {found['exit']})")
+
+
+def head(found: Row) -> Iterator[str]:
+    """What is broken in a line, where that is so, and what a reader must know before it is believed."""
+    yield _headline(found)
     at = ", a snapshot: it tells no history" if found["offset"] is None else f" at offset {found['offset']}"
     written = "without times" if found["time"] is None else _clock(found["time"])
-    screen.one_line(f"{found['log']}{at}, {written}, rules {found['rules']}")
-    for doubt in found["doubts"]:
-        screen.one_line(doubt)
+    yield f"{found['log']}{at}, {written}, rules {found['rules']}"
+    yield from found["doubts"]
     if found["unexplained"]:
-        screen.plain("so what is said here of causes, and of what helps, may be wrong")
+        yield "so what is said here of causes, and of what helps, may be wrong"
     if found["violations"]:
-        screen.one_line(f"{_count(found['violations'], 'violation')} in the log; run kraftcheck replay {found['log']}")
-    parts = (_advice(found, every), _offline(found, every), _short(found, every), _brokers(found),
-             _one_fault(found, every), _losses(found, every), _defects(found),
-             _described(found) if describe else [])  # fmt: skip
-    for part in parts:
-        lines = [*part]
-        if lines:
-            screen.plain("")
-        for line in lines:
-            if isinstance(line, Table):
-                screen.table(line)
-            else:
-                screen.one_line(line)
-    screen.plain(f"(exit {found['exit']})")
+        yield f"{_count(found['violations'], 'violation')} in the log; run kraftcheck replay {found['log']}"
+
+
+def parts(found: Row, every: bool = False, describe: bool = False) -> Iterator[list[Table | str]]:
+    """The parts of what is told: of each its lines and tables, the first of which has its title."""
+    told = (_advice(found, every), _offline(found, every), _short(found, every), _brokers(found),
+            _one_fault(found, every), _losses(found, every), _defects(found),
+            _described(found) if describe else [])  # fmt: skip
+    yield from (lines for part in told if (lines := [*part]))
 
 
 def changes(before: Row | None, found: Row, every: bool) -> Iterator[str]:

@@ -13,6 +13,7 @@ from attrs import frozen
 from kraftcheck.ci.logs.end import ClusterEnd, cluster_end
 from kraftcheck.ci.logs.metrics import Labelled, gauge
 from kraftcheck.ci.logs.report import ReplayOptions, Summary
+from kraftcheck.ci.terminal import options as shared
 from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json, write_text
 from kraftcheck.ci.terminal.refusal import Refusal
@@ -82,11 +83,11 @@ def _danger(row: Mapping[str, Any]) -> tuple[int, ...]:
 @click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
 @click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
 @click.option("--all", "every", is_flag=True, help="Name all partitions that may have lost data before.")
+@shared.anonymise
 @click.option("--json", "target", metavar="FILE|-", help="Write the distances as a JSON document.")
 @click.option("--prometheus", "metrics", metavar="FILE|-", help="Write the distances in Prometheus' text format.")
 def whatif_command(
-    snapshot: Path, faults: int, rules: str | None, static: tuple[str, ...], allow_skipped: int, every: bool,
-    target: str | None, metrics: str | None,
+    snapshot: Path, faults: int, every: bool, target: str | None, metrics: str | None, **given: Any
 ) -> None:  # fmt: skip
     """From the end of a metadata log or snapshot: which few faults take a partition offline, make it refuse producers
     that want all acknowledgements (acks=all), or lose data. The partitions in most danger come first.
@@ -104,7 +105,7 @@ def whatif_command(
     check_apart(json=target, prometheus=metrics)
     for place in (target, metrics):
         check_writable(place)
-    found = distances_of(snapshot, faults, ReplayOptions(rules, static, allow_skipped))
+    found = distances_of(snapshot, faults, ReplayOptions(**given))
     if target is not None:
         write_json(target, found.document())
     if metrics is not None:

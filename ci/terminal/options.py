@@ -76,6 +76,9 @@ def _of_cores(text: str) -> Decorator:
 workers = _of_cores("Threads.")
 processes = _of_cores("Processes.")
 rows = _of_cores("Rows at once, each in a process; large ones one by one, with as many threads.")
+anonymise: Decorator = click.option(
+    "--anonymise", is_flag=True, help="Rename topics, hosts, racks and directories, the same each time."
+)
 timeout: Decorator = click.option(
     "--timeout", type=click.FloatRange(0.001, 1_000_000), default=600.0, show_default=True,
     help="Seconds for each query.",

@@ -6,44 +6,41 @@ A long log has few distinct events, states and partitions; each is kept once, an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from attrs import define, field
 
-from kraftcheck.model.language.system import Arrow, event, sent
-from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, ids
-from kraftcheck.model.systems.elections.system import BROKER, CONTROLLER, CONTROLLER_ARROWS, OPERATOR
+from kraftcheck.model.controller.state import Controller
+from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.records.records import Ids, PartitionChangeRecord, PartitionRecord, Registration, ids
 from kraftcheck.model.visible import visible
 from kraftcheck.solvers.logs.explain.explain import Explanation, ReplayedBatch
 from kraftcheck.solvers.logs.explain.state import ModelRecord, State, model_record
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 from kraftcheck.solvers.logs.memo.situation import TOPIC, EventName
+from kraftcheck.solvers.logs.whatif import PartitionKey, changed_brokers, changed_partitions, least_isr
 
 H = TypeVar("H", bound=Hashable)
 
 PARTITION = "\0"
 """Stands in the text of an event for the partition that it is about."""
 
-_SENDER = re.compile(r"\b(?:broker|leader) (\d+)\b")
+GONE = -1
+"""Stands for the state of a partition that is deleted."""
+
+_BROKER = re.compile(r"\b(?:broker|leader) (\d+)\b")
 """The broker that an event's words name."""
 
-_LOG_ARROWS = {
-    **CONTROLLER_ARROWS,
-    "elect_preferred": event(CONTROLLER),  # a log does not say whether an operator asked for it, or a timer ran out
-    "elect_unclean": event(CONTROLLER),
-    "directories_cordoned": sent(BROKER, CONTROLLER, "heartbeat: cordons directories"),
-}
-"""What an event draws, by what `elections` calls it."""
+BROKER_STATES = ("live", "fenced", "shut down", "starting", "shutting down", "gone")
+"""What a broker does, by the number that stands for it."""
 
-_REQUESTS = {
-    "create topic ": "CreateTopics",
-    "delete topic ": "DeleteTopics",
-    "add ": "CreatePartitions",
-    "alter configurations": "IncrementalAlterConfigs",
-}
-"""What an operator asks for in events that `elections` does not have, by their first words."""
+Shown = tuple[int, Ids, Ids, Ids, int]
+"""Of a partition leader, replicas, ISR and ELR, and the min ISR that counts: at most as many as it has replicas."""
+
+
+Change = tuple[int, int, int, int]
+"""A partition, what is shown of it, its leader epoch, and the place of the record in its batch: all as numbers."""
 
 
 class Numbers(dict[H, int]):
@@ -65,17 +62,21 @@ class LogDrawing:
 
     kind: Callable[[str, str], str]
     _partitions: Numbers[str] = field(factory=Numbers, init=False)
-    _states: Numbers[tuple[int, Ids, Ids, Ids]] = field(factory=Numbers, init=False)
+    _states: Numbers[Shown] = field(factory=Numbers, init=False)
     _events: Numbers[tuple[str, str]] = field(factory=Numbers, init=False)
     _columns: dict[str, list[Any]] = field(
         factory=lambda: {name: [] for name in (
-            "offsets", "records", "explanations", "places", "eventCounts", "events", "eventPartitions", "changeCounts",
-            "changed", "states", "epochs",
+            "offsets", "records", "explanations", "places", "times", "eventCounts", "events", "eventPartitions",
+            "changeCounts", "changed", "states", "epochs", "within",
         )},
         init=False,
     )  # fmt: skip
     _violations: list[tuple[int, str, int, str]] = field(factory=list, init=False)
     _problems: list[tuple[int, tuple[str, ...]]] = field(factory=list, init=False)
+    _brokers: list[tuple[int, int, int]] = field(factory=list, init=False)
+    _doing: dict[int, int] = field(factory=dict, init=False)
+    _last: Controller = field(factory=Controller, init=False)
+    _seen: Controller = field(factory=Controller, init=False)
 
     def add(self, batch: ReplayedBatch | MemoisedBatch, problem: Sequence[str] = ()) -> None:
         """Add one batch; a memoised one before the next is replayed.
@@ -91,6 +92,7 @@ class LogDrawing:
             self._add_as_it_is(batch)
         else:
             self._add_explained(batch.explanation)
+        self._follow_brokers(number, batch.controller)
         for found in batch.violations:
             partition = self._partitions[f"{found.topic}-{found.partition}"]
             self._violations.append((number, found.property, partition, ", ".join(found.parts)))
@@ -105,21 +107,24 @@ class LogDrawing:
             (self._events[one.name.replace(f"{TOPIC}-0", PARTITION), one.action], partition)
             for one, partition in zip(batch.events(), [None] if whole else names, strict=True)
         ]
-        changes = [
-            (partition, self._states[update[1][0].plain_values], update[1][1])
-            for partition, update in zip(names, batch.updates, strict=True)
-            if partition is not None and update is not None
-        ]
+        changes = []
+        for place, (partition, update) in enumerate(zip(names, batch.updates, strict=True)):
+            if partition is not None and update is not None:
+                situation, leader_epoch, _ = update[1]
+                shown = self._states[_shown(*situation.plain_values, situation.context.min_isr)]
+                changes.append((partition, shown, leader_epoch, place))
         first, size = batch.batch.base_offset, len(batch.batch)
-        self._add_row((first, size, batch.count, batch.batch.place), events, changes)
+        self._add_row((first, size, batch.count, batch.batch.place, batch.batch.time), events, changes)
 
     def _add_explained(self, explanation: Explanation) -> None:
         batch = explanation.batch
         events = [(self._events[step.name, step.candidate.action], None) for step in explanation.steps]
-        pairs = zip(explanation.records, explanation.states[1:], strict=False)
-        changes = [change for record, state in pairs for change in self._changes(record, state)]
+        pairs = enumerate(zip(explanation.records, explanation.states[1:], strict=False))
+        changes = [change for place, (record, state) in pairs for change in self._changes(record, state, place)]
+        changes += self._besides(explanation.states[0].controller, explanation.states[-1].controller,
+                                 explanation.records)  # fmt: skip
         size = len(explanation.records)
-        self._add_row((batch.base_offset, size, explanation.count, batch.place), events, changes)
+        self._add_row((batch.base_offset, size, explanation.count, batch.place, batch.time), events, changes)
 
     def _add_as_it_is(self, replayed: ReplayedBatch) -> None:
         """Add what no event explains: a snapshot's records, what the quorum wrote for itself, what has not happened."""
@@ -129,50 +134,87 @@ class LogDrawing:
         if replayed.undone is not None:
             undone = f"transaction {replayed.undone.fate}: {len(batch.entries)} records have not happened"
             events = [(self._events[undone, ""], None)]
-        records = () if batch.control or replayed.undone is not None else map(model_record, batch.entries)
-        changes = [change for record in records for change in self._changes(record, replayed.state)]
-        self._add_row((batch.base_offset, len(batch.entries), 1, batch.place), events, changes)
+        records = () if batch.control or replayed.undone is not None else [*map(model_record, batch.entries)]
+        changes = [change for place, record in enumerate(records)
+                   for change in self._changes(record, replayed.state, place)]
+        if records:  # fmt: skip
+            changes += self._besides(self._last, replayed.state.controller, records)
+        self._last = replayed.state.controller
+        row = batch.base_offset, len(batch.entries), 1, batch.place, batch.time
+        self._add_row(row, events, changes)
 
-    def _changes(self, record: ModelRecord, state: State) -> list[tuple[int, int, int]]:
-        """The partition that a record changes, with what is shown of it and its leader epoch."""
+    def _changes(self, record: ModelRecord, state: State, place: int) -> list[Change]:
+        """The partition that a record changes."""
         if not isinstance(record, PartitionChangeRecord | PartitionRecord):
             return []
-        topic = state.controller.topic(record.topic_id)
-        p = topic.partitions[record.partition_id]
-        shown = self._states[int(p.leader), ids(p.replicas), ids(p.isr), ids(p.elr)]
-        return [(self._partitions[f"{topic.name}-{record.partition_id}"], shown, int(p.leader_epoch))]
+        return [self._change(state.controller, (record.topic_id, record.partition_id), place)]
+
+    def _change(self, controller: Controller, key: PartitionKey, place: int) -> Change:
+        topic = controller.topic(key[0])
+        p: Partition = topic.partitions[key[1]]
+        lists = ids(p.replicas), ids(p.isr), ids(p.elr)
+        shown = self._states[_shown(int(p.leader), *lists, least_isr(controller, key))]
+        return self._partitions[f"{topic.name}-{key[1]}"], shown, int(p.leader_epoch), place
+
+    def _besides(
+        self, before: Controller, after: Controller, records: Sequence[ModelRecord]
+    ) -> Iterator[Change]:
+        """Partitions that other records than those of partitions deleted, or gave another min ISR."""
+        told = [record for record in records if isinstance(record, PartitionChangeRecord | PartitionRecord)]
+        if len(told) == len(records):
+            return
+        known = {(record.topic_id, record.partition_id) for record in told}
+        for key in changed_partitions(before, after):
+            if key in known:
+                continue
+            if after.image.partition(*key) is None:
+                yield self._partitions[f"{before.topic(key[0]).name}-{key[1]}"], GONE, 0, 0
+            else:
+                yield self._change(after, key, 0)
+
+    def _follow_brokers(self, number: int, after: Controller) -> None:
+        """Note what brokers do after a batch, where it is otherwise than before it."""
+        for broker in sorted(changed_brokers(self._seen, after)):
+            doing = self._doing_of(self._seen.registration(broker), after.registration(broker))
+            if doing != self._doing.get(broker, GONE):
+                self._brokers.append((number, broker, doing))
+                self._doing[broker] = doing
+        self._seen = after
+
+    def _doing_of(self, before: Registration | None, now: Registration | None) -> int:
+        if now is None:
+            return BROKER_STATES.index("gone")
+        if not now.fenced:
+            return BROKER_STATES.index("shutting down" if now.in_controlled_shutdown else "live")
+        if before is None or before.epoch != now.epoch:
+            return BROKER_STATES.index("starting")
+        if before.fenced and self._doing.get(now.id) == BROKER_STATES.index("starting"):
+            return BROKER_STATES.index("starting")
+        return BROKER_STATES.index("shut down" if now.in_controlled_shutdown else "fenced")
 
     def _add_row(
-        self, batch: tuple[int, int, int, str], events: Sequence[tuple[int, int | None]],
-        changes: Sequence[tuple[int, int, int]],
+        self, batch: tuple[int, int, int, str, int | None], events: Sequence[tuple[int, int | None]],
+        changes: Sequence[Change],
     ) -> None:  # fmt: skip
         columns = self._columns
-        for name, value in zip(("offsets", "records", "explanations", "places"), batch, strict=True):
+        for name, value in zip(("offsets", "records", "explanations", "places", "times"), batch, strict=True):
             columns[name].append(value)
         columns["eventCounts"].append(len(events))
         columns["events"] += (number for number, _ in events)
         columns["eventPartitions"] += (-1 if partition is None else partition for _, partition in events)
         columns["changeCounts"].append(len(changes))
-        for name, values in zip(("changed", "states", "epochs"), zip(*changes, strict=True), strict=False):
+        for name, values in zip(("changed", "states", "epochs", "within"), zip(*changes, strict=True), strict=False):
             columns[name] += values
 
     def document(self) -> dict[str, Any]:
         """The drawing as plain values: tables of what is distinct, and columns of numbers."""
-        arrows = [arrow_of(text, action) for text, action in self._events]
-        named = {broker for leader, *lists in self._states for broker in (leader, *(b for part in lists for b in part))}
-        senders = {int(number) for arrow in arrows for number in re.findall(r"^broker (\d+)$", arrow.source)}
-        brokers = sorted((named | senders) - {int(NO_LEADER)})
-        lanes = [OPERATOR, CONTROLLER, *(f"broker {broker}" for broker in brokers)]
         return {
-            "lanes": lanes,
-            "labels": ["leader", "ISR", "ELR", "replicas"],
             "partitions": list(self._partitions),
-            "shown": [_texts(*shown) for shown in self._states],
-            "words": [
-                [*map(_shown, (text, self.kind(text, action))), *map(lanes.index, (arrow.source, arrow.target)),
-                 arrow.label]
-                for (text, action), arrow in zip(self._events, arrows, strict=True)
-            ],
+            "shown": [[leader, *map(list, (isr, elr, replicas)), least]
+                      for leader, replicas, isr, elr, least in self._states],
+            "words": [[_visible(text), _visible(self.kind(text, action)), _broker(text)]
+                      for text, action in self._events],
+            "brokers": self._brokers,
             "violations": self._violations,
             "problems": self._problems,
             **self._columns,
@@ -180,31 +222,16 @@ class LogDrawing:
         }  # fmt: skip
 
 
-def _shown(text: str) -> str:
+def _visible(text: str) -> str:
     """The words of an event as they may be shown, but for what stands for the partition."""
     return PARTITION.join(map(visible, text.split(PARTITION)))
 
 
-def arrow_of(text: str, action: str) -> Arrow:
-    """What an event of a log draws.
-
-    Args:
-        text: the event in words.
-        action: what `elections` calls it; empty where it has no name there.
-
-    >>> arrow_of("leader 2 of orders-0 proposes ISR [2, 0]", "alter_partition").source
-    'broker 2'
-    """
-    request = next((label for words, label in _REQUESTS.items() if text.startswith(words)), None)
-    (arrow,) = _LOG_ARROWS.get(action) or (sent(OPERATOR, CONTROLLER, request) if request else event(CONTROLLER))
-    sender = _SENDER.search(text)
-    if sender is None:
-        return arrow if not arrow.placeholders() else Arrow(CONTROLLER, CONTROLLER)
-    source, target = arrow.ends({"broker": sender[1], "leader": sender[1]})
-    return Arrow(source, target, arrow.label)
+def _broker(text: str) -> int:
+    """The broker that an event is about; -1 where it names none."""
+    found = _BROKER.search(text)
+    return -1 if found is None else int(found[1])
 
 
-def _texts(leader: int, replicas: Ids, isr: Ids, elr: Ids) -> list[str]:
-    """What is shown of a partition, as traces show it."""
-    sets = ("{" + ",".join(map(str, sorted(brokers))) + "}" for brokers in (isr, elr))
-    return ["none" if leader == NO_LEADER else str(leader), *sets, "[" + ",".join(map(str, replicas)) + "]"]
+def _shown(leader: int, replicas: Ids, isr: Ids, elr: Ids, least: int) -> Shown:
+    return leader, replicas, isr, elr, min(least, len(replicas))

@@ -68,33 +68,45 @@ class History:
         """When the last batch was written."""
         return self._times[-1] if self._times and self._times[-1] != _NO_TIME else None
 
-    def note(self, before: Controller, after: Controller, offset: Since) -> None:
-        """Follow one more record.
+    def note(self, before: Controller, after: Controller, offset: Since, record: object = None) -> bool:
+        """Follow one more record; whether something began with it.
 
         Args:
             before, after: the states around it.
             offset: its own; None within a snapshot.
+            record: as of `changed_partitions`.
         """
+        begins = False
         for broker in changed_brokers(before, after):
             known = after.registration(broker)
-            _keep(self.fenced, broker, known is not None and known.fenced, offset)
-        for key in changed_partitions(before, after):
+            begins |= _keep(self.fenced, broker, known is not None and known.fenced, offset)
+        for key in changed_partitions(before, after, record):
             p = after.image.partition(*key)
-            _keep(self.offline, key, p is not None and int(p.leader) == NO_LEADER, offset)
-            _keep(self.short, key, p is not None and len(ids(p.isr)) < least_isr(after, key), offset)
+            begins |= _keep(self.offline, key, p is not None and int(p.leader) == NO_LEADER, offset)
+            begins |= _keep(self.short, key, p is not None and len(ids(p.isr)) < least_isr(after, key), offset)
             if p is None:
                 self.outside.pop(key, None)
             else:
                 known_replicas = before.image.partition(*key)
                 self.outside[key] = _outside(self.outside.get(key, {}), known_replicas, p, offset)
+                begins |= offset in self.outside[key].values()
+        return begins
+
+    def offsets(self) -> set[int]:
+        """Where what lasts began."""
+        begun = {*self.offline.values(), *self.short.values(), *self.fenced.values()}
+        begun.update(left for replicas in self.outside.values() for left in replicas.values())
+        return {offset for offset in begun if offset is not None}
 
 
-def _keep(spells: dict[K, Since], key: K, lasts: bool, offset: Since) -> None:
-    """Begin a spell, go on with it, or end it."""
-    if lasts:
-        spells.setdefault(key, offset)
-    else:
+def _keep(spells: dict[K, Since], key: K, lasts: bool, offset: Since) -> bool:
+    """Begin a spell, go on with it, or end it; whether it begins."""
+    begins = lasts and key not in spells
+    if begins:
+        spells[key] = offset
+    elif not lasts:
         spells.pop(key, None)
+    return begins
 
 
 def _outside(

@@ -6,7 +6,6 @@ the same event, at the same state, by the rules with that choice as it is right.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
@@ -18,10 +17,11 @@ from kraftcheck.model.partition.registration import DirectoryMismatch
 from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import CHOICES, RIGHT, RuleSet, variant_name, variants
 from kraftcheck.properties.register.defects import SEEN
-from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, Explanation, explain
+from kraftcheck.solvers.logs.explain.explain import Explanation, ReplayedBatch
 from kraftcheck.solvers.logs.explain.guesses import candidates, hidden_candidates
 from kraftcheck.solvers.logs.explain.judge import STAYS, LogViolation, broken_invariants, judge, log_properties
-from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch, State, Undone, effective, elected, loading
+from kraftcheck.solvers.logs.explain.state import State
+from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 
 Broken: TypeAlias = tuple[str, str, int]
 """A property, and the topic and index of a partition."""
@@ -70,26 +70,36 @@ class _Cause:
     suspects: tuple[str, ...]
 
 
-class _Follower:
-    """The spells of a log, followed from batch to batch."""
+class SpellFollower:
+    """The spells of a log, followed from batch to batch.
 
-    def __init__(self, violating: Collection[int], rules_at: Callable[[State], RuleSet]) -> None:
-        self.violating, self.rules_at = violating, rules_at
+    Args:
+        state: the state after the batch at hand.
+
+    Attributes:
+        spells: in order.
+    """
+
+    def __init__(self, state: Callable[[], State]) -> None:
+        self._state = state
         self.spells: list[Spell] = []
         self._open: dict[Broken, Spell] = {}
+        self._before: Controller | None = None
 
-    def batch(self, state: State, batch: Batch) -> State:
-        """The state after a batch."""
-        rules, after = self.rules_at(state), state
-        if batch.base_offset in self.violating:
-            explanation = explain(state, batch, rules)
-            after = explanation.after
-            self._begin(explanation, rules)
-        else:
-            after = next(iter(deque(loading(state.at(batch.base_offset), batch, rules), maxlen=1)), (state, state))[1]
-        if self._open and after.transaction is None:
-            self._end(state.controller, after.controller, batch.last_offset, rules)
-        return after
+    def follow(self, replayed: ReplayedBatch | MemoisedBatch) -> None:
+        """Follow one more batch; before the next is replayed."""
+        if isinstance(replayed, ReplayedBatch):
+            if replayed.undone is not None or replayed.batch.control:
+                return
+            if replayed.explanation is not None and replayed.violations:
+                self._begin(replayed.explanation, replayed.rules)
+        if not self._open:
+            self._before = None
+            return
+        after = self._state()
+        if after.transaction is None:
+            self._end(after.controller, replayed.batch.last_offset, replayed.rules)
+        self._before = after.controller
 
     def _begin(self, explanation: Explanation, rules: RuleSet) -> None:
         batch, begun = explanation.batch, dict[_Cause, Spell]()
@@ -107,49 +117,25 @@ class _Follower:
                 self._open[key], spell.until = spell, None
         self.spells += begun.values()
 
-    def _end(self, before: Controller, after: Controller, offset: int, rules: RuleSet) -> None:
-        same = before.image.registrations is after.image.registrations and before.configs is after.configs
+    def _end(self, after: Controller, offset: int, rules: RuleSet) -> None:
+        before = self._before
+        same = (
+            before is not None
+            and before.image.registrations is after.image.registrations
+            and before.configs is after.configs
+        )
         for key, spell in list(self._open.items()):
             name, topic, index = key
             topic_id = after.topic_id(topic)
             p = None if topic_id is None else after.image.partition(topic_id, index)
             if topic_id is not None and p is not None:
-                if same and before.image.partition(topic_id, index) is p and spell.offset != offset:
+                if before is not None and same and before.image.partition(topic_id, index) is p:
                     continue
                 if name in broken_invariants(after, Place(topic_id, index, p), rules):
                     continue
             del self._open[key]
             if spell not in self._open.values():
                 spell.until = offset
-
-
-def spells(
-    batches: Iterable[Batch | CompactBatch], start: State, violating: Collection[int],
-    rules_at: Callable[[State], RuleSet],
-) -> list[Spell]:  # fmt: skip
-    """The spells of a log, in order.
-
-    Args:
-        batches: all of it.
-        start: the state before it.
-        violating: the offsets at which batches begin after which a property does not hold.
-        rules_at: the rule set at a state.
-    """
-    follower, state, in_snapshot = _Follower(violating, rules_at), start, False
-    for one in effective(batches):
-        if isinstance(one, Undone):
-            continue
-        batch = one.whole()
-        kinds = {entry.type for entry in batch.entries} if batch.control else set()
-        in_snapshot = in_snapshot or HEADER in kinds
-        if batch.control:
-            state, in_snapshot = elected(state, batch), in_snapshot and FOOTER not in kinds
-            continue
-        try:
-            state = follower.batch(state, batch)
-        except ReplayError:  # the replay ended here too, and says so
-            break
-    return follower.spells
 
 
 def _causes(explanation: Explanation, rules: RuleSet) -> Iterator[tuple[LogViolation, _Cause]]:

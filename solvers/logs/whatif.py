@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from kraftcheck.model.controller.brokers import Records, directories_failed, fenced, restarted, unfenced
 from kraftcheck.model.controller.commits import replay_record
@@ -26,7 +26,13 @@ from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Configs, Controller, Place
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import Partition, is_reserved
-from kraftcheck.model.records.records import RegisterBrokerRecord, Registration, ids
+from kraftcheck.model.records.records import (
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    Registration,
+    ids,
+)
 from kraftcheck.model.records.replay import ElrIndex, ReplayError, Topic
 from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
 
@@ -34,38 +40,36 @@ PartitionKey: TypeAlias = tuple[str, int]
 """Topic id and partition."""
 
 
-@frozen
+@define
 class Holders:
-    """The holders of each partition at one place of a log.
+    """The holders of each partition at one place of a log, which it follows.
 
     Attributes:
         members: holders by partition.
         losses: where a replica that is no holder led at some time, the offset of the last such record.
     """
 
-    members: Mapping[PartitionKey, frozenset[int]] = field(factory=dict)
-    losses: Mapping[PartitionKey, int] = field(factory=dict)
+    members: dict[PartitionKey, frozenset[int]] = field(factory=dict)
+    losses: dict[PartitionKey, int] = field(factory=dict)
 
-    def after(self, before: Controller, controller: Controller) -> Holders:
-        """The holders after one more record.
+    def follow(self, before: Controller, controller: Controller, record: object = None) -> bool:
+        """Follow one more record; whether a replica leads by it that is no holder.
 
         Args:
             before: the controller's state before the record.
             controller: the state after it.
+            record: as of `changed_partitions`.
         """
-        brokers, partitions = changed_brokers(before, controller), [*changed_partitions(before, controller)]
-        if not brokers and not partitions:
-            return self
-        members, losses = dict(self.members), dict(self.losses)
-        for broker in brokers:
+        members, any_lost = self.members, False
+        for broker in changed_brokers(before, controller):
             for key in [key for key, holders in members.items() if broker in holders]:
                 if not _keeps_its_log(before, controller, key, broker):
                     members[key] -= {broker}
-        for key in partitions:
+        for key in changed_partitions(before, controller, record):
             p = controller.image.partition(*key)
             if p is None:
                 members.pop(key, None)
-                losses.pop(key, None)
+                self.losses.pop(key, None)
                 continue
             old = before.image.partition(*key)
             if old is None or key not in members:
@@ -73,12 +77,8 @@ class Holders:
                 continue
             members[key], lost = next_holders(members[key], old, p, least_isr(controller, key))
             if lost:
-                losses[key] = controller.image.next_offset - 1
-        return evolve(self, members=members, losses=losses)
-
-
-NO_HISTORY = Holders()
-"""Before any record, or where none was followed."""
+                self.losses[key], any_lost = controller.image.next_offset - 1, True
+        return any_lost
 
 
 def first_holders(p: Partition) -> frozenset[int]:
@@ -121,11 +121,21 @@ def least_isr(controller: Controller, key: PartitionKey) -> int:
         return 1
 
 
-def changed_partitions(before: Controller, after: Controller) -> Iterator[PartitionKey]:
-    """Partitions that a record changed, made or deleted, or of which it changed the min ISR."""
+def changed_partitions(before: Controller, after: Controller, record: object = None) -> Iterator[PartitionKey]:
+    """Partitions that a record changed, made or deleted, or of which it changed the min ISR.
+
+    Args:
+        before, after: the states around it.
+        record: it, where it is the only one between them; it makes the answer quick.
+    """
+    if isinstance(record, PartitionRecord | PartitionChangeRecord):
+        key = record.topic_id, record.partition_id
+        yield from [key] if before.image.partition(*key) is not after.image.partition(*key) else ()
+        return
     old, new = before.image.topics, after.image.topics
     if before.configs is not after.configs:
-        yield from (key for key in _partitions(after) if least_isr(before, key) != least_isr(after, key))
+        there = (key for key in _partitions(after) if key[0] in old)
+        yield from (key for key in there if least_isr(before, key) != least_isr(after, key))
     if old is new:
         return
     for topic_id in {**old, **new}:
@@ -253,7 +263,7 @@ class BrokerMove:
 
 
 def distances(
-    controller: Controller, faults: int, rules: RuleSet, holders: Holders = NO_HISTORY
+    controller: Controller, faults: int, rules: RuleSet, holders: Holders | None = None
 ) -> Iterator[Distance]:
     """The distance of every partition.
 
@@ -264,6 +274,7 @@ def distances(
         holders: who holds what at that place of the log; a partition that it does not name is taken as a snapshot's.
     """
     memo: dict[Key, Ways] = {}
+    holders = holders or Holders()
     for place in controller.places():
         name = (place.topic_id, place.index)
         state = isolate(controller, place, rules, holders.members.get(name))

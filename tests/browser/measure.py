@@ -1,7 +1,7 @@
 """Measures the page of a long log: `python -m tests.browser.measure [RECORDS]`, 100,000 by default.
 
 It prints the size of the page, the seconds that its writing takes besides the replay, and in Chromium the seconds until
-the page answers and the milliseconds that a step, a jump to the end and a search take.
+the page answers and the milliseconds that a step, a jump to the end and a search take; then that of a large cluster.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
-from kraftcheck.ci.logs.command import draw, html
 from kraftcheck.ci.logs.format.read import LogFiles, find
+from kraftcheck.ci.logs.page import draw, html
 from kraftcheck.ci.logs.report import ReplayOptions, event_kind
 from kraftcheck.solvers.drawings.log import LogDrawing
 from tests.browser.chromium import ABSENT, executable
+from tests.browser.large import large_page
 
 READY = "body[data-ready]"
 
@@ -38,7 +39,7 @@ def written(log: LogFiles, target: Path) -> str:
     alone = seconds(lambda: ReplayOptions(None).replay(log, detailed=False), time.process_time)
     start = time.process_time()
     summary = ReplayOptions(None).replay(log, observe=partial(draw, drawing), detailed=False)
-    target.write_text(html(drawing, summary), encoding="utf-8")
+    target.write_text(html(drawing, summary, "the end is not worked out"), encoding="utf-8")
     both = time.process_time() - start
     size = f"{summary.records:,} records in {summary.batches:,} batches: {target.stat().st_size / 1e6:.2f} MB"
     return f"{size}, written in {both - alone:.1f} s of a processor besides the replay's {alone:.1f} s"
@@ -54,8 +55,7 @@ def answered(page: Page, target: Path) -> str:
     ready = seconds(opened)
     step = seconds(lambda: [page.keyboard.press("ArrowRight") for _ in range(20)]) / 20
     end = seconds(lambda: page.keyboard.press("End"))
-    page.get_by_label("Events that say").fill("fence broker 1")
-    search = seconds(lambda: page.keyboard.press("Enter"))
+    search = seconds(lambda: page.get_by_label("Event or property").fill("fence broker 1"))
     count = page.locator("*").count()
     times = f"step {step * 1000:.0f} ms, end {end * 1000:.0f} ms, search {search * 1000:.0f} ms"
     return f"answers after {ready:.2f} s; {times}; {count} elements"
@@ -75,6 +75,9 @@ def main(records: int) -> None:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=place, args=["--no-sandbox"])
             print(answered(browser.new_page(), folder / "log.html"))
+            large = large_page(folder / "large.html", brokers=1_000, partitions=100_000)
+            print(f"1,000 brokers, 100,000 partitions: {large.stat().st_size / 1e6:.2f} MB")
+            print(answered(browser.new_page(), large))
             browser.close()
 
 

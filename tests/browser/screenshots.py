@@ -20,7 +20,9 @@ from tests.browser.chromium import ABSENT, executable
 from tests.ci.explore.serve.asking import of_system, serving
 from tests.shared.captures import DEAD_LEADER
 from tests.shared.commands import kraftcheck
-from tests.shared.places import DOCS, ROOT
+from tests.shared.places import DOCS, ROOT, TESTS
+
+OUTAGE = TESTS / "snapshots" / "outage.txt"
 
 IMAGES = DOCS / "images"
 STRUCTURE = "structure"
@@ -67,12 +69,25 @@ def trace(page: Page, folder: Path) -> bytes:
     return page.screenshot()
 
 
-def replay(page: Page, folder: Path) -> bytes:
-    """The page of a real cluster's log, at the first violation of a partition."""
+def outage(page: Page, folder: Path) -> bytes:
+    """The page of the log of an outage."""
+    with contextlib.chdir(ROOT):
+        assert kraftcheck("replay", OUTAGE.relative_to(ROOT), "--html", folder / "outage.html").code == 0
+    page.set_viewport_size({"width": 1280, "height": 1560})
+    page.goto((folder / "outage.html").as_uri())
+    expect(page.locator("body[data-ready]")).to_be_attached()
+    return page.screenshot()
+
+
+def phone(page: Page, folder: Path) -> bytes:
+    """The page of a real cluster's log on a phone, dark, at its first violation."""
     with contextlib.chdir(ROOT):
         assert kraftcheck("replay", DEAD_LEADER.relative_to(ROOT), "--html", folder / "log.html").code == 12
-    page.goto((folder / "log.html").as_uri() + "#partition=lone-0&offset=68")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    page.goto((folder / "log.html").as_uri())
     expect(page.locator("body[data-ready]")).to_be_attached()
+    page.evaluate("document.querySelector('form').scrollIntoView()")
     return page.screenshot()
 
 
@@ -87,7 +102,7 @@ def serve(page: Page, folder: Path) -> bytes:
         return page.screenshot()
 
 
-SCENES: Mapping[str, Callable[[Page, Path], bytes]] = {"trace": trace, "replay": replay, "serve": serve}
+SCENES: Mapping[str, Callable[[Page, Path], bytes]] = {"trace": trace, "outage": outage, "phone": phone, "serve": serve}
 """By name of the file, what opens its page and takes it."""
 
 

@@ -1,16 +1,14 @@
 "use strict";
-// The page of a replayed log. Only the columns in view are elements; all else is numbers in arrays.
-const WIDTH = 196, LINE = 15, PAD = 8, LANE = 46, CHARACTER = 6.6, MARKS = 400, LISTED = 200, NAMED = 8, WIDEST = 8e6;
-const SVG = "http://www.w3.org/2000/svg", PARTITION = "\0";
+// The data of a replayed log: all that is not in view is numbers in arrays.
+const PARTITION = "\0", GONE = -1, OFFLINE = 0, SHORT = 1;
+const DANGERS = ["offline", "refuses acks=all", "one in sync", "fewer in sync", "all in sync"];
+const DOING = ["live", "fenced", "shut down", "starting", "shutting down", "gone"];
 const byId = (id) => document.getElementById(id);
-const scroll = document.querySelector(".scroll"), fields = { partition: byId("partition"), words: byId("words") };
-const only = byId("problems");
-let log, first = 0, current = 0, chosen = [];
 
 async function read() {
   const packed = Uint8Array.from(atob(JSON.parse(byId("drawing").textContent)), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return prepared(JSON.parse(await new Response(stream).text()));
+  return new Log(JSON.parse(await new Response(stream).text()));
 }
 
 function sums(counts) {
@@ -19,103 +17,175 @@ function sums(counts) {
   return ends;
 }
 
-// Adds what is looked up often: where the events and changes of a batch begin, and the change before each change.
-function prepared(data) {
-  data.eventEnds = sums(data.eventCounts);
-  data.changeEnds = sums(data.changeCounts);
-  const latest = new Int32Array(data.partitions.length).fill(-1);
-  data.before = Int32Array.from(data.changed, (partition, number) => {
-    const before = latest[partition];
-    latest[partition] = number;
-    return before;
-  });
-  data.faults = new Map();
-  for (const [batch, property, partition, parts] of data.violations) {
-    const text = `${property} by ${data.partitions[partition]}${parts && parts !== property ? `: ${parts}` : ""}`;
-    data.faults.set(batch, [...(data.faults.get(batch) || []), { property, partition, text }]);
+// The place of the first number of an ascending list that is more than another.
+function firstAfter(numbers, least) {
+  let low = 0, high = numbers.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle] > least) high = middle; else low = middle + 1;
   }
-  data.reasons = new Map(data.problems);
-  return data;
+  return low;
 }
 
-function textOf(event) {
-  const [text] = log.words[log.events[event]], partition = log.eventPartitions[event];
-  return partition < 0 ? text : text.replace(PARTITION, log.partitions[partition]);
+function dangerOf([leader, isr, , replicas, least]) {
+  if (leader < 0) return OFFLINE;
+  if (isr.length < least) return SHORT;
+  if (isr.length === 1) return 2;
+  return isr.length < replicas.length ? 3 : 4;
 }
 
-function range(ends, batch) { return [ends[batch], ends[batch + 1]]; }
-
-// The change of the partition in view by a batch, or -1.
-function changeOf(batch, partition) {
-  const [start, end] = range(log.changeEnds, batch);
-  for (let number = end - 1; number >= start; number -= 1) if (log.changed[number] === partition) return number;
-  return -1;
+// Partitions in the order of their topics, then of their numbers.
+function inOrder(names) {
+  const parts = names.map((name) => [name.slice(0, name.lastIndexOf("-")), Number(name.slice(name.lastIndexOf("-") + 1))]);
+  const topics = [...new Set(parts.map(([topic]) => topic))].sort();
+  const ranks = new Map(topics.map((topic, rank) => [topic, rank]));
+  const keys = Float64Array.from(parts, ([topic, index]) => ranks.get(topic) * 2 ** 31 + index);
+  return Int32Array.from(names.keys()).sort((a, b) => keys[a] - keys[b]);
 }
 
-function isProblem(batch) { return log.faults.has(batch) || log.reasons.has(batch); }
-
-function partitionInView() { return log.partitions.indexOf(fields.partition.value); }
-
-// The batches that the reader wants to see.
-function matching() {
-  const name = fields.partition.value, partition = partitionInView(), words = fields.words.value.toLowerCase();
-  const wanted = [];
-  for (let batch = 0; batch < log.offsets.length; batch += 1) {
-    if (only.checked && !isProblem(batch)) continue;
-    if (name && (partition < 0 || !concerns(batch, partition))) continue;
-    if (words && !says(batch, words)) continue;
-    wanted.push(batch);
+class Log {
+  constructor(data) {
+    Object.assign(this, data);
+    this.size = data.offsets.length;
+    this.eventEnds = sums(data.eventCounts);
+    this.changeEnds = sums(data.changeCounts);
+    this.dangers = data.shown.map(dangerOf);
+    this.order = inOrder(data.partitions);
+    this.lower = data.partitions.map((name) => name.toLowerCase());
+    this.faults = new Map();
+    for (const [batch, property, partition, parts] of data.violations) {
+      const text = `${property} by ${data.partitions[partition]}${parts && parts !== property ? `: ${parts}` : ""}`;
+      this.faults.set(batch, [...(this.faults.get(batch) || []), { property, partition, text }]);
+    }
+    this.reasons = new Map(data.problems);
+    this.followChanges();
+    this.followBrokers();
+    this.at = new Int32Array(data.partitions.length).fill(-1);  // the last change of each partition, at a batch
+    this.place = -1;
   }
-  return wanted;
-}
 
-function concerns(batch, partition) {
-  return changeOf(batch, partition) >= 0 || (log.faults.get(batch) || []).some((fault) => fault.partition === partition);
-}
-
-function says(batch, words) {
-  const [start, end] = range(log.eventEnds, batch);
-  for (let event = start; event < end; event += 1) if (textOf(event).toLowerCase().includes(words)) return true;
-  return false;
-}
-
-// The kinds of a batch's events and how often each comes; of one that comes once its words.
-function kindsOf(batch) {
-  const kinds = new Map(), [start, end] = range(log.eventEnds, batch);
-  for (let event = start; event < end; event += 1) {
-    const kind = log.words[log.events[event]][1];
-    kinds.set(kind, [...(kinds.get(kind) || []), event]);
+  // The change before each change, and after each batch how many partitions are offline, and refuse acks=all.
+  followChanges() {
+    const latest = new Int32Array(this.partitions.length).fill(-1), counts = [0, 0];
+    this.before = new Int32Array(this.changed.length);
+    this.counts = [new Int32Array(this.size), new Int32Array(this.size)];
+    for (let batch = 0, number = 0; batch < this.size; batch += 1) {
+      for (; number < this.changeEnds[batch + 1]; number += 1) {
+        const before = latest[this.changed[number]], was = before < 0 ? -1 : this.danger(before), now = this.danger(number);
+        if (was >= 0 && was <= SHORT) counts[was] -= 1;
+        if (now >= 0 && now <= SHORT) counts[now] += 1;
+        this.before[number] = before;
+        latest[this.changed[number]] = number;
+      }
+      this.counts[OFFLINE][batch] = counts[OFFLINE];
+      this.counts[SHORT][batch] = counts[SHORT];
+    }
   }
-  return [...kinds].map(([kind, events]) => (events.length > 1 ? `${kind} ×${events.length}` : textOf(events[0])));
-}
 
-function arrowsOf(batch) {
-  const arrows = new Map(), [start, end] = range(log.eventEnds, batch);
-  for (let event = start; event < end; event += 1) {
-    const [, , source, target, label] = log.words[log.events[event]], key = `${source} ${target} ${label}`;
-    const arrow = arrows.get(key) || { source, target, label, count: 0 };
-    arrow.count += 1;
-    arrows.set(key, arrow);
+  // Of each broker since which batch it does what, and the batches whose events name it.
+  followBrokers() {
+    const doing = new Map();
+    for (const [batch, broker, state] of this.brokers) {
+      if (!doing.has(broker)) doing.set(broker, []);
+      doing.get(broker).push([batch, state]);
+    }
+    this.doing = new Map([...doing].sort(([a], [b]) => a - b));
+    this.acts = new Map([...this.doing.keys()].map((broker) => [broker, []]));
+    for (let batch = 0; batch < this.size; batch += 1) {
+      for (let event = this.eventEnds[batch]; event < this.eventEnds[batch + 1]; event += 1) {
+        const acts = this.acts.get(this.words[this.events[event]][2]);
+        if (acts && acts[acts.length - 1] !== batch) acts.push(batch);
+      }
+    }
   }
-  return [...arrows.values()];
-}
 
-// What stands above the lanes: of a partition its state, of all partitions how much a batch holds.
-function stripOf(batch) {
-  const partition = partitionInView();
-  if (partition < 0) {
-    return [log.records[batch], log.changeCounts[batch]].map((value) => ({ value: String(value), changed: false }));
+  danger(change) { return this.states[change] === GONE ? -1 : this.dangers[this.states[change]]; }
+
+  // Takes `at` to what it was after a batch.
+  moveTo(batch) {
+    while (this.place < batch) {
+      this.place += 1;
+      for (let n = this.changeEnds[this.place]; n < this.changeEnds[this.place + 1]; n += 1) this.at[this.changed[n]] = n;
+    }
+    while (this.place > batch) {
+      for (let n = this.changeEnds[this.place + 1] - 1; n >= this.changeEnds[this.place]; n -= 1) {
+        this.at[this.changed[n]] = this.before[n];
+      }
+      this.place -= 1;
+    }
   }
-  const change = changeOf(batch, partition), before = change < 0 ? -1 : log.before[change];
-  const texts = change < 0 ? log.labels.map(() => "") : log.shown[log.states[change]];
-  const old = before < 0 ? texts : log.shown[log.states[before]];
-  return texts.map((value, row) => ({ value, changed: value !== old[row] }));
-}
 
-function labels() { return partitionInView() < 0 ? ["records", "partitions"] : log.labels; }
+  doingAt(broker, batch) {
+    const spells = this.doing.get(broker), place = firstAfter(spells.map(([start]) => start), batch) - 1;
+    return place < 0 ? 5 : spells[place][1];
+  }
 
-function problemsOf(batch) {
-  const lines = (log.faults.get(batch) || []).map((fault) => `fails: ${fault.property}`);
-  if (log.reasons.has(batch)) lines.unshift("not explained");
-  return [...new Set(lines)];
+  // The change since which a partition is in the danger that it is in after another.
+  since(change) {
+    let first = change;
+    while (this.before[first] >= 0 && this.danger(this.before[first]) === this.danger(change)) first = this.before[first];
+    return first;
+  }
+
+  textOf(event) {
+    const [text] = this.words[this.events[event]], partition = this.eventPartitions[event];
+    return partition < 0 ? text : text.replace(PARTITION, this.partitions[partition]);
+  }
+
+  // The kinds of a batch's events and how often each comes; of one that comes once its words.
+  kindsOf(batch) {
+    const kinds = new Map();
+    for (let event = this.eventEnds[batch]; event < this.eventEnds[batch + 1]; event += 1) {
+      const kind = this.words[this.events[event]][1];
+      kinds.set(kind, [...(kinds.get(kind) || []), event]);
+    }
+    return [...kinds].map(([kind, events]) => (events.length > 1 ? `${kind} ×${events.length}` : this.textOf(events[0])));
+  }
+
+  isProblem(batch) { return this.faults.has(batch) || this.reasons.has(batch); }
+
+  // Which partitions a reader means: the one of that name, else all whose names have it in them; null for all.
+  named(text) {
+    const wanted = text.trim().toLowerCase(), exact = this.partitions.indexOf(text.trim());
+    if (!wanted) return null;
+    return Uint8Array.from(this.lower, (name, number) => Number(exact < 0 ? name.includes(wanted) : number === exact));
+  }
+
+  // The batches that a reader wants to see.
+  matching(named, text, problems) {
+    const wanted = text.trim().toLowerCase(), batches = [];
+    const says = this.words.map(([words]) => words.toLowerCase().includes(wanted));
+    for (let batch = 0; batch < this.size; batch += 1) {
+      if (problems && !this.isProblem(batch)) continue;
+      if (named && !this.concerns(batch, named)) continue;
+      if (wanted && !this.says(batch, says, wanted)) continue;
+      batches.push(batch);
+    }
+    return batches;
+  }
+
+  concerns(batch, named) {
+    for (let n = this.changeEnds[batch]; n < this.changeEnds[batch + 1]; n += 1) if (named[this.changed[n]]) return true;
+    return (this.faults.get(batch) || []).some((fault) => named[fault.partition]);
+  }
+
+  says(batch, says, wanted) {
+    for (let event = this.eventEnds[batch]; event < this.eventEnds[batch + 1]; event += 1) {
+      if (says[this.events[event]] || this.textOf(event).toLowerCase().includes(wanted)) return true;
+    }
+    return (this.faults.get(batch) || []).some((fault) => fault.text.toLowerCase().includes(wanted));
+  }
+
+  // The partitions after the batch at hand, those in danger first, and how many each broker leads.
+  inDanger(named) {
+    const found = DANGERS.map(() => []), leads = new Map();
+    for (const partition of this.order) {
+      const change = this.at[partition];
+      if (change < 0 || this.states[change] === GONE) continue;
+      const leader = this.shown[this.states[change]][0];
+      leads.set(leader, (leads.get(leader) || 0) + 1);
+      if (!named || named[partition]) found[this.danger(change)].push(partition);
+    }
+    return { rows: found.flat(), sizes: found.map((some) => some.length), leads };
+  }
 }

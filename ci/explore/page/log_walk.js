@@ -1,81 +1,89 @@
 // What is said of the batch at hand, and what the reader's keys, buttons and filters do.
-const NARROW = 600;  // Below so many pixels what is wrong is a line that opens, so that the batches are in view.
+const LISTED = 100, NAMED = 8, NARROW = 700;
+const fields = { partition: byId("partition"), words: byId("words") }, only = byId("problems");
+const ROW = 26;
+let log, lanes = [], chosen = [], named = null, current = 0, seen = { rows: [], sizes: [], leads: new Map() };
+let held = 0;  // the batch at hand, which a filter does not move
+let laneRows, batchRows, partitionRows, marked = -1;  // the partition that the keys have reached
+
+// The batch that holds an offset, or the first after it.
+function batchAt(offset) { return Math.max(0, firstAfter(log.offsets, offset) - 1); }
 
 function row(cells) {
-  const line = document.createElement("tr");
-  cells.forEach((text, number) => {
-    const cell = document.createElement(number ? "td" : "th");
-    if (!number) cell.scope = "row";
-    cell.textContent = text;
+  return make("tr", {}, ...cells.map((text, number) => {
+    const cell = make(number ? "td" : "th", number ? {} : { scope: "row" }, String(text));
     if (String(text).includes(" → ")) cell.className = "changed";
-    line.append(cell);
-  });
-  return line;
-}
-
-function listed(items, total, what) {
-  return total > items.length ? [...items, row([`and ${total - items.length} ${what} more`])] : items;
-}
-
-function paragraphs(id, lines) {
-  byId(id).replaceChildren(...lines.map((line) => {
-    const text = document.createElement("p");
-    text.textContent = line;
-    return text;
+    return cell;
   }));
 }
 
+function listed(items, total, what) {
+  return total > items.length ? [...items, row([`and ${counted(total - items.length, what)} more`])] : items;
+}
+
 function describe() {
-  const batch = chosen[current], none = batch === undefined;
-  byId("place").textContent = none ? "no batch matches" : `batch ${current + 1} of ${chosen.length}`;
+  const batch = chosen[current], none = batch === undefined, at = held;
+  byId("place").textContent = none ? "no batch matches"
+    : `batch ${(current + 1).toLocaleString("en")} of ${chosen.length.toLocaleString("en")}`;
   byId("back").disabled = none || current === 0;
   byId("forward").disabled = none || current === chosen.length - 1;
   byId("earlier").disabled = nextProblem(-1) < 0;
   byId("later").disabled = nextProblem(1) < 0;
-  byId("batch").textContent = none ? "" : `offset ${log.offsets[batch]}, ${counted(log.records[batch], "record")}`;
-  byId("where").textContent = none ? "" : log.places[batch];
-  paragraphs("wrong", none ? [] : wrong(batch));
+  byId("batch").textContent = none ? "" : `Offset ${log.offsets[batch]}, ${counted(log.records[batch], "record")}`;
+  byId("where").textContent = none ? "" : [clock(batch) && `${clock(batch)} UTC`, log.places[batch]].filter(Boolean).join(", ");
+  byId("wrong").replaceChildren(...(none ? [] : wrong(batch)).map((line) => make("p", {}, line)));
   const several = !none && log.explanations[batch] > 1;
   byId("ambiguous").textContent = several ? `${log.explanations[batch]} explanations; this is one of them` : "";
   events(batch);
   changes(batch);
+  const told = DANGERS.map((name, danger) => [seen.sizes[danger], name]).filter(([size]) => size);
+  byId("state").textContent = `The cluster after offset ${log.offsets[at]}`;
+  byId("counts").textContent = told.map(([size, name]) => `${size.toLocaleString("en")} ${name}`).join(", ") || "no partition";
+  const slider = byId("lanes");
+  slider.setAttribute("aria-valuenow", current);
+  slider.setAttribute("aria-valuemax", Math.max(0, chosen.length - 1));
+  slider.setAttribute("aria-valuetext", `offset ${log.offsets[at]}`);
+  slider.style.setProperty("--at", (at + 0.5) / log.size);
+  byId("batches").setAttribute("aria-activedescendant", none ? "" : `batch-${current}`);
 }
 
-// Why it is not explained, and the violations, those of the partition in view first.
+// Why it is not explained, and the violations, those of the partitions in view first.
 function wrong(batch) {
-  const partition = partitionInView(), own = (fault) => Number(fault.partition !== partition);
+  const own = (fault) => Number(!(named && named[fault.partition]));
   const faults = [...(log.faults.get(batch) || [])].sort((a, b) => own(a) - own(b));
   const more = faults.length - NAMED;
   return [...(log.reasons.get(batch) || []), ...faults.slice(0, NAMED).map((fault) => `VIOLATED ${fault.text}`),
     ...(more > 0 ? [`and ${counted(more, "violation")} more`] : [])];
 }
 
-function counted(count, what) { return `${count} ${what}${count === 1 ? "" : "s"}`; }
-
 function events(batch) {
-  const [start, end] = batch === undefined ? [0, 0] : range(log.eventEnds, batch), rows = [];
-  for (let event = start; event < Math.min(end, start + LISTED); event += 1) rows.push(row([textOf(event)]));
-  byId("events").replaceChildren(...listed(rows, end - start, "events"));
+  const [start, end] = batch === undefined ? [0, 0] : [log.eventEnds[batch], log.eventEnds[batch + 1]], rows = [];
+  for (let event = start; event < Math.min(end, start + LISTED); event += 1) rows.push(row([log.textOf(event)]));
+  byId("events").replaceChildren(...listed(rows, end - start, "event"));
+}
+
+function textsOf(change) {
+  if (change < 0 || log.states[change] === GONE) return null;
+  const [leader, isr, elr, replicas] = log.shown[log.states[change]];
+  return [leader < 0 ? "none" : String(leader), list(isr), list(elr), list(replicas), String(log.epochs[change])];
 }
 
 function changes(batch) {
-  const [start, end] = batch === undefined ? [0, 0] : range(log.changeEnds, batch);
-  const partition = partitionInView(), own = partition < 0 ? -1 : changeOf(batch, partition), rows = [];
-  for (let number = start; number < end && rows.length < LISTED; number += 1) {
-    if (own >= 0 && number !== own) continue;
-    const before = log.before[number], old = before < 0 ? null : log.shown[log.states[before]];
-    const cells = log.shown[log.states[number]].map((value, which) => (
-      old && old[which] !== value ? `${old[which]} → ${value}` : value));
-    rows.push(row([log.partitions[log.changed[number]], ...cells, log.epochs[number]]));
+  const [start, end] = batch === undefined ? [0, 0] : [log.changeEnds[batch], log.changeEnds[batch + 1]];
+  const wanted = [], rows = [];
+  for (let n = start; n < end; n += 1) if (!named || named[log.changed[n]]) wanted.push(n);
+  for (const n of wanted.slice(0, LISTED)) {
+    const old = textsOf(log.before[n]), now = textsOf(n) || ["deleted", "", "", "", ""];
+    const cells = now.map((text, which) => (old && old[which] !== text ? `${old[which]} → ${text}` : text));
+    rows.push(row([log.partitions[log.changed[n]], ...cells]));
   }
-  const total = own >= 0 ? 1 : end - start;
-  byId("changed").hidden = !total;
-  byId("changes").replaceChildren(...listed(rows, total, "partitions"));
+  byId("changed").hidden = !wanted.length;
+  byId("changes").replaceChildren(...listed(rows, wanted.length, "partition"));
 }
 
 function nextProblem(way) {
   for (let index = current + way; index >= 0 && index < chosen.length; index += way) {
-    if (isProblem(chosen[index])) return index;
+    if (log.isProblem(chosen[index])) return index;
   }
   return -1;
 }
@@ -85,37 +93,39 @@ function address() {
   if (fields.partition.value) parts.set("partition", fields.partition.value);
   if (fields.words.value) parts.set("words", fields.words.value);
   if (only.checked) parts.set("problems", "only");
-  if (chosen.length) parts.set("offset", log.offsets[chosen[current]]);
+  parts.set("offset", log.offsets[held]);
   return `#${parts}`;
 }
 
 function go(index, remember) {
-  const before = current;
+  const before = held;
   current = Math.max(0, Math.min(chosen.length - 1, index));
-  const room = Math.max(1, (scroll.clientWidth - grid().left) / WIDTH);
-  if (current < first || current > first + room - 1) show(Math.ceil(current - (room - 1) / 2)); else draw();
-  describe();
-  markHere();
-  if (remember && current !== before) history.pushState(null, "", address());
+  if (chosen.length) held = chosen[current];
+  show();
+  if (remember && held !== before) history.pushState(null, "", address());
   else history.replaceState(null, "", address());
 }
 
-// Chooses the batches again, and stays at the offset at hand, or at the first one after it.
-function filter(offset) {
-  chosen = matching();
-  fields.partition.setAttribute("aria-invalid", String(fields.partition.value !== "" && partitionInView() < 0));
-  const index = chosen.findIndex((batch) => log.offsets[batch] + log.records[batch] > offset);
-  current = index < 0 ? Math.max(0, chosen.length - 1) : index;
-  resize();
-  mark();
-  show(current);
-  go(current, false);
+function show() {
+  log.moveTo(held);
+  seen = log.inDanger(named);
+  batchRows.show(current);
+  partitionRows.set(seen.rows.length);
+  byId("table").setAttribute("aria-rowcount", seen.rows.length + 1);
+  laneRows.draw();
+  describe();
 }
 
-function suggest() {
-  const typed = fields.partition.value.toLowerCase();
-  const names = log.partitions.filter((name) => name.toLowerCase().includes(typed)).slice(0, LISTED).sort();
-  byId("partitions").replaceChildren(...names.map((name) => new Option(name, name)));
+// Chooses the batches again; the last one before the batch at hand is that which it is the state after.
+function filter() {
+  named = log.named(fields.partition.value);
+  chosen = log.matching(named, fields.words.value, only.checked);
+  fields.partition.setAttribute("aria-invalid", String(Boolean(named && !named.includes(1))));
+  batchRows.set(chosen.length);
+  partitionRows.box.scrollTop = 0;
+  current = Math.max(0, firstAfter(chosen, held) - 1);
+  show();
+  history.replaceState(null, "", address());
 }
 
 function restore() {
@@ -123,53 +133,114 @@ function restore() {
   fields.partition.value = parts.get("partition") || "";
   fields.words.value = parts.get("words") || "";
   only.checked = parts.get("problems") === "only";
-  filter(parts.has("offset") ? Number(parts.get("offset")) || 0 : -1);
-  if (!parts.has("offset") && nextProblem(1) >= 0 && !isProblem(chosen[0])) go(nextProblem(1), false);
+  held = parts.has("offset") ? batchAt(Number(parts.get("offset")) || 0) : log.size - 1;
+  filter();
+  const broken = log.counts.some((counts) => counts[log.size - 1] > 0);
+  if (parts.has("offset") || broken) return;
+  const first = chosen.findIndex((batch) => log.isProblem(batch));
+  if (first >= 0) go(first, false);
 }
 
-function offsetAtHand() { return chosen.length ? log.offsets[chosen[current]] : -1; }
+// The batch over which the pointer is in the lanes.
+function pointed(event) {
+  const box = byId("lanes").querySelector("svg").getBoundingClientRect();
+  const batch = Math.floor((event.clientX - box.left) / box.width * log.size);
+  return Math.max(0, firstAfter(chosen, Math.max(0, batch)) - 1);
+}
+
+function listenToLanes() {
+  const box = byId("lanes");
+  let down = false;
+  box.addEventListener("pointerdown", (event) => {
+    if (event.offsetX > box.clientWidth && event.target === box) return;  // the scroll bar
+    down = true;
+    go(pointed(event), true);
+  });
+  box.addEventListener("pointermove", (event) => { if (down && event.buttons) go(pointed(event), false); else down = false; });
+  window.addEventListener("pointerup", () => { down = false; });
+}
 
 function listen() {
   byId("back").addEventListener("click", () => go(current - 1, true));
   byId("forward").addEventListener("click", () => go(current + 1, true));
   byId("earlier").addEventListener("click", () => go(nextProblem(-1), true));
   byId("later").addEventListener("click", () => go(nextProblem(1), true));
-  byId("window").addEventListener("click", (event) => {
-    const column = event.target.closest(".column");
-    if (column) go(Number(column.dataset.index), true);
+  byId("batches").addEventListener("click", (event) => {
+    const chosenRow = event.target.closest(".row");
+    if (chosenRow) go(Number(chosenRow.dataset.index), true);
   });
-  byId("marks").addEventListener("click", (event) => {
-    const box = byId("marks").getBoundingClientRect();
-    go(Math.floor((event.clientX - box.left) / box.width * chosen.length), true);
+  byId("table").addEventListener("click", (event) => {
+    const chosenRow = event.target.closest("[data-row]");
+    if (chosenRow) pin(Number(chosenRow.dataset.row));
   });
+  listenToLanes();
+  const again = () => filter();
   for (const field of [fields.partition, fields.words, only]) {
-    field.addEventListener("change", () => { history.pushState(null, "", address()); filter(offsetAtHand()); });
+    field.addEventListener("input", again);
+    field.addEventListener("change", () => history.pushState(null, "", address()));
   }
-  fields.partition.addEventListener("input", suggest);
-  byId("offset").addEventListener("change", (event) => {
-    const wanted = Number(event.target.value), past = (batch) => log.offsets[batch] + log.records[batch] > wanted;
-    const index = chosen.findIndex(past);
-    go(index < 0 ? chosen.length - 1 : index, true);
+  byId("offset").addEventListener("input", (event) => {
+    if (event.target.value) go(Math.max(0, firstAfter(chosen, batchAt(Number(event.target.value))) - 1), false);
   });
   document.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
-  document.addEventListener("keydown", (event) => {
-    const moves = { ArrowLeft: current - 1, ArrowRight: current + 1, Home: 0, End: chosen.length - 1 };
-    if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.matches("input, #condition pre")) return;
-    event.preventDefault();
-    go(moves[event.key], !event.repeat);
-  });
-  scroll.addEventListener("scroll", scrolled);
-  window.addEventListener("resize", () => { resize(); show(first); });
+  document.addEventListener("keydown", pressed);
+  window.addEventListener("resize", () => { laneRows.draw(); batchRows.show(current); partitionRows.draw(); });
   window.addEventListener("popstate", restore);
+}
+
+// One partition alone, or all again where it was alone.
+function pin(number) {
+  const name = log.partitions[seen.rows[number]];
+  if (!name) return;
+  marked = 0;
+  fields.partition.value = fields.partition.value === name ? "" : name;
+  filter();
+  history.pushState(null, "", address());
+}
+
+// Keys in the table of partitions: whether it was one.
+function pressedInTable(key) {
+  const ways = { ArrowUp: -1, ArrowDown: 1 };
+  if (key === "Enter") pin(marked);
+  else if (key in ways) {
+    marked = Math.max(0, Math.min(seen.rows.length - 1, marked + ways[key]));
+    partitionRows.show(marked);
+  } else return false;
+  return true;
+}
+
+function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target === byId("rows") && pressedInTable(event.key)) { event.preventDefault(); return; }
+  const typing = event.target.matches("input");
+  if (event.key === "Escape" && (fields.partition.value || fields.words.value || only.checked)) {
+    fields.partition.value = fields.words.value = "";
+    only.checked = false;
+    filter();
+    return;
+  }
+  if (typing && event.target !== only) return;
+  const moves = { ArrowLeft: current - 1, ArrowRight: current + 1, Home: 0, End: chosen.length - 1,
+    p: nextProblem(-1), n: nextProblem(1) };
+  if (event.target === byId("batches")) Object.assign(moves, { ArrowUp: current - 1, ArrowDown: current + 1 });
+  if (event.key === "/") fields.partition.focus();
+  else if (!(event.key in moves) || moves[event.key] < 0) return;
+  else {
+    go(moves[event.key], !event.repeat);
+    byId("batches").scrollIntoView({ block: "nearest" });
+  }
+  event.preventDefault();
 }
 
 read().then((read) => {
   log = read;
-  const condition = byId("condition");
-  if (condition && window.innerWidth < NARROW) condition.open = false;
-  suggest();
+  lanes = lanesOf();
+  laneRows = new Rows(byId("lanes"), 22, laneAt);
+  batchRows = new Rows(byId("batches"), ROW, batchRow);
+  partitionRows = new Rows(byId("rows"), ROW, partitionRow);
+  if (byId("more") && window.innerWidth < NARROW) byId("more").open = false;
   listen();
   restore();
+  laneRows.set(lanes.length);
   document.body.dataset.ready = "yes";
 });

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -73,12 +73,14 @@ class Shown:
         rows: the partitions.
         topics: of each topic its id, how many partitions it has, and its configuration, as far as that is shown.
         quorum: of the quorum what is told of it, by its name.
+        named: what a topic is called in notes.
         silent: of each node that fetches from the quorum for how many milliseconds it has not, if that is told.
     """
 
     rows: dict[tuple[str, int], _Row] = field(factory=dict)
     topics: dict[str, tuple[str, int | None, Mapping[str, str]]] = field(factory=dict)
     quorum: dict[str, str] = field(factory=dict)
+    named: Callable[[str], str] = str
     silent: dict[int, int | None] = field(factory=dict)
 
     def in_part(self) -> Iterator[str]:
@@ -86,9 +88,10 @@ class Shown:
         for topic, (_, count, _) in self.topics.items():
             have = sum(1 for one in self.rows if one[0] == topic)
             if count is None:
-                yield f"WARNING: {topic} is shown without its configuration: min.insync.replicas is taken as 1"
+                without = "is shown without its configuration: min.insync.replicas is taken as 1"
+                yield f"WARNING: {self.named(topic)} {without}"
             elif have < count:
-                yield f"WARNING: {topic} has {count} partitions, and {have} are shown"
+                yield f"WARNING: {self.named(topic)} has {count} partitions, and {have} are shown"
 
     @cached_property
     def live(self) -> set[int]:
@@ -115,9 +118,11 @@ class Shown:
         yield "WARNING: of kafka-topics --describe: it tells no epochs, no directories, no times and no history"
         if down := [str(broker) for broker in self.brokers() if broker not in self.live]:
             yield f"WARNING: in no ISR that has a leader, so taken to be fenced: {', '.join(down)}"
-        if lost := [f"{row.topic}-{row.index} on {one}" for row in self.rows.values() for one in self.lost(row)]:
+        lost = [(row, broker) for row in self.rows.values() for broker in self.lost(row)]
+        if lost:
             why = "without a leader though a live broker may lead, so its directory is taken to have failed"
-            yield f"WARNING: {why}: {', '.join(lost)}"
+            places = (f"{self.named(row.topic)}-{row.index} on {broker}" for row, broker in lost)
+            yield f"WARNING: {why}: {', '.join(places)}"
         if not self.with_elr():
             yield "WARNING: no eligible leader replica is shown: ELR is taken to be off"
         if (leader := self.quorum.get("LeaderId")) is not None:

@@ -29,6 +29,7 @@ from typing import NoReturn
 from attrs import define, evolve, field, frozen
 
 from kraftcheck.ci.logs.format import described, pasted, segments
+from kraftcheck.ci.logs.format.aliases import Aliases
 from kraftcheck.ci.logs.format.fields import WireError, unknown_kind
 from kraftcheck.ci.logs.format.segments import Problem
 from kraftcheck.ci.terminal.files import has_surrogate, once, read_bytes
@@ -232,6 +233,7 @@ class SkipCount:
         noise: lines of the JVM, of logging, and of a terminal.
         notes: what a reader must know of the form of the text, each once.
         grows: whether the log is being written: what ends within a batch of its last segment is not written yet.
+        aliases: the names that stand for those of the log; None: they stay.
         described: whether it shows a cluster as kafka-topics --describe does, WHOLE or IN_PART; else empty.
     """
 
@@ -241,6 +243,7 @@ class SkipCount:
     noise: int = 0
     notes: dict[str, None] = field(factory=dict)
     grows: bool = False
+    aliases: Aliases | None = None
     described: str = ""
 
     def note(self, text: str) -> None:
@@ -253,7 +256,7 @@ class SkipCount:
         Raises:
             LogError: once more are skipped than allowed.
         """
-        self.places.append(f"{place}: {what}")
+        self.places.append(f"{place}: {what}" if self.aliases is None else place)
         if len(self.places) > self.allowed:
             more = f" (the {len(self.places)}th; --allow-skipped {self.allowed})" if self.allowed else ""
             raise LogError(f"{place}: {what}{more}")
@@ -343,7 +346,7 @@ def _batches(log: LogFiles, skipped: SkipCount, compact_form: bool) -> Iterator[
         for batch in _file(path, skipped, compact_form):
             if snapshot is not None or order.admits(batch):
                 _check_names(batch, skipped)
-                yield batch
+                yield batch if skipped.aliases is None else skipped.aliases.batch(batch.whole())
 
 
 @define
@@ -397,7 +400,7 @@ def _check_names(batch: Batch | CompactBatch, skipped: SkipCount) -> None:
 
 def _file(path: Path, skipped: SkipCount, compact_form: bool) -> Iterator[Batch | CompactBatch]:
     data, suffix = _standard_input() if path == STDIN else read_bytes(path, MAX_LOG_BYTES), path.suffix
-    name = "standard input" if path == STDIN else str(path)
+    name = "standard input" if path == STDIN else str(path) if skipped.aliases is None else path.name
     if data.startswith(_GZIP):
         data, suffix = _unpacked(data, name), Path(path.stem).suffix if suffix == ".gz" else suffix
     encoding = pasted.encoding_of(data)
@@ -423,6 +426,8 @@ def _text(text: str, name: str, skipped: SkipCount) -> Iterator[Batch]:
         if not shown.rows:
             raise LogError(f"{name}: no partition is shown; give what kafka-topics --describe prints too")
         skipped.described = IN_PART if any(shown.in_part()) else WHOLE
+        if skipped.aliases is not None:
+            shown.named = skipped.aliases.topic
         for note in shown.notes():
             skipped.note(note)
         yield from shown.batches(name)

@@ -62,7 +62,7 @@ class Bodies:
             data: the bytes of the batch.
             name, position: the file, and where in it the batch begins.
         """
-        base, _, epoch, magic, crc, attributes, last_delta, _, _, _, _, _, count = HEADER.unpack_from(data)
+        base, _, epoch, magic, crc, attributes, last_delta, _, newest, _, _, _, count = HEADER.unpack_from(data)
         if magic != MAGIC or attributes & NOT_PLAIN or count != last_delta + 1 or count < 1:
             return None
         if not 0 <= base <= MAX_OFFSET - last_delta:
@@ -75,7 +75,7 @@ class Bodies:
             return None
         decode_batch = self._decode_batch
         return CompactBatch(
-            base, base + last_delta, epoch, keys, bodies, other, name, position,
+            base, base + last_delta, epoch, time_of(newest), keys, bodies, other, name, position,
             lambda: decode_batch(data, f"{name}: byte {position}"),
             lambda place: change(base + place, keys[place], bodies[place]),
         )  # fmt: skip

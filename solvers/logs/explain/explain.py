@@ -15,6 +15,7 @@ from typing import Any
 from attrs import asdict, fields, frozen
 
 from kraftcheck.model.controller.errors import RequestError, Resignation
+from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.partition.registration import DirectoryList, DirectoryMismatch, PartitionChange
 from kraftcheck.model.records.records import BrokerRegistrationChangeRecord, PartitionChangeRecord, PartitionRecord
@@ -352,6 +353,11 @@ class ReplayedBatch:
     state: State
     rules: RuleSet
     undone: Undone | None = None
+
+    @property
+    def controller(self) -> Controller:
+        """The controller after it."""
+        return self.state.controller
 
 
 def violations_of(explanation: Explanation, rules: RuleSet) -> Iterator[LogViolation]:

@@ -10,7 +10,7 @@ What `elections` cannot hold is checked separately: see `has_several_last_known`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -67,21 +67,27 @@ class ElectionsNumbering:
         return BrokerSet.of(self.directory(broker, directory) - FIRST_LOCAL for directory in local)
 
 
-def elections_numbering(controllers: Iterable[Controller], partitions: Iterable[Partition]) -> ElectionsNumbering:
-    """The numbering of all brokers and directories that these states and partitions name."""
-    registered, mentioned = set[int](), set[int]()
+def elections_numbering(
+    controllers: Collection[Controller], partitions: Iterable[Partition], named: Iterable[int] = ()
+) -> ElectionsNumbering:
+    """The numbering of all brokers and directories that these states and partitions name.
+
+    Where there are more brokers than a set holds, only those of the partitions, and those that are named besides.
+    """
+    registered, mentioned = set[int](), set(named)
     directories: dict[int, set[int]] = {}
     for controller in controllers:
         registered |= controller.image.registrations.keys()
-        for broker, registration in controller.image.registrations.items():
-            directories.setdefault(broker, set()).update(registration.dirs)
     for p in partitions:
         for members in (p.replicas, p.isr, p.elr, p.last_known_elr, p.adding, p.removing, (int(p.leader),)):
             mentioned |= {broker for broker in members if broker != NO_LEADER}  # type: ignore[union-attr]
         for broker in ids(p.replicas):
             directories.setdefault(broker, set()).add(int(p.directories.of(broker)))
-    preferred = mentioned if len(registered | mentioned) > MASK_BITS else registered | mentioned
-    ordered = (*sorted(preferred), *sorted(registered - preferred))
+    ordered = tuple(sorted(mentioned if len(registered | mentioned) > MASK_BITS else registered | mentioned))
+    for controller in controllers:
+        for broker in ordered:
+            known = controller.image.registrations.get(broker)
+            directories.setdefault(broker, set()).update(() if known is None else known.dirs)
     local = {broker: (d for d in directories.get(broker, ()) if not is_reserved(d)) for broker in ordered}
     return ElectionsNumbering(
         ordered, {broker: tuple(sorted(directory_ids, key=directory_order)) for broker, directory_ids in local.items()}
@@ -101,7 +107,8 @@ def has_several_last_known(p: Partition) -> bool:
 
 def as_elections(controller: Controller, place: Place, numbering: ElectionsNumbering, rules: RuleSet) -> Elections:
     """The partition and its brokers as `elections` holds them; of several last known leaders the first."""
-    p, registrations = place.partition, controller.image.registrations
+    p, known = place.partition, ((broker, controller.registration(broker)) for broker in numbering.brokers)
+    registrations = {broker: registration for broker, registration in known if registration is not None}
     replicas = tuple(broker for broker in ids(p.replicas) if broker != NO_LEADER)
     last_known = ids(p.last_known_elr)
     assigned = {b: numbering.directory(b, int(p.directories.of(b))) for b in replicas}
@@ -188,6 +195,10 @@ def judge(
     changed = Counter((r.topic_id, r.partition_id) for r in records if isinstance(r, PartitionChangeRecord))
     changed.update(_cleared_partitions(before, records))
     rules = _rules_of_the_log(rules, after.features.elr_switched_off)
+    named = {record.broker_id for record in records if hasattr(record, "broker_id")}
+    if candidate is not None:
+        named.update(candidate.arguments.get("isr", ()), (candidate.arguments.get("broker", NO_LEADER),))
+    named.discard(int(NO_LEADER))
     for place in _affected_places(before, after, records, changed):
         fault = _min_isr_fault(after, place, rules)
         if fault:
@@ -196,7 +207,8 @@ def judge(
             continue
         partition_before = before.image.partition(place.topic_id, place.index)
         numbering = elections_numbering(
-            (before, after), (place.partition,) if partition_before is None else (partition_before, place.partition)
+            (before, after), (place.partition,) if partition_before is None else (partition_before, place.partition),
+            named,
         )
         state_after, topic = as_elections(after, place, numbering, rules), after.topic(place.topic_id).name
         transition = None
@@ -280,22 +292,25 @@ def _cleared_partitions(before: Controller, records: Sequence[ModelRecord]) -> I
 
 
 def _affected_places(
-    before: Controller, after: Controller, records: Sequence[ModelRecord], changed: Container[tuple[str, int]]
+    before: Controller, after: Controller, records: Sequence[ModelRecord], changed: Collection[tuple[str, int]]
 ) -> Iterator[Place]:
     """Partitions that some records touch: their own, those of their brokers, those of their topics."""
     partitions = {(r.topic_id, getattr(r, "partition_id", None)) for r in records if hasattr(r, "topic_id")}
     brokers = {r.broker_id for r in records if hasattr(r, "broker_id")}
     topics = {r.name for r in records if isinstance(r, ConfigRecord)}
     general = any(isinstance(r, ConfigRecord) and r.scope != TOPIC and r.key == MIN_ISR for r in records)
-    for place in after.places():
-        if (
-            general
-            or (place.topic_id, place.index) in partitions
-            or (place.topic_id, place.index) in changed
-            or any(place.partition.replicas.has(broker) for broker in brokers)
-            or after.topic(place.topic_id).name in topics
-        ):
-            yield place
+    every = general or brokers or topics
+    own = {topic_id for topic_id, _ in (*partitions, *changed)}
+    for topic_id, topic in after.image.topics.items():
+        if not every and topic_id not in own:
+            continue
+        for index, p in sorted(topic.partitions.items()):
+            key = topic_id, index
+            if (
+                general or key in partitions or key in changed or topic.name in topics
+                or any(p.replicas.has(broker) for broker in brokers)
+            ):  # fmt: skip
+                yield Place(topic_id, index, p)
 
 
 def _transition(

@@ -89,7 +89,7 @@ class CompactBatch:
     and at most one other record, at its beginning or end.
 
     Attributes:
-        base_offset, last_offset, epoch: as of `Batch`.
+        base_offset, last_offset, epoch, time: as of `Batch`.
         keys: of each record the partition that it changes, as the log writes index and topic; None of others.
         bodies: of each record the rest of its bytes or fields; of records that are not read their kind.
         other: the other record, if there is one.
@@ -101,6 +101,7 @@ class CompactBatch:
     base_offset: int
     last_offset: int
     epoch: int
+    time: int | None
     keys: Sequence[bytes | None]
     bodies: Sequence[Any]
     other: LogEntry | None
@@ -402,8 +403,8 @@ def load(state: State, batch: Batch, rules: RuleSet) -> State:
     return reduce(lambda _, step: step[1], loading(state, batch, rules), state)
 
 
-def loading(state: State, batch: Batch, rules: RuleSet) -> Iterator[tuple[State, State]]:
-    """The states before and after each record of such a batch.
+def loading(state: State, batch: Batch, rules: RuleSet) -> Iterator[tuple[State, State, ModelRecord]]:
+    """The states before and after each record of such a batch, and the record.
 
     Raises:
         EntryError, ReplayError: when a record cannot be.
@@ -412,7 +413,7 @@ def loading(state: State, batch: Batch, rules: RuleSet) -> Iterator[tuple[State,
         record = model_record(entry)
         state = state.dated((record,))
         before, state = state, _with_leftovers(state.after(record, rules), record)
-        yield before, state
+        yield before, state, record
 
 
 def _with_leftovers(state: State, record: ModelRecord) -> State:

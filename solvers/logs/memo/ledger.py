@@ -9,13 +9,14 @@ import base64
 import binascii
 import struct
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from attrs import define, evolve
 
 from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.partition.registration import Partition
+from kraftcheck.model.records.records import Registration
 from kraftcheck.model.records.replay import Topic
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.judge import LogViolation
@@ -85,6 +86,7 @@ class Ledger:
         self._shapes: dict[tuple[object, ...], Shape] = {}
         self._names: dict[ShapeNames, ShapeNames] = {}
         self._situations: dict[tuple[Shape, ShapeNames], Situation] = {}
+        self._plain: dict[int, tuple[Registration, Registration | None]] = {}
         self._incomplete = False
         self.load(state)
 
@@ -110,11 +112,6 @@ class Ledger:
         """Whether the index of ELR members differs from the ELRs of the partition's topic."""
         differing = self.base.controller.elr_index.differing
         return bool(differing) and key in self._places and self._places[key][0] in {topic for _, topic in differing}
-
-    def rank(self, key: bytes) -> tuple[int, int]:
-        """Where the partition stands among all, as the controller goes through them."""
-        topic_id, index = self._places[key]
-        return list(self._topics).index(topic_id), index
 
     def situation(self, p: Partition, context: Context, registrations: Registrations) -> Situation:
         """The one situation with these values; brokers that the partition does not name are left out."""
@@ -176,9 +173,17 @@ class Ledger:
             self._drop(key_of(topic_id, index) for index in self._topics[topic_id].partitions)
         reloaded = topics if general or self._incomplete else (replaced | added | affected) & topics.keys()
         self._topics, self.base = topics, _without_partitions(state)
-        registrations = {b: plain_registration(r) for b, r in after.image.registrations.items()}
+        registrations = {b: self._plain_registration(b, r) for b, r in after.image.registrations.items()}
         incomplete = [self._load_topic(after, topic_id, registrations) for topic_id in reloaded]
         self._incomplete = any(incomplete)
+
+    def _plain_registration(self, broker: int, registration: Registration) -> Registration | None:
+        """As `plain_registration`; made once as long as the registration is the same."""
+        known, plain = self._plain.get(broker, (None, None))
+        if known is not registration:
+            plain = plain_registration(registration)
+            self._plain[broker] = registration, plain
+        return plain
 
     def _load_topic(self, controller: Controller, topic_id: str, registrations: Registrations) -> bool:
         """Take over one topic; whether some partition of it has no situation."""
@@ -284,8 +289,8 @@ def compact(batch: Batch) -> CompactBatch | Batch:
     if len(keys) != batch.last_offset - batch.base_offset + 1:
         return batch
     return CompactBatch(
-        batch.base_offset, batch.last_offset, batch.epoch, keys, bodies, other, batch.place, None, lambda: batch,
-        lambda place: batch.entries[place],
+        batch.base_offset, batch.last_offset, batch.epoch, batch.time, keys, bodies, other, batch.place, None,
+        lambda: batch, lambda place: batch.entries[place],
     )  # fmt: skip
 
 
@@ -325,17 +330,17 @@ class MemoisedBatch:
         count: how many shortest explanations there are.
         steps: of each record its step, None for one that is not read; of a broker event the event.
         updates: of each record the partition that it changes and its state after it, None of others.
-        violations: the properties that do not hold after it.
         rules: the rule set.
+        violations: none; a batch that has some is explained as a whole.
     """
 
     batch: CompactBatch
     count: int
     steps: list[PartitionStep | None] | EventName
     updates: list[SlotUpdate | None]
-    violations: tuple[LogViolation, ...]
     rules: RuleSet
     _ledger: Ledger
+    violations: ClassVar[tuple[LogViolation, ...]] = ()
 
     def events(self) -> list[EventName]:
         """The events of the first explanation, with TOPIC where a topic is named."""
@@ -351,6 +356,11 @@ class MemoisedBatch:
         keys = (None if update is None else update[0] for update in self.updates)
         pairs = zip(events, keys, strict=True)
         return [event.name if key is None else event_text(event, self.partition(key)) for event, key in pairs]
+
+    @property
+    def controller(self) -> Controller:
+        """The controller after the batch, without partitions; valid until the next batch is replayed."""
+        return self._ledger.base.controller
 
     def partition(self, key: bytes) -> tuple[str, int]:
         """Topic and index of a partition; valid until the next batch is replayed."""

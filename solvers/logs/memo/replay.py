@@ -2,7 +2,8 @@
 
 The result is that of `kraftcheck.solvers.logs.explain.explain`. A batch of changes of different partitions, each the
 work of one event, is the product of its records' explanations; an event of a broker is looked up partition by
-partition. Whatever else a batch holds is explained as a whole, on the controller's whole state.
+partition. Whatever else a batch holds is explained as a whole, on the controller's whole state, and so is a batch after
+which a property does not hold.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from kraftcheck.model.controller.state import Controller, Settings
 from kraftcheck.model.records.records import PartitionChangeRecord, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER, ReplayedBatch, explain_model_records, violations_of
-from kraftcheck.solvers.logs.explain.judge import LogViolation
 from kraftcheck.solvers.logs.explain.state import (
     Batch,
     CompactBatch,
@@ -143,7 +143,7 @@ class MemoisedReplay:
 
     def _change_batch(self, batch: CompactBatch) -> MemoisedBatch | None:
         """Changes that are each the work of one event."""
-        slots, count, violations = self._ledger.slots, 1, []
+        slots, count = self._ledger.slots, 1
         steps: list[PartitionStep | None] = []
         updates: list[SlotUpdate | None] = []
         for place, (key, body) in enumerate(zip(batch.keys, batch.bodies, strict=True)):
@@ -158,17 +158,15 @@ class MemoisedReplay:
             step = at.changes.get(body)
             if step is None:
                 step = self._query_change(at, body, batch.entry, place)
-            if step.after is None or (
+            if step.after is None or step.violations or (
                 self._shutdowns and self._continues_any_shutdown(step.after) and place < len(batch) - 1
             ):
                 return None
             count *= step.count
             steps.append(step)
             updates.append((key, (step.after, slot[1] + step.leader_epoch, slot[2] + step.partition_epoch)))
-            if step.violations:
-                violations.append((key, step))
         self._apply(steps, updates)
-        return MemoisedBatch(batch, count, steps, updates, self._violations(violations), self._rules, self._ledger)
+        return MemoisedBatch(batch, count, steps, updates, self._rules, self._ledger)
 
     def _apply(self, steps: list[PartitionStep | None], updates: list[SlotUpdate | None]) -> None:
         ledger = self._ledger
@@ -190,16 +188,16 @@ class MemoisedReplay:
             return None
         assert batch.other is not None
         event, steps = matching[0]
+        if any(step.violations for step in steps.values()):
+            return None
         base = self._ledger.base.at(batch.base_offset)
         self._ledger.base = base.at(batch.other.offset).after(model_record(batch.other), self._rules)
         self._ledger.step(steps)
         self._ledger.stale_keys.update(key for key in batch.keys if key is not None)
-        broken = ((key, step) for key, step in steps.items() if step.violations)
-        violations = sorted(broken, key=lambda pair: self._ledger.rank(pair[0]))  # as the controller goes through them
         updates = [None if key is None else (key, self._ledger.slots[key]) for key in batch.keys]
         self._find_shutdowns()
-        name, found = EventName(event.name, event.action), self._violations(violations)
-        return MemoisedBatch(batch, len(matching), name, updates, found, self._rules, self._ledger)
+        name = EventName(event.name, event.action)
+        return MemoisedBatch(batch, len(matching), name, updates, self._rules, self._ledger)
 
     def _matching_events(self, batch: CompactBatch) -> list[EventMatch]:
         """The events of a broker that write exactly this batch; none that cordons, which no situation shows."""
@@ -277,13 +275,6 @@ class MemoisedReplay:
             assert isinstance(record, PartitionChangeRecord)
             self._changes[body] = record
         return self._changes[body]
-
-    def _violations(self, steps: list[tuple[bytes, PartitionStep]]) -> tuple[LogViolation, ...]:
-        return tuple(
-            LogViolation(name, self._ledger.topic(key), self._ledger.place(key)[1], parts)
-            for key, step in steps
-            for name, _, _, parts in step.violations
-        )
 
     def _find_shutdowns(self) -> None:
         """Find unfenced brokers in a controlled shutdown, and the partitions that their next heartbeat would change.

@@ -9,8 +9,7 @@ import pytest
 
 import kraftcheck as kc
 from kraftcheck.ci.logs.ask import Answer, asked_of, deciding
-from kraftcheck.ci.logs.end import followed
-from kraftcheck.ci.logs.format.read import find
+from kraftcheck.ci.logs.end import cluster_end
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.logs.requests import handler
 from kraftcheck.ci.systems.lookup import choice_text
@@ -26,8 +25,7 @@ RULES = "kafka-4.1.2"
 
 def end(path: Path) -> Controller:
     """The controller at the end of a log."""
-    (log,) = find((path,))
-    return followed(log, ReplayOptions(None, (), 0))[0].controller
+    return cluster_end(path, ReplayOptions(None)).state.controller
 
 
 def answer(controller: Controller, request: str) -> Answer:

@@ -15,7 +15,7 @@ from tests.shared.captures import OLDER
 NEEDED = [
     ("kafka-3.3.2", "topic-configs-written-first"), ("kafka-3.3.2", "unwritten-shrink-raises-epoch"),
     ("kafka-3.5.2", "unwritten-shrink-raises-epoch"), ("kafka-3.6.2", "unclean-election-unconfigurable"),
-    ("kafka-3.7.2", "unclean-election-unconfigurable"),
+    ("kafka-3.7.2", "unclean-election-unconfigurable"), ("kafka-3.8.1", "unclean-election-unconfigurable"),
 ]  # fmt: skip
 """Captured logs, and choices of their release that they show."""
 

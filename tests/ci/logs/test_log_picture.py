@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.logs import command
+from kraftcheck.ci.logs import page as pages
+from kraftcheck.ci.logs.format import read
 from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR
 from tests.shared.commands import kraftcheck
 from tests.shared.places import TESTS
@@ -35,7 +36,7 @@ def test_a_page_has_what_the_rows_have(tmp_path: Path) -> None:
         for row in rows
     ]
     drawn = read_back(data((tmp_path / "log.html").read_text()))
-    batches = [(*row[:4], [event[0] for event in row[4]]) for row in drawn if not row[4][0][0].startswith("quorum")]
+    batches = [(*row[:4], [event[0] for event in row[5]]) for row in drawn if not row[5][0][0].startswith("quorum")]
     assert batches == expected
 
 
@@ -61,7 +62,7 @@ def test_a_page_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
 
 def test_a_long_report_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a report with very many lines the page holds the first, and says how many there are."""
-    monkeypatch.setattr(command, "REPORTED", 3)
+    monkeypatch.setattr(pages, "REPORTED", 3)
     ran = kraftcheck("replay", DEAD_LEADER, "--html", tmp_path / "log.html")
     report = re.findall(r"<pre>(.*?)</pre>", (tmp_path / "log.html").read_text(), re.DOTALL)[0].splitlines()
     printed = ran.out.splitlines()[:-2]
@@ -89,17 +90,34 @@ def test_bad_input_is_one_line(
 
 def test_a_page_opens_at_what_is_wrong(tmp_path: Path) -> None:
     """Before the batches stands what `status` says of the end of the log, open where something is wrong."""
-    for log, opened, headline in (
-        (TESTS / "snapshots" / "outage.txt", True, "2 of 8 partitions are offline"),
-        (healthy(tmp_path), False, "all is well"),
+    for log, kind, headline in (
+        (TESTS / "snapshots" / "outage.txt", "broken", "2 of 8 partitions are offline"),
+        (healthy(tmp_path), "well", "all is well"),
     ):
         page = tmp_path / "log.html"
         kraftcheck("replay", log, "--html", page)
-        condition = page.read_text(encoding="utf-8").partition('<details id="condition"')[2].partition("</details>")
-        assert condition[0].startswith(" open>" if opened else ">")
-        assert f"<summary>{headline}" in condition[0]
-        assert ("1. start broker 2: gives strict-1, alone-0 a leader" in condition[0]) == opened
-        assert 'id="window"' in condition[2]
+        text = page.read_text(encoding="utf-8")
+        condition, _, rest = text.partition("<form>")
+        assert f'<h1 class="{kind}">{headline}' in condition
+        assert ('<details id="more" open>' in condition) == (kind == "broken")
+        assert ("1. start broker 2: gives strict-1, alone-0 a leader" in condition) == (kind == "broken")
+        assert 'id="lanes"' in rest
+
+
+def test_a_log_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Replay, its page with the condition and the causes of violations, `status` and `whatif` read each file once."""
+    reads = list[Path]()
+
+    def counted(path: Path, most: int) -> bytes:
+        reads.append(path)
+        return path.read_bytes()
+
+    monkeypatch.setattr(read, "read_bytes", counted)
+    log = DEAD_LEADER / f"{0:020}.log"
+    for words in (("replay", log), ("replay", log, "--html", tmp_path / "x.html"), ("status", log), ("whatif", log)):
+        reads.clear()
+        kraftcheck(*words)
+        assert reads == [log]
 
 
 def healthy(place: Path) -> Path:

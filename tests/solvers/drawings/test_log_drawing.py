@@ -1,4 +1,4 @@
-"""Drawings of replayed logs: every batch with its events, arrows, changes and violations, from the memo or without."""
+"""Drawings of replayed logs: every batch with its events, changes and violations, from the memo or without."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from kraftcheck.ci.logs.format.read import SkipCount, find, read_compact
 from kraftcheck.ci.logs.releases import rules_of
 from kraftcheck.ci.logs.report import event_kind
 from kraftcheck.model.records.records import ids
-from kraftcheck.solvers.drawings.log import PARTITION, LogDrawing, arrow_of
+from kraftcheck.model.rules.ruleset import RIGHT
+from kraftcheck.solvers.drawings.log import BROKER_STATES, GONE, PARTITION, LogDrawing
 from kraftcheck.solvers.logs.explain.explain import ReplayedBatch
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
-from tests.shared.captures import DEAD_LEADER, ELR, TROUBLE, replayed
+from tests.shared.captures import CAPTURED, DEAD_LEADER, ELR, TROUBLE, replayed
 
 
 def document(batches: Iterable[ReplayedBatch | MemoisedBatch]) -> dict[str, Any]:
@@ -43,24 +44,26 @@ def groups(counts: list[int], rows: Iterable[Any]) -> list[list[Any]]:
 
 def read_back(drawn: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Of each batch what the columns say of it, in words."""
-    partitions, lanes = drawn["partitions"], drawn["lanes"]
+    partitions = drawn["partitions"]
 
-    def event(number: int, partition: int) -> tuple[str, ...]:
-        text, kind, source, target, label = drawn["words"][number]
+    def event(number: int, partition: int) -> tuple[str, str, int]:
+        text, kind, broker = drawn["words"][number]
         named = text.replace(PARTITION, partitions[partition]) if partition >= 0 else text
-        return named, kind, lanes[source], lanes[target], label
+        return named, kind, broker
 
     pairs = zip(drawn["events"], drawn["eventPartitions"], strict=True)
     events = groups(drawn["eventCounts"], (event(*pair) for pair in pairs))
-    rows = zip(drawn["changed"], drawn["states"], drawn["epochs"], strict=True)
-    changes = groups(drawn["changeCounts"], ((partitions[p], *drawn["shown"][s], epoch) for p, s, epoch in rows))
-    plain = (drawn[name] for name in ("offsets", "records", "explanations", "places"))
+    rows = zip(drawn["changed"], drawn["states"], drawn["epochs"], drawn["within"], strict=True)
+    gone = (None,) * 5
+    told = ((partitions[p], *(gone if s == GONE else drawn["shown"][s]), *more) for p, s, *more in rows)
+    changes = groups(drawn["changeCounts"], told)
+    plain = (drawn[name] for name in ("offsets", "records", "explanations", "places", "times"))
     return list(zip(*plain, events, changes, strict=True))
 
 
 @pytest.mark.parametrize("folder", [ELR, DEAD_LEADER, TROUBLE], ids=lambda folder: folder.name)
 def test_the_memo_draws_what_is_drawn_without_it(folder: Path) -> None:
-    """Events, arrows, changes and violations are those of a replay without a memo, which explains each batch anew."""
+    """Events, changes and violations are those of a replay without a memo, which explains each batch anew."""
     (memoised, hits), whole = from_memo(folder), document(replayed(folder))
     assert hits > 0
     assert read_back(memoised) == read_back(whole)
@@ -74,16 +77,36 @@ def test_the_memo_draws_what_is_drawn_without_it(folder: Path) -> None:
 @pytest.mark.parametrize("folder", [ELR, TROUBLE], ids=lambda folder: folder.name)
 def test_the_last_change_is_the_state_at_the_end(folder: Path) -> None:
     """The last change that is drawn of a partition is its leader, ISR, ELR and replicas at the end of the log."""
-    last = {change[0]: change[1:] for row in read_back(from_memo(folder)[0]) for change in row[5]}
-    image = replayed(folder)[-1].state.controller.image
-    for topic in image.topics.values():
-        for index, p in topic.partitions.items():
-            leader, isr, elr, replicas, epoch = last[f"{topic.name}-{index}"]
-            assert leader == ("none" if p.leader == -1 else str(p.leader))
-            for text, brokers in ((isr, p.isr), (elr, p.elr)):
-                assert text == "{" + ",".join(map(str, sorted(ids(brokers)))) + "}"
-            assert replicas == str(list(ids(p.replicas))).replace(" ", "")
-            assert epoch == p.leader_epoch
+    last = {change[0]: change[1:] for row in read_back(from_memo(folder)[0]) for change in row[6]}
+    controller = replayed(folder)[-1].state.controller
+    there = {f"{topic.name}-{index}" for topic in controller.image.topics.values() for index in topic.partitions}
+    assert {name for name, shown in last.items() if shown[0] is not None} == there
+    for place in controller.places():
+        p, replicas = place.partition, ids(place.partition.replicas)
+        *shown, _ = last[f"{controller.topic(place.topic_id).name}-{place.index}"]
+        least = min(controller.min_isr(place.topic_id, place.index, RIGHT.controller), len(replicas))
+        assert shown == [int(p.leader), list(ids(p.isr)), list(ids(p.elr)), list(replicas), least, int(p.leader_epoch)]
+
+
+@pytest.mark.parametrize("folder", [ELR, TROUBLE, CAPTURED / "kafka-4.4.0"], ids=lambda folder: folder.name)
+def test_what_brokers_do_is_that_of_their_registrations(folder: Path) -> None:
+    """After each batch a broker is gone, live, shutting down or down, as its registration is; only changes are told."""
+    drawn, batches = from_memo(folder)[0], replayed(folder)
+    told = list(drawn["brokers"])
+    doing = dict[int, str]()
+    for number, batch in enumerate(batches):
+        while told and told[0][0] == number:
+            _, broker, state = told.pop(0)
+            assert doing.get(broker) != BROKER_STATES[state]
+            doing[broker] = BROKER_STATES[state]
+        known = batch.state.controller.image.registrations
+        assert {broker for broker, word in doing.items() if word != "gone"} == known.keys()
+        for broker, registration in known.items():
+            down = {"fenced", "shut down", "starting"}
+            up = {"shutting down"} if registration.in_controlled_shutdown else {"live"}
+            assert doing[broker] in (down if registration.fenced else up)
+    assert not told
+    assert {"live", "fenced", "starting", "shut down"} <= {BROKER_STATES[state] for _, _, state in drawn["brokers"]}
 
 
 def test_violations_stand_at_their_batches() -> None:
@@ -94,20 +117,10 @@ def test_violations_stand_at_their_batches() -> None:
     assert len(found) == len(drawn["violations"]) == sum(len(batch.violations) for batch in replayed(DEAD_LEADER))
 
 
-@pytest.mark.parametrize(
-    ("text", "action", "ends"),
-    [
-        ("fence broker 1", "fence", ("controller", "controller", "")),
-        ("broker 12 registers", "new_incarnation", ("broker 12", "controller", "BrokerRegistration")),
-        (f"leader 2 of {PARTITION} proposes", "alter_partition", ("broker 2", "controller", "AlterPartition")),
-        (f"preferred election in {PARTITION}", "elect_preferred", ("controller", "controller", "")),
-        ("create topic orders", "", ("operator", "controller", "CreateTopics")),
-        ("unregister broker 3", "unregister", ("operator", "controller", "UnregisterBroker")),
-        ("not read by replica logic", "", ("controller", "controller", "")),
-        ("words without a broker", "unfence", ("controller", "controller", "")),
-    ],
-)  # fmt: skip
-def test_an_event_has_its_lanes(text: str, action: str, ends: tuple[str, str, str]) -> None:
-    """What a broker or an operator asks for comes from its lane; what a log does not know the sender of is an event."""
-    arrow = arrow_of(text, action)
-    assert (arrow.source, arrow.target, arrow.label) == ends
+def test_an_event_names_its_broker() -> None:
+    """A broker's lane has the events whose words name it; others are nobody's."""
+    drawn, _ = from_memo(TROUBLE)
+    found = {text: broker for text, _, broker in drawn["words"]}
+    assert found["fence broker 1"] == found["unfence broker 1"] == 1
+    assert found["create topic loose"] == -1
+    assert {broker for text, broker in found.items() if text.startswith("leader 2 of ")} == {2}

@@ -31,7 +31,7 @@ from kraftcheck.model.controller.topics import CreateTopicsRequest, NewTopic, cr
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.whatif import NO_HISTORY, Holders, as_rows, distances, first_holders
+from kraftcheck.solvers.logs.whatif import Holders, as_rows, distances, first_holders
 from tests.model.controller.controllers import directory, lists, partition
 from tests.shared.commands import kraftcheck
 
@@ -46,7 +46,7 @@ class Log:
         self.rules, self.records, self.partition = rules, list[LogRecord](), len(replicas) - 1
         settings = Settings(static={"min.insync.replicas": str(minimum)})
         self.controller = Controller(features=Features(elr_enabled=True, clear_elr=True), settings=settings)
-        self.holders: Holders = NO_HISTORY
+        self.holders = Holders()
         for broker in range(3):
             self.add((RegisterBrokerRecord(broker, len(self.records), f"p{broker}", log_dirs=(directory(broker),)),))
             self.add(unfenced(self.controller, broker, rules))
@@ -57,7 +57,7 @@ class Log:
         """Replay records, and follow the holders."""
         for record in records:
             before, self.controller = self.controller, replay_record(self.controller, record, self.rules)
-            self.holders = self.holders.after(before, self.controller)
+            self.holders.follow(before, self.controller)
             self.records.append(record)
 
     @property
@@ -163,7 +163,7 @@ def test_the_command_counts_one_clean_stop_to_loss(tmp_path: Path) -> None:
 def test_a_snapshot_shows_isr_and_replicas_that_are_not_being_added() -> None:
     """Without a log before it, an ELR member counts only where it is a replica that nobody is adding."""
     log = ghost_log()
-    assert log.faults_to_loss(NO_HISTORY) == 1
+    assert log.faults_to_loss(Holders()) == 1
     kept = Log((1, 2))
     kept.decide(fenced, 2)
     assert first_holders(partition(kept.controller)) == {1, 2}

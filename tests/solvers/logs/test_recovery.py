@@ -18,7 +18,7 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs import recovery
 from kraftcheck.solvers.logs.explain.state import Batch, Undone, effective, elected, empty, loading
 from kraftcheck.solvers.logs.recovery import Recovery, WayBack
-from kraftcheck.solvers.logs.whatif import NO_HISTORY, Holders
+from kraftcheck.solvers.logs.whatif import Holders
 from tests.model.controller.controllers import FIXED, changed, cluster, with_topic
 from tests.shared.captures import EVERY, batches, replayed
 
@@ -151,7 +151,7 @@ def test_a_removed_last_known_leader_ends_the_controller_at_every_return() -> No
     controller = dead(with_topic(cluster(4, elr_enabled=True), "foo", (0, 1), min_insync_replicas="1"), 0, 1)
     for last_known, expected in (((2,), ["foo"]), ((1,), [])):
         broken = changed(controller, leader=-1, isr=(), elr=(), last_known_elr=last_known)
-        found = Recovery(broken, NO_HISTORY, parse("kafka-4.4.0"))
+        found = Recovery(broken, Holders(), parse("kafka-4.4.0"))
         assert names(controller, found.resigning(1)) == expected
 
 
@@ -174,7 +174,7 @@ def test_an_unclean_election_counts_as_loss_whoever_wins() -> None:
 
 def ends(folder: Path) -> Iterable[tuple[Controller, Holders]]:
     """The state before each batch of a captured log, with the holders."""
-    state, holders = empty(Controller()), NO_HISTORY
+    state, holders = empty(Controller()), Holders()
     for batch in effective(batches(folder)):
         yield state.controller, holders
         if isinstance(batch, Undone):
@@ -183,8 +183,9 @@ def ends(folder: Path) -> Iterable[tuple[Controller, Holders]]:
         if batch.control:
             state = elected(state, batch)
             continue
-        for before, after in loading(state.at(batch.base_offset), batch, rules_of(state.supported_level())):
-            state, holders = after, holders.after(before.controller, after.controller)
+        for before, after, _ in loading(state.at(batch.base_offset), batch, rules_of(state.supported_level())):
+            state = after
+            holders.follow(before.controller, after.controller)
 
 
 @pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)

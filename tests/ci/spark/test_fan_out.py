@@ -79,7 +79,7 @@ COMMANDS = {
 TIMES = {"seconds", "rates", "bytes_per_state", "versions", "compile_seconds", "cached", "curve"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a system of one's own, and a table of runs."""
     place = tmp_path_factory.mktemp("lamp")

@@ -109,6 +109,7 @@ SYSTEMS: Mapping[str, System] = Catalogue({
     "sessions": Entry("model.systems.sessions.system:SESSIONS", ("sessions.promises",)),
     "features": Entry("model.systems.features.system:FEATURES", ("features.promises",)),
     "images": Entry("model.systems.images.system:IMAGES", ("images.promises",)),
+    "heartbeats": Entry("model.systems.heartbeats.system:HEARTBEATS", ("heartbeats.promises",)),
 })  # fmt: skip
 """Shipped systems by name."""
 

@@ -329,3 +329,12 @@ class ImageRules:
     offline_without_topic_id: bool = False
     snapshot_keeps_deleted: bool = False
     removed_replica_keeps_log: bool = False
+
+
+@frozen(field_transformer=described("heartbeats"))
+class HeartbeatRules:
+    """How long heartbeats are waited for, and when they count. All off: as it ought to be."""
+
+    wait_and_delay_fill_session: bool = False
+    wait_exceeds_session: bool = False
+    queued_heartbeat_is_no_contact: bool = False

@@ -22,6 +22,7 @@ from kraftcheck.model.rules.groups import (
     DataPlaneRules,
     DirectoryRules,
     FeatureRules,
+    HeartbeatRules,
     ImageRules,
     PartitionRules,
     UncleanRecoveryRules,
@@ -52,6 +53,7 @@ class RuleSet:
         controller: how it errs beyond one partition.
         features: who is asked before a feature level is finalised.
         images: how a broker joins records to its image.
+        heartbeats: how long heartbeats are waited for.
         own: the choices of a system besides, a frozen record of truths; None: it has none.
     """
 
@@ -65,6 +67,7 @@ class RuleSet:
     controller: ControllerRules = field(factory=ControllerRules)
     features: FeatureRules = field(factory=FeatureRules)
     images: ImageRules = field(factory=ImageRules)
+    heartbeats: HeartbeatRules = field(factory=HeartbeatRules)
     own: Any = None
 
     def outcome(self, before: Any, ruled: Any) -> Any:

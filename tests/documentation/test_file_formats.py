@@ -36,7 +36,7 @@ RUNS = {
 
 def test_every_command_with_documents_has_a_row() -> None:
     """The page has a row for each command that is run here, and for those that need Java."""
-    assert set(ROWS) == {*RUNS, "conform --kafka", "query"}
+    assert set(ROWS) == {*RUNS, "branch", "conform --kafka", "query"}
 
 
 @pytest.mark.parametrize("command", RUNS)

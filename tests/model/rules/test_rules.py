@@ -30,7 +30,7 @@ def test_a_preset_is_named_by_itself(name: str) -> None:
     assert PRESET_NOTES[name]
 
 
-GROUPS = ("feature", "defect", "seeded", "data-plane", "controller", "features", "images",
+GROUPS = ("feature", "defect", "seeded", "data-plane", "controller", "features", "images", "heartbeats",
           "broker-ids", "directories", "unclean-recovery", "zk-controller", "zk-jbod")  # fmt: skip
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from kraftcheck.ci.conformance.kafka.drivers import PACKAGE
 from tests.ci.conformance.java_mutants.campaign import (
+    CLASSES,
     NOTICED,
     SURVIVED,
     UNASKED,
@@ -19,10 +22,23 @@ from tests.ci.conformance.java_mutants.campaign import (
     run,
     told,
 )
+from tests.ci.night.shards import commit
 
 pytestmark = pytest.mark.xdist_group("kafka")
 
+EARLY = 1_500
+"""Steps within which a mutant of the sample of each change was noticed."""
 
+
+def test_mutants_that_the_commit_draws_are_noticed_or_judged() -> None:
+    """Two of the recorded mutants, other ones at each commit, are noticed as soon as recorded, or have a reason."""
+    early = {key: (outcome, steps) for key, outcome, steps in recorded() if steps <= EARLY}
+    chosen = random.Random(commit()).sample(sorted(early), 2)
+    owners = [name for name in CLASSES if any(key.startswith(name.rpartition(".")[2] + ".") for key in chosen)]
+    drawn_ones = [one for one in mutants(owners) if one.key in chosen]
+    assert sorted(one.key for one in drawn_ones) == sorted(chosen)
+    found = {one.mutant.key: (one.outcome, one.steps) for one in run(drawn_ones, plays((EARLY,), 0), 600)}
+    assert found == {key: early[key] for key in chosen}
 
 
 def test_the_recorded_score_reaches_the_goal() -> None:

@@ -58,13 +58,14 @@ def test_every_judgement_is_of_a_mutant() -> None:
 def test_a_mutant_is_noticed_and_an_equal_one_is_not() -> None:
     """A change of which records are written differs within the first sequences; one that changes nothing never does."""
     found = {one.key: one for one in mutants((f"{PACKAGE}.PartitionChangeBuilder",))}
-    begin, sequences = "PartitionChangeBuilder.changeRecordIsNoOp:55 replaced boolean return with", plays((1500,))
+    of_records = "PartitionChangeBuilder.changeRecordIsNoOp:55 replaced boolean return with true"
+    of_nothing, sequences = "PartitionChangeBuilder.maybeUpdateRecordElr:517 negated conditional", plays((1500,))
     with MutantProcess() as kafka:
         noticed = {
-            value: asked(kafka, one, sequences)[0]
-            for value in ("true", "false") for key, one in found.items() if key.startswith(f"{begin} {value}")
+            begin: asked(kafka, one, sequences)[0]
+            for begin in (of_records, of_nothing) for key, one in found.items() if key.startswith(begin)
         }  # fmt: skip
-    assert noticed == {"true": True, "false": False}
+    assert noticed == {of_records: True, of_nothing: False}
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -26,9 +27,12 @@ from kraftcheck.solvers.traces.path import PackedRun
 KAFKA = "kafka:"
 """How a side begins that is a build; its version or path follows."""
 
+_COMPLETED = re.compile(r"(?P<build>.+)@(?P<like>[\d.]+)")
+"""A build with the release that completes it."""
 
-def build_of(side: str, beside: Subject, like: str | None) -> Build:
-    """The build of a side; a release completes it, by default that of the rule set beside it.
+
+def build_of(side: str, beside: Subject) -> Build:
+    """The build of a side, `kafka:BUILD[@VERSION]`; a release completes it, by default that of the rule set beside it.
 
     Raises:
         Refusal: for what is none, and for a system of which Kafka has no managers.
@@ -36,8 +40,8 @@ def build_of(side: str, beside: Subject, like: str | None) -> Build:
     if beside.system.name not in SYSTEMS:
         raise Refusal(f"{side}: {beside.system.name} is not put to Kafka's managers; these are: {', '.join(SYSTEMS)}")
     text = side.removeprefix(KAFKA)
-    if like is not None:
-        return Build.of(text, like)
+    if completed := _COMPLETED.fullmatch(text):
+        return Build.of(completed["build"], completed["like"])
     version = (beside.rules or "").removeprefix("kafka-").partition("+")[0].partition("-")[0]
     return Build.of(text, version if version in known_versions() and text not in known_versions() else None)
 
@@ -81,13 +85,12 @@ class KafkaComparison(Comparison):
         if first.side == self.managed:
             return super().drawn(first)
         of = self.results[first.side]
-        return evolve(drawing(first.trace, of.program, of.subject.title()), claim="decided otherwise",
-                      sentence=first.otherwise[0])  # fmt: skip
+        title = f"{NAMES[first.side]}: {of.subject.title()}"
+        return evolve(drawing(first.trace, of.program, title), claim="decided otherwise", sentence=first.otherwise[0])
 
 
 def compare_with_kafka(
-    rules: Subject, side: str, managed: int, budget: SearchBudget, native: Callable[..., Exploration],
-    like: str | None = None,
+    rules: Subject, side: str, managed: int, budget: SearchBudget, native: Callable[..., Exploration]
 ) -> KafkaComparison:  # fmt: skip
     """Explore a rule set, and the same system whose controller is a build's own managers.
 
@@ -97,15 +100,14 @@ def compare_with_kafka(
         managed: which side it is, 0 or 1.
         budget: of each search.
         native: the search; it takes what explores as `search`.
-        like: the release that completes the build; None: that of the rule set.
 
     Raises:
         Refusal: as `explore_classes` and `build_of`, and for what the search refuses.
         EngineDisagreement: when ints do not confirm a verdict.
     """
-    build = build_of(side, rules, like)
+    build = build_of(side, rules)
     check_changes(rules)
-    named = compared(evolve(rules, kafka=(side.removeprefix(KAFKA), build.like)), rules)
+    named = compared(evolve(rules, kafka=(str(build), build.like)), rules)
     asked, alone = SearchQuestion(named, budget), SearchQuestion(rules, budget)
     answers = functools.partial(native, search=functools.partial(explore_classes, build))
     found = [alone.result(alone.traced(), native), asked.result(asked.traced(), answers)]

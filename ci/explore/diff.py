@@ -319,9 +319,10 @@ class Comparison:  # without slots, so that properties are worked out once
     def drawn(self, first: FirstDifference) -> Drawing:
         """The first difference as a drawing, with what the other side does beside it."""
         of, other = self.results[first.side], self.results[1 - first.side]
-        alone = evolve(drawing(first.trace, of.program, of.subject.title()), claim="decided otherwise",
-                       sentence=f"by {other.subject.title()}")  # fmt: skip
-        return with_other_rules(alone, first.trace, other.program, NAMES[1 - first.side])
+        own, theirs = NAMES[first.side], NAMES[1 - first.side]
+        alone = evolve(drawing(first.trace, of.program, f"{own}: {of.subject.title()}"), claim="decided otherwise",
+                       sentence=f"by {theirs}: {other.subject.title()}")  # fmt: skip
+        return with_other_rules(alone, first.trace, other.program, theirs, own)
 
     def document(self) -> dict[str, Any]:
         """The comparison as plain values (docs/reference/file-formats.md)."""

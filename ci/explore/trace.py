@@ -98,7 +98,7 @@ BODY = """<h1>{claim}</h1>
 <p><code>{title}</code></p>
 <div class="lanes">
 <div class="scroll" tabindex="0" role="region" aria-label="steps">
-{picture}</div>
+{own}{picture}</div>
 {beside}</div>
 <nav aria-label="walk"><button id="back">← back</button>
 <button id="forward">forward →</button> <span id="place"></span></nav>
@@ -119,9 +119,17 @@ def html(drawing: Drawing) -> str:
     """The drawing as one page that needs nothing from elsewhere: pictures, states, and a script to step through it."""
     texts = {"claim": drawing.claim, "sentence": drawing.sentence, "title": drawing.title}
     written = {name: escape(text) for name, text in texts.items()}
-    body = BODY.format(**written, picture=svg(drawing), beside=_beside(drawing), cycle=_cycle(drawing))
+    parts = {"own": _own(drawing), "picture": svg(drawing), "beside": _beside(drawing), "cycle": _cycle(drawing)}
+    body = BODY.format(**written, **parts)
     data = json.dumps(attrs.asdict(drawing), ensure_ascii=True)
     return page(drawing.claim, body, data, ("page.css",), ("page.js",))
+
+
+def _own(drawing: Drawing) -> str:
+    """The name of the run's own rules, where lanes of others are beside it."""
+    other = drawing.other
+    named = other is not None and other.divergence is not None and other.own
+    return f"<p>the run, by {escape(named)}</p>\n" if named else ""
 
 
 def _beside(drawing: Drawing) -> str:

@@ -34,10 +34,9 @@ class Sides:
     """What is compared, as a user names it.
 
     Attributes:
-        a, b: rule sets, systems, `FINDING` or `kafka:BUILD`.
+        a, b: rule sets, systems, `FINDING` or `kafka:BUILD[@VERSION]`.
         system: that of rule sets; empty: that of the other side, or else `elections`.
         scope, bounds: preset bounds, the first by default; single ones that override it.
-        like: the release that completes a build; None: that of the rules beside it.
     """
 
     a: str | System
@@ -45,7 +44,6 @@ class Sides:
     system: str
     scope: str | None
     bounds: Mapping[str, int]
-    like: str | None = None
 
     def compared(self, budget: SearchBudget, native: Callable[..., Exploration]) -> Comparison:
         """The comparison; raises as `sides`, `compare` and `compare_with_kafka`."""
@@ -58,12 +56,10 @@ class Sides:
         if len(builds) == 2:
             raise Refusal("one side is a build of Kafka; give the rules of a release as the other one")
         if not builds:
-            if self.like is not None:
-                raise Refusal("--like completes a build of Kafka; name one as a side, kafka:PATH, or leave it out")
             return compare(*sides(given[0], given[1], self.system, self.scope, self.bounds), budget, native)
         rules, managed = given[1 - builds[0]], builds[0]
         both = sides(rules, rules, self.system, self.scope, self.bounds)
-        return compare_with_kafka(both[0], typed[managed], managed, budget, native, self.like)
+        return compare_with_kafka(both[0], typed[managed], managed, budget, native)
 
 
 def mended(finding: str, other: str | System) -> str:
@@ -96,7 +92,6 @@ def mended(finding: str, other: str | System) -> str:
 @click.option("--max-states", type=click.IntRange(1), help="Stop after this many states (verdict incomplete).")
 @click.option("--html", "picture", type=click.Path(path_type=Path), metavar="FILE",
               help="Draw the first difference: one page to step through, what the other side does below.")
-@click.option("--like", metavar="VERSION", help="The release that completes a build; default that of the rules.")
 @options.verbose
 @options.document
 @time_limit
@@ -107,7 +102,8 @@ def diff_command(
     """Compare two rule sets, or a system of your own with one: promises that change, and the first other decision.
 
     A and B are rule sets of SYSTEM (default elections), or changed systems, FILE.py:SYSTEM. One of them may be the id
-    of a finding, for the rules of the other side with its mend; or kafka:VERSION|PATH, for the managers of a build.
+    of a finding, for the rules of the other side with its mend; or kafka:VERSION|PATH, for the managers of a release or
+    of a build. The release of the other side completes a build; kafka:PATH@VERSION names another one.
 
     \b
     Exit codes: 0 both decide alike in every state that either reaches, 1 they do not, and
@@ -128,7 +124,7 @@ def diff_command(
     check_writable(target)
     check_drawable("--html", picture)
     check_apart(json=target, html=picture)
-    asked = Sides(a, b, words[0] if named else "", flags["scope"], bounds, flags["like"])
+    asked = Sides(a, b, words[0] if named else "", flags["scope"], bounds)
     budget = search_budget(flags["workers"], flags["memory"], max_depth=flags["max_depth"],
                            max_states=flags["max_states"])  # fmt: skip
     found = asked.compared(budget, functools.partial(run, quiet=flags["quiet"]))

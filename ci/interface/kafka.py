@@ -190,7 +190,8 @@ def diff(
 
     Args:
         a, b: rule sets, or systems: `module:attribute`, or as they are, such as `kafka` gives; the id of a finding, for
-            the other side with its mend; `kafka:VERSION|PATH`, for the managers of a build.
+            the other side with its mend; `kafka:VERSION|PATH`, for the managers of a release or of a build. The release
+            of the other side completes a build; `kafka:PATH@VERSION` names another one.
         system: that of a rule set; by default that of the other side, or else `elections`.
         scope, threads, max_depth, max_states, time_limit: as of `explore`, for each of two searches.
         bounds: single bounds by name, with `_` for `-`.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dis
 import functools
 import gc
+import linecache
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -63,10 +64,10 @@ def without_identity(way: Way) -> Way:
     Raises:
         UntraceableRule: for a function on it that compares by identity, with its line.
     """
-    for place in sorted(place for code in {code for code, _, _ in way} for place in _by_identity(code)):
+    for found in sorted(one for code in {code for code, _, _ in way} for one in _by_identity(code)):
         raise UntraceableRule(
-            f"{place}: `is` asks whether two things are one object, and a word of a rule stands for every value; "
-            "compare with == (is None is allowed)"
+            f"{found} asks whether both are one object, and these are others while a rule is traced; "
+            "compare values and classes with == (is None is allowed)"
         )
     return way
 
@@ -115,11 +116,15 @@ def _is_of_rules(file: str) -> bool:
 
 @functools.cache
 def _by_identity(code: CodeType) -> tuple[str, ...]:
-    """Where a function compares by identity with anything but None."""
+    """The comparisons of a function by identity with anything but None: the line, and the text."""
     found, last = list[str](), None
     for one in dis.get_instructions(code):
         of_none = last is not None and last.opname == "LOAD_CONST" and last.argval is None and not one.is_jump_target
         if one.opname == "IS_OP" and not of_none:
-            found.append(f"{code.co_filename}:{(one.positions and one.positions.lineno) or code.co_firstlineno}")
+            at = one.positions or dis.Positions()
+            line = linecache.getline(code.co_filename, at.lineno or 0).encode()
+            text = line[at.col_offset : at.end_col_offset].decode()
+            shown = text if " is " in text and at.lineno == at.end_lineno else "is"
+            found.append(f"{code.co_filename}:{at.lineno or code.co_firstlineno}: `{shown}`")
         last = one
     return tuple(found)

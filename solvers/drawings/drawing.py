@@ -129,6 +129,7 @@ class OtherRules:
         divergence: number of the first step that goes otherwise; None where none does.
         stopped: why the step after the last column cannot be taken; empty where every step can.
         start: the fields that begin otherwise there, with their values; they count as no divergence.
+        own: what the rules of the run are called beside it; empty where the title says it.
     """
 
     rules: str
@@ -136,6 +137,7 @@ class OtherRules:
     divergence: int | None
     stopped: str = ""
     start: Mapping[str, str] = field(factory=dict)
+    own: str = ""
 
 
 def legend_of(program: Program) -> Legend:
@@ -251,7 +253,7 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\l") + '"'
 
 
-def with_other_rules(drawing: Drawing, trace: Trace, other: Program, rules: str) -> Drawing:
+def with_other_rules(drawing: Drawing, trace: Trace, other: Program, rules: str, own: str = "") -> Drawing:
     """The drawing with the same actions under another rule set beside it.
 
     Args:
@@ -259,27 +261,28 @@ def with_other_rules(drawing: Drawing, trace: Trace, other: Program, rules: str)
         trace: the trace.
         other: the same system and bounds, traced with the other rules.
         rules: their name.
+        own: that of the trace's own rules, where it is to stand beside them.
     """
     initial = nearest_initial(trace.initial, other)
     steps, stopped = _run(trace, initial, other)
-    return set_beside(drawing, columns(initial, steps, legend_of(other), drawing.lanes, {}), stopped, rules)
+    return set_beside(drawing, columns(initial, steps, legend_of(other), drawing.lanes, {}), stopped, rules, own)
 
 
-def set_beside(drawing: Drawing, drawn: tuple[Column, ...], stopped: str, rules: str) -> Drawing:
+def set_beside(drawing: Drawing, drawn: tuple[Column, ...], stopped: str, rules: str, own: str = "") -> Drawing:
     """The drawing with the columns of the same actions under other rules beside it.
 
     Args:
         drawing: of the run.
         drawn: the columns under the other rules, up to the first step that cannot be taken.
         stopped: why it cannot; empty where every step can.
-        rules: their name.
+        rules, own: their name; that of the run's own rules, where it is to stand beside them.
     """
     differing = [_differing(ours, theirs) for ours, theirs in zip(drawing.columns, drawn, strict=False)]
     divergence = next((number for number, names in enumerate(differing) if names - differing[0]), None)
     if divergence is None and stopped:
         divergence = len(drawn)
     start = {name: text for name, text in drawn[0].state.items() if name in differing[0]}
-    return evolve(drawing, other=OtherRules(rules, drawn, divergence, stopped, start))
+    return evolve(drawing, other=OtherRules(rules, drawn, divergence, stopped, start, own))
 
 
 def _differing(ours: Column, theirs: Column) -> set[str]:

@@ -115,7 +115,7 @@ class Build:
                 fetched.
         """
         if like is not None and like not in known_versions():
-            raise Refusal(f"--like: no digests of Kafka {like}; known: {', '.join(known_versions())}")
+            raise Refusal(f"no digests of Kafka {like}, to complete {text}; known: {', '.join(known_versions())}")
         if text in known_versions() and like in (None, text):
             return cls(text)
         if _VERSION.fullmatch(text):

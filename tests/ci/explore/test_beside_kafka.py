@@ -60,20 +60,21 @@ def test_a_build_that_cannot_be_compared_is_refused() -> None:
     """Two builds, a system without managers, and a path without classes are refused in a line."""
     assert "one side is a build of Kafka" in kraftcheck("diff", RELEASE, "kafka:4.3.1").refusal()
     assert "replication is not put to Kafka's managers" in kraftcheck("diff", "fixed", RELEASE, "replication").refusal()
-    alone = kraftcheck("diff", "fixed", "kafka-4.4.0", "--like", "4.4.0").refusal()
-    assert alone.startswith("--like completes a build of Kafka; name one as a side, kafka:PATH")
-    unknown = kraftcheck("diff", "fixed", RELEASE, "--like", "4.4").refusal()
-    assert unknown.startswith("--like: no digests of Kafka 4.4;")
+    unknown = kraftcheck("diff", "fixed", "kafka:libs@4.4").refusal()
+    assert unknown.startswith("no digests of Kafka 4.4, to complete libs;")
     assert "neither a version" in kraftcheck("diff", "fixed", "kafka:/nowhere").refusal()
 
 
 def test_a_build_is_completed_by_the_release_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other side's release completes a build, unless `--like` names one."""
+    """The other side's release completes a build, unless the name of the build does, which may have an @ itself."""
     seen = []
     monkeypatch.setattr(beside_kafka.Build, "of", lambda text, like=None: seen.append((text, like)) or _stop())
-    for words in ((), ("--like", "4.3.1")):
-        kraftcheck("diff", "kafka-4.4.0", f"kafka:{tmp_path}", *SYSTEM, *words)
-    assert seen == [(str(tmp_path), "4.4.0"), (str(tmp_path), "4.3.1")]
+    for build in (f"{tmp_path}", f"{tmp_path}@4.3.1", f"{tmp_path}@me/libs"):
+        kraftcheck("diff", "kafka-4.4.0", f"kafka:{build}", *SYSTEM)
+    assert seen == [(str(tmp_path), "4.4.0"), (str(tmp_path), "4.3.1"), (f"{tmp_path}@me/libs", "4.4.0")]
+    with pytest.raises(kc.Refusal, match=r"^enough$"):
+        kc.diff("kafka-4.4.0", f"kafka:{tmp_path}@4.2.1", "directories", scope="tiny", threads=1)
+    assert seen[-1] == (str(tmp_path), "4.2.1")
 
 
 def _stop() -> None:

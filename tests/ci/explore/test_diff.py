@@ -172,6 +172,9 @@ def test_a_change_of_ones_own_is_compared(tmp_path: Path, monkeypatch: pytest.Mo
     page = (tmp_path / "it.html").read_text(encoding="utf-8")
     assert "decided otherwise" in page
     assert page.count("<svg") == 2, "the lanes of both sides"
+    assert page.index("<p>the run, by A</p>") < page.index("<p>the same actions under B</p>")
+    assert "<code>A: elections, scope tiny" in page
+    assert "<p>by B: difference_kip.py:KIP, scope tiny" in page
     told = kc.diff("fixed", sys.modules["difference_kip"].KIP, scope="tiny")
     kept = json.loads((tmp_path / "it.json").read_text(encoding="utf-8"))
     assert told.exit_code == ran.code

@@ -33,8 +33,8 @@ def may_buy(s, buyer):
     Mistake("`is` between values", '''
 def may_buy(s, buyer):
     return kc.choose(s.free is SEATS, False, s.free > 0)
-''', "hall:HALL: hall.py:40: `is` asks whether two things are one object, and a word of a rule stands for every value; "
-       "compare with == (is None is allowed)", '''
+''', "hall:HALL: hall.py:40: `s.free is SEATS` asks whether both are one object, and these are others while a rule is "
+       "traced; compare values and classes with == (is None is allowed)", '''
 def may_buy(s, buyer):
     return kc.choose(s.free == SEATS, False, s.free > 0)
 '''),

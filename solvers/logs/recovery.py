@@ -7,7 +7,7 @@ one situation, and looked at once.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TypeAlias
 
@@ -205,10 +205,17 @@ class Recovery:
             for place in controller.places()
             for key in [(place.topic_id, place.index)]
         }
+        self._rank = {key: rank for rank, key in enumerate(self.now)}
+        self._places, self._hosted = dict[int, list[PartitionKey]](), dict[int, list[int]]()
+        for key, number in self.now.items():
+            self._places.setdefault(number, []).append(key)
+        for number in self._places:
+            for broker in ids(self.states[number].partition.replicas):
+                self._hosted.setdefault(broker, []).append(number)
 
     def resigning(self, broker: int) -> tuple[PartitionKey, ...]:
         """The partitions whose change makes the controller resign as a broker registers anew, or is unfenced."""
-        return self._keys({n for n in self.now.values() if resigns(self.states[n], broker, self._rules)})
+        return self._keys(n for n in self._of(broker) if resigns(self.states[n], broker, self._rules))
 
     def _until_writable(self, number: int) -> list[int] | None:
         """The fewest brokers whose start makes a partition take acks=all, in order; None where none do without harm.
@@ -216,7 +223,7 @@ class Recovery:
         Live replicas catch up first, so that it may be none at all.
         """
         caught_up = self._after(number, catch_up, int(self.states[number].partition.leader))
-        return self._search((caught_up,), down(self._controller), lambda state: not state.unwritable)[0]
+        return self._search_one(caught_up, down(self._controller), lambda state: not state.unwritable)[0]
 
     def _number(self, state: FaultState) -> int:
         topic = state.controller.configs.topics[TOPIC_ID]
@@ -241,8 +248,8 @@ class Recovery:
     def troubles_of_stop(self, at: Become, broker: int) -> dict[str, tuple[PartitionKey, ...]]:
         """The partitions that stopping a broker takes offline, and those that refuse acks=all by it, as far as any."""
         after = self._moved(at, stop, broker)
-        offline = self._newly(at, after, lambda state: state.offline)
-        unwritable = self._newly(at, after, lambda state: state.unwritable)
+        offline = self._newly(broker, at, after, lambda state: state.offline)
+        unwritable = self._newly(broker, at, after, lambda state: state.unwritable)
         return {"offline": offline, "unwritable": tuple(key for key in unwritable if key not in {*offline})}
 
     def restarted(self, at: Become, broker: int) -> Become:
@@ -250,16 +257,22 @@ class Recovery:
         return self._moved(self._moved(at, stop, broker), start, broker)
 
     def _moved(self, at: Become, move: Move, broker: int) -> Become:
-        return {first: self._after(number, move, broker) for first, number in at.items()}
+        return {**at, **{first: self._after(at[first], move, broker) for first in self._of(broker)}}
 
-    def _newly(self, before: Become, after: Become, has: Callable[[FaultState], bool]) -> tuple[PartitionKey, ...]:
-        """The partitions that have what they did not have."""
+    def _of(self, broker: int) -> Sequence[int]:
+        """The situations at the end of the log that a broker has a replica in: a move of it changes no other."""
+        return self._hosted.get(broker, ())
+
+    def _newly(
+        self, broker: int, before: Become, after: Become, has: Callable[[FaultState], bool]
+    ) -> tuple[PartitionKey, ...]:
+        """The partitions that have what they did not have, after a move of a broker."""
         states = self.states
-        return self._keys({n for n in after if has(states[after[n]]) and not has(states[before[n]])})
+        return self._keys(n for n in self._of(broker) if has(states[after[n]]) and not has(states[before[n]]))
 
-    def _keys(self, numbers: set[int]) -> tuple[PartitionKey, ...]:
+    def _keys(self, numbers: Iterable[int]) -> tuple[PartitionKey, ...]:
         """The partitions that are in these situations at the end of the log."""
-        return tuple(key for key, number in self.now.items() if number in numbers) if numbers else ()
+        return tuple(sorted((key for number in numbers for key in self._places[number]), key=self._rank.__getitem__))
 
     def way_back(self) -> WayBack:
         """The order in which to start the brokers that are down: as few as can be until each partition leads."""
@@ -280,9 +293,10 @@ class Recovery:
         return {number: number for number in self.now.values()}
 
     def _step(self, broker: int, before: Become, after: Become) -> Started:
-        led = self._newly(before, after, lambda state: not state.offline)
-        writable = self._newly(before, after, lambda state: not state.unwritable)
-        return Started(broker, led, writable, self._keys({n for n in after if self._harms(before[n], after[n])}))
+        led = self._newly(broker, before, after, lambda state: not state.offline)
+        writable = self._newly(broker, before, after, lambda state: not state.unwritable)
+        harmed = self._keys(n for n in self._of(broker) if self._harms(before[n], after[n]))
+        return Started(broker, led, writable, harmed)
 
     def _order(
         self, numbers: set[int], brokers: Sequence[int], goal: Callable[[FaultState], bool]
@@ -292,24 +306,32 @@ class Recovery:
         No record is lost on the way; where there is no such order, or it is not found in time, one that starts each
         time who helps most, and whether it is the shortest.
         """
-        single = {number: self._search((number,), brokers, goal) for number in sorted(numbers)}
+        single = {number: self._search_one(number, brokers, goal) for number in sorted(numbers)}
         targets = tuple(number for number, (order, _) in single.items() if order)
         found, _ = self._search(targets, brokers, goal)
         if found is not None:
             return found, all(is_whole for _, is_whole in single.values())
-        order, waiting = [], list(brokers)
-        while waiting and not all(goal(self.states[number]) for number in targets):
-            broker = min(waiting, key=lambda b: self._cost(targets, b, goal))
-            targets = tuple(self._after(number, start, broker) for number in targets)
+        order, waiting, at = [], list(brokers), {number: number for number in targets}
+        hosted = {broker: [n for n in targets if self.states[n].partition.replicas.has(broker)] for broker in brokers}
+        while waiting and not all(goal(self.states[number]) for number in at.values()):
+            broker = min(waiting, key=lambda b: (*self._cost([at[n] for n in hosted[b]], b, goal), b))
+            at |= {first: self._after(at[first], start, broker) for first in hosted[broker]}
             order.append(broker)
             waiting.remove(broker)
         return order, False
 
-    def _cost(self, targets: Sequence[int], broker: int, goal: Callable[[FaultState], bool]) -> tuple[int, int, int]:
-        """How many situations a start harms, and how many it leaves short of the goal."""
-        after = [self._after(number, start, broker) for number in targets]
-        harmed = sum(map(self._harms, targets, after))
-        return harmed, sum(not goal(self.states[number]) for number in after), broker
+    def _cost(self, hosted: Sequence[int], broker: int, goal: Callable[[FaultState], bool]) -> tuple[int, int]:
+        """How many situations a start harms, and how many more it leaves short of the goal."""
+        after = [self._after(number, start, broker) for number in hosted]
+        short = [sum(not goal(self.states[number]) for number in numbers) for numbers in (hosted, after)]
+        return sum(map(self._harms, hosted, after)), short[1] - short[0]
+
+    def _search_one(
+        self, number: int, brokers: Sequence[int], goal: Callable[[FaultState], bool]
+    ) -> tuple[list[int] | None, bool]:
+        """As `_search`, for one situation, among the brokers that it has replicas on."""
+        replicas = self.states[number].partition.replicas
+        return self._search((number,), [broker for broker in brokers if replicas.has(broker)], goal)
 
     def _search(
         self, targets: tuple[int, ...], brokers: Sequence[int], goal: Callable[[FaultState], bool]
@@ -319,14 +341,16 @@ class Recovery:
         The truth beside it: whether all orders were looked at, or as many as it took.
         """
         queue, seen, budget = deque([(targets, list[int]())]), {targets}, MOST_STEPS
-        while queue and budget > 0:
+        while queue:
             at, order = queue.popleft()
             if all(goal(self.states[number]) for number in at):
                 return order, True
             for broker in brokers:
+                if budget <= 0:
+                    return None, False
                 after = tuple(self._after(number, start, broker) for number in at)
                 budget -= len(at)
                 if after not in seen and not any(map(self._harms, at, after)):
                     seen.add(after)
                     queue.append((after, [*order, broker]))
-        return None, not queue
+        return None, True

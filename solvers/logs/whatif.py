@@ -134,7 +134,7 @@ def changed_partitions(before: Controller, after: Controller, record: object = N
         return
     old, new = before.image.topics, after.image.topics
     if before.configs is not after.configs:
-        there = (key for key in _partitions(after) if key[0] in old)
+        there = (key for key in _configured_otherwise(before, after) if key[0] in old)
         yield from (key for key in there if least_isr(before, key) != least_isr(after, key))
     if old is new:
         return
@@ -147,8 +147,13 @@ def changed_partitions(before: Controller, after: Controller, record: object = N
             yield from ((topic_id, index) for index in every if partitions.get(index) is not current.get(index))
 
 
-def _partitions(controller: Controller) -> Iterator[PartitionKey]:
-    return ((place.topic_id, place.index) for place in controller.places())
+def _configured_otherwise(before: Controller, after: Controller) -> Iterator[PartitionKey]:
+    """The partitions of topics of which a configuration may be another one."""
+    old, new = before.configs, after.configs
+    of_all = old.cluster is not new.cluster or old.nodes is not new.nodes
+    for topic_id, topic in after.image.topics.items():
+        if of_all or old.topics.get(topic.name) is not new.topics.get(topic.name):
+            yield from ((topic_id, index) for index in topic.partitions)
 
 
 def changed_brokers(before: Controller, after: Controller) -> list[int]:

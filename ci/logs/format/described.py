@@ -40,6 +40,12 @@ _QUORUM = re.compile(
     r"CurrentObservers):\s*(.*)$"
 )
 _NODE = re.compile(r"(\d+)\s+(?:[\w-]{22}\s+)?(\d+)\s+(\d+)\s+(-?\d+)(?: ms ago)?\s+(-?\d+)( ms ago)?\s+(\w+)\s*$")
+_BESIDE = re.compile(
+    r'[\w.-]{1,249}:\d+:\d*$|\{"(?:version|brokers)":|Querying brokers for log directories'
+    r"|Received log directory information"
+)
+"""Lines of kafka-get-offsets and kafka-log-dirs."""
+
 _LIST = re.compile(r"(?:\d+(?:,\s*\d+)*)?")
 
 
@@ -75,6 +81,7 @@ class Shown:
         quorum: of the quorum what is told of it, by its name.
         named: what a topic is called in notes.
         silent: of each node that fetches from the quorum for how many milliseconds it has not, if that is told.
+        beside: lines of other tools that tell of log ends.
     """
 
     rows: dict[tuple[str, int], _Row] = field(factory=dict)
@@ -82,6 +89,7 @@ class Shown:
     quorum: dict[str, str] = field(factory=dict)
     named: Callable[[str], str] = str
     silent: dict[int, int | None] = field(factory=dict)
+    beside: int = 0
 
     def in_part(self) -> Iterator[str]:
         """What says that there may be partitions, or configurations, that are not shown."""
@@ -131,6 +139,10 @@ class Shown:
             yield f"WARNING: {'the quorum has no leader' if leader == '-1' else led}"
         if late := [f"{node} for {ms // 1000} s" for node, ms in self.silent.items() if ms and ms > SESSION_MS]:
             yield f"WARNING: has not fetched from the quorum: {', '.join(late)}"
+        if self.beside:
+            lines = "1 line" if self.beside == 1 else f"{self.beside} lines"
+            tools = "kafka-log-dirs or kafka-get-offsets"
+            yield f"WARNING: passed over: {lines} of {tools}; unclean-recovery --logs reads them"
         yield from self.in_part()
 
     def batches(self, name: str) -> Iterator[Batch]:
@@ -166,6 +178,8 @@ def shown(lines: Sequence[str], name: str, problem: Problem) -> Shown:
             found.quorum[match.group(1)] = match.group(2)
         elif match := _NODE.match(line):
             nodes.append((match.group(1), int(match.group(4)), match.group(6) is not None, match.group(7)))
+        elif _BESIDE.match(line):
+            found.beside += 1
         elif line.strip() and not line.startswith("NodeId"):
             problem(place, f"not a line of kafka-topics --describe: {line[:60]!r}")
     _silences(found, nodes)

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from attrs import define, evolve, field, frozen
 
@@ -34,6 +34,7 @@ from kraftcheck.ci.logs.format.fields import WireError, unknown_kind
 from kraftcheck.ci.logs.format.segments import Problem
 from kraftcheck.ci.terminal.files import has_surrogate, once, read_bytes
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.logs.explain.explain import FOOTER, HEADER
 from kraftcheck.solvers.logs.explain.state import Batch, CompactBatch, LogEntry
 from kraftcheck.solvers.logs.memo.ledger import compact
 
@@ -51,6 +52,7 @@ _CONTROL_NAMES = {
     "KRaftVersion": "KRAFT_VERSION", "KRaftVoters": "KRAFT_VOTERS",
 }  # fmt: skip
 _OTHER_LINES = re.compile(r"Dumping |(?:Log s|S)tarting offset: |Snapshot end offset: |KRaft bootstrap snapshot|\s*$")
+_DUMPING = re.compile(r"Dumping (?:.*[/\\])?(\d+(?:\.log|-\d+\.checkpoint))\s*$")
 _BARE = re.compile(r"\| (?:key: .* )?payload: (\{.*\})$")
 """A record of the tool with `--skip-record-metadata`: its offset follows from the batch."""
 
@@ -62,17 +64,18 @@ DECODER = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_number)
 """Reads one record; Python takes NaN, Infinity and a repeated key for JSON."""
 
 
-def dump_batches(lines: Iterable[str], name: str, problem: Problem) -> Iterator[Batch]:
+def dump_batches(lines: Iterable[str], name: str, problem: Problem, first: int = 1) -> Iterator[Batch]:
     """Every batch of the output.
 
     Args:
         lines: its lines.
         name: of the file.
         problem: called for every line that cannot be read.
+        first: the number of the first line.
     """
     open_batch: Batch | None = None
     entries, due = list[LogEntry](), 0
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, first):
         place, text = f"{name}:{number}", line.rstrip("\r\n")
         head = _BATCH.match(text)
         if head is not None:
@@ -340,13 +343,25 @@ def read_compact(log: LogFiles, skipped: SkipCount) -> Iterator[Batch | CompactB
 def _batches(log: LogFiles, skipped: SkipCount, compact_form: bool) -> Iterator[Batch | CompactBatch]:
     order = _Order(skipped)
     for path in log.files:
-        snapshot = _SNAPSHOT.fullmatch(path.name)
-        if snapshot is not None:
-            order = _Order(skipped, int(snapshot.group(1)))
-        for batch in _file(path, skipped, compact_form):
-            if snapshot is not None or order.admits(batch):
-                _check_names(batch, skipped)
-                yield batch if skipped.aliases is None else skipped.aliases.batch(batch.whole())
+        for part, found in _file(path, skipped, compact_form, path == log.files[-1]):
+            snapshot = _SNAPSHOT.fullmatch(part)
+            if snapshot is not None:
+                order = _Order(skipped, int(snapshot.group(1)))
+            for batch in _whole_snapshots(found, skipped):
+                if snapshot is not None or order.admits(batch):
+                    _check_names(batch, skipped)
+                    yield batch if skipped.aliases is None else skipped.aliases.batch(batch.whole())
+
+
+def _whole_snapshots(found: Iterable[Batch | CompactBatch], skipped: SkipCount) -> Iterator[Batch | CompactBatch]:
+    """The batches; a snapshot without its end is a problem: it lacks partitions, and looks like a smaller cluster."""
+    open_at: str | None = None
+    for batch in found:
+        kinds = {entry.type for entry in batch.entries} if isinstance(batch, Batch) and batch.control else set()
+        open_at = None if FOOTER in kinds else batch.place if HEADER in kinds else open_at
+        yield batch
+    if open_at is not None:
+        skipped.problem(open_at, "the snapshot that begins here is cut off: it lacks its end, and records before that")
 
 
 @define
@@ -398,7 +413,11 @@ def _check_names(batch: Batch | CompactBatch, skipped: SkipCount) -> None:
                 skipped.problem(batch.place, f"Kafka refuses the topic name {name[:60]!r}")
 
 
-def _file(path: Path, skipped: SkipCount, compact_form: bool) -> Iterator[Batch | CompactBatch]:
+Part: TypeAlias = tuple[str, Iterator[Batch | CompactBatch]]
+"""What a file holds of one file of a log: its name, and its batches."""
+
+
+def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool) -> Iterator[Part]:
     data, suffix = _standard_input() if path == STDIN else read_bytes(path, MAX_LOG_BYTES), path.suffix
     name = "standard input" if path == STDIN else str(path) if skipped.aliases is None else path.name
     if data.startswith(_GZIP):
@@ -406,45 +425,75 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool) -> Iterator[Batch 
     encoding = pasted.encoding_of(data)
     segment = suffix in BINARY or (path == STDIN and b"\0" in data[:_HEAD] and encoding == "utf-8-sig")
     if segment and not data.startswith((b"Dumping", b"SLF4J", b"{")):
-        whole = data[: segments.whole_size(data)] if skipped.grows else data
-        yield from segments.batches(whole, name, skipped.problem, compact_form)
+        whole = segments.whole_size(data) if last else len(data)
+        if last and not skipped.grows:
+            if segments.is_cut(data, whole):
+                left = f"{len(data) - whole} bytes are no whole batch: the file is cut off here; left out"
+                skipped.note(f"WARNING: {name}: byte {whole}: {left}")
+            else:  # zeros, or damage, which is refused where it is met
+                whole = len(data)
+        yield path.name, segments.batches(data[:whole], name, skipped.problem, compact_form)
         return
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:
         raise LogError(f"{name}: neither text nor a file named as a segment ({', '.join(BINARY)})") from None
-    yield from _text(text, name, skipped)
+    yield from _text(text, name, skipped, path.name)
 
 
-def _text(text: str, name: str, skipped: SkipCount) -> Iterator[Batch]:
+def _text(text: str, name: str, skipped: SkipCount, part: str) -> Iterator[Part]:
     """The batches of a text; which form it has its lines say, whatever stands between them."""
     lines, noise = pasted.clean(text)
     skipped.noise += noise
     forms = {described.form_of(line) or _form(line) for line in lines}
     if described.TOPICS in forms or described.QUORUM in forms:
-        shown = described.shown(lines, name, skipped.problem)
-        if not shown.rows:
-            raise LogError(f"{name}: no partition is shown; give what kafka-topics --describe prints too")
-        skipped.described = IN_PART if any(shown.in_part()) else WHOLE
-        if skipped.aliases is not None:
-            shown.named = skipped.aliases.topic
-        for note in shown.notes():
-            skipped.note(note)
-        yield from shown.batches(name)
+        yield part, _described(lines, name, skipped)
     elif _DUMP in forms or not forms & {_RECORD_LINE}:
         if next((line for line in lines if _form(line) == _DUMP), "").startswith("|"):
             raise LogError(f"{name}: the text begins within a batch, so that what was before is missing; {_WHOLE}")
         whole = _without_tail(lines)
         if len(whole) < len(lines):
             skipped.note(f"WARNING: {name}:{len(whole) + 1}: the text ends within the batch that begins here; left out")
-        yield from dump_batches(whole, name, skipped.problem)
+        for dumped, first, end in _dumped(whole, part):
+            yield dumped, dump_batches(whole[first:end], name, skipped.problem, first + 1)
     else:
         if not any('"offset"' in line for line in lines):
             skipped.note(NO_OFFSETS)
         if not text.endswith("\n") and lines[-1].count("{") > lines[-1].count("}"):
             skipped.note(f"WARNING: {name}:{len(lines)}: the text ends within a record, which is left out")
             lines = lines[:-1]
-        yield from line_batches(lines, name, skipped.problem)
+        yield part, line_batches(lines, name, skipped.problem)
+
+
+def _described(lines: Sequence[str], name: str, skipped: SkipCount) -> Iterator[Batch]:
+    """The snapshot that kafka-topics --describe shows."""
+    if dumped := next((number for number, line in enumerate(lines, 1) if line.startswith(("baseOffset:", "|"))), 0):
+        beside = "what kafka-dump-log prints, beside what kafka-topics or kafka-metadata-quorum prints"
+        raise LogError(f"{name}:{dumped}: {beside}; give each a file of its own")
+    shown = described.shown(lines, name, skipped.problem)
+    if not shown.rows:
+        raise LogError(f"{name}: no partition is shown; give what kafka-topics --describe prints too")
+    skipped.described = IN_PART if any(shown.in_part()) else WHOLE
+    if skipped.aliases is not None:
+        shown.named = skipped.aliases.topic
+    for note in shown.notes():
+        skipped.note(note)
+    yield from shown.batches(name)
+
+
+def _dumped(lines: Sequence[str], part: str) -> Iterator[tuple[str, int, int]]:
+    """The files of a log that a text shows: name, and first and last line, from the newest snapshot on, in order.
+
+    A text that does not name each of them once is one file, in the order in which it stands.
+    """
+    heads = [(match, number) for number, line in enumerate(lines) if (match := _DUMPING.match(line))]
+    ends = [*(number for _, number in heads[1:]), len(lines)]
+    parts = {Path(match.group(1)): (number, end) for (match, number), end in zip(heads, ends, strict=False)}
+    if len(parts) < len(heads) or not heads or any(line.strip() for line in lines[: heads[0][1]]):
+        yield part, 0, len(lines)
+        return
+    for path in _in_order(sorted(parts)):
+        yield path.name, *parts[path]
 
 
 def _without_tail(lines: Sequence[str]) -> Sequence[str]:

@@ -21,7 +21,7 @@ from kraftcheck.solvers.logs.memo.ledger import CHANGE
 HEADER = struct.Struct(">qiibIhiqqqhii")
 """The header of a record batch of magic 2."""
 
-CRC_FROM = 21
+CRC_FROM, MAGIC_AT = 21, 16
 MAGIC = 2
 MAX_OFFSET = (1 << 63) - 1
 LAST_TIME = 253_402_300_799_999
@@ -231,6 +231,40 @@ def whole_size(data: bytes) -> int:
     while size := _size(data, position, "", lambda place, what: None):
         position += size
     return position
+
+
+def is_cut(data: bytes, end: int) -> bool:
+    """Whether what follows the whole batches of a file is the beginning of one more, and no whole one is behind it.
+
+    A batch whose length is damaged is followed by whole ones, unless it was the last.
+    """
+    left = len(data) - end
+    if not any(data[end : end + HEADER.size]):
+        return False
+    if left < HEADER.size:
+        return end > 0
+    base, length, _, magic, *_ = HEADER.unpack_from(data, end)
+    if magic != MAGIC or length + _UNCOUNTED_BYTES <= left or end == 0:
+        return False
+    return not any(_is_batch(data, at, base) for at in _magics(data, end + HEADER.size))
+
+
+def _magics(data: bytes, start: int) -> Iterator[int]:
+    """Where batches may begin, by the byte of their magic."""
+    at = data.find(MAGIC, start + MAGIC_AT)
+    while at >= 0:
+        yield at - MAGIC_AT
+        at = data.find(MAGIC, at + 1)
+
+
+def _is_batch(data: bytes, at: int, after: int) -> bool:
+    """Whether a whole batch begins here, of an offset after another."""
+    if len(data) - at < HEADER.size:
+        return False
+    base, length, _, _, crc, *_ = HEADER.unpack_from(data, at)
+    end = at + length + _UNCOUNTED_BYTES
+    fits = base > after and at + HEADER.size <= end <= len(data)
+    return fits and int(google_crc32c.value(data[at + CRC_FROM : end])) == int(crc)
 
 
 def _batch(data: bytes, place: str) -> Batch:

@@ -118,6 +118,24 @@ def test_what_is_no_such_line_is_refused(line: str, wrong: str, tmp_path: Path) 
         condition(ALL + line, tmp_path)
 
 
+def test_what_tells_of_log_ends_beside_it_is_passed_over(tmp_path: Path) -> None:
+    """Real output of kafka-log-dirs and kafka-get-offsets in the same text is counted, and changes nothing else."""
+    parts = [(REAL / f"{name}.txt").read_text(encoding="utf-8") for name in ("log-dirs", "topics", "offsets")]
+    found, alone = condition("".join(parts), tmp_path), condition(parts[1], tmp_path)
+    counted = sum(len(part.splitlines()) for part in (parts[0], parts[2]))
+    beside = [doubt for doubt in found["doubts"] if doubt not in alone["doubts"]]
+    assert [str(doubt).partition(" of ")[0] for doubt in beside] == [f"WARNING: passed over: {counted} lines"]
+    assert found == {**alone, "doubts": found["doubts"]}
+
+
+def test_a_dump_beside_it_is_refused(tmp_path: Path) -> None:
+    """Which of the two the cluster is cannot be told: the line says where the dump begins, and the mend."""
+    dump = "Dumping 00000000000000000000.log\nLog starting offset: 0\nbaseOffset: 0 lastOffset: 0 count: 1\n"
+    for text, line in ((ALL + dump, 7), (dump + ALL, 3)):
+        with pytest.raises(Refusal, match=rf"described.txt:{line}: .* give each a file of its own"):
+            condition(text, tmp_path)
+
+
 def test_the_quorum_alone_shows_no_partition(tmp_path: Path) -> None:
     """What kafka-metadata-quorum prints alone is not taken for a cluster that is well."""
     with pytest.raises(Refusal, match="no partition is shown"):

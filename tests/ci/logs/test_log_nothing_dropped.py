@@ -11,9 +11,11 @@ from pathlib import Path
 import google_crc32c
 import pytest
 
+from kraftcheck.ci.logs.condition import condition_of
 from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
 from kraftcheck.ci.logs.format.segments import CRC_FROM, HEADER
+from kraftcheck.ci.logs.report import ReplayOptions
 from tests.shared.captures import DEAD_LEADER, ELR, batches, json_lines
 from tests.shared.commands import kraftcheck
 
@@ -80,6 +82,50 @@ def test_segments_of_one_log_in_one_dump_are_one_log(tmp_path: Path) -> None:
     path = tmp_path / "both.txt"
     path.write_text("".join([*lines[:half], "Dumping 00000000000000000099.log\n", *lines[half:]]), encoding="utf-8")
     assert kraftcheck("replay", path).out.splitlines()[1:] == kraftcheck("replay", DUMP).out.splitlines()[1:]
+
+
+def dumped_parts() -> tuple[str, str]:
+    """The dump of a snapshot, and of a segment that begins before it ends."""
+    snapshot = next(ELR.glob("*.checkpoint"))
+    entries, lines = "", text(ELR).splitlines(keepends=True)
+    for batch in read(find((snapshot,))[0], SkipCount(0)):
+        entries += (
+            f"baseOffset: {batch.base_offset} lastOffset: {batch.last_offset} count: {len(batch.entries)} "
+            f"partitionLeaderEpoch: {batch.epoch} isControl: {str(batch.control).lower()} isvalid: true\n"
+        )
+        for entry in batch.entries:
+            value = json.dumps({"type": entry.type, "version": entry.version, "data": entry.data})
+            kind = {"SNAPSHOT_HEADER": "SnapshotHeader {}", "SNAPSHOT_FOOTER": "SnapshotFooter {}"}.get(entry.type)
+            told = kind if batch.control else f"payload: {value}"
+            entries += f"| offset: {entry.offset} {told}\n"
+    start = next(number for number, line in enumerate(lines) if number > 20 and line.startswith("baseOffset"))
+    base = lines[start].split()[1]
+    return f"Dumping /x/{snapshot.name}\n{entries}", f"Dumping /x/{int(base):020}.log\n{''.join(lines[start:])}"
+
+
+def test_a_snapshot_and_what_follows_it_in_one_dump_are_one_log(tmp_path: Path) -> None:
+    """In either order they are the cluster at the end of the log; what the snapshot holds is counted."""
+    path, parts = tmp_path / "parts.txt", dumped_parts()
+    for text_of in ("".join(parts), "".join(reversed(parts))):
+        path.write_text(text_of, encoding="utf-8")
+        found, alone = condition_of(path, ReplayOptions(None)), condition_of(ELR, ReplayOptions(None))
+        same = ("topic", "partition", "state", "leader", "isr", "elr")
+        ours, theirs = ([[row[key] for key in same] for row in one["partitions"]] for one in (found, alone))
+        assert sorted(ours) == sorted(theirs)
+        assert found["offset"] == alone["offset"]
+    assert "batches of segments, passed over" in kraftcheck("replay", path).out
+
+
+@pytest.mark.parametrize("form", ["checkpoint", "txt"])
+def test_a_snapshot_without_its_end_is_refused(form: str, tmp_path: Path) -> None:
+    """Cut between two batches it looks like a smaller cluster, so it is refused, as bytes and dumped."""
+    snapshot = next(ELR.glob("*.checkpoint"))
+    path = tmp_path / (snapshot.name if form == "checkpoint" else "cut.txt")
+    last = [*read(find((snapshot,))[0], SkipCount(0))][-1]
+    raw = snapshot.read_bytes()[: int(last.place.rpartition(" ")[2])]
+    dumped = dumped_parts()[0]
+    path.write_bytes(raw if form == "checkpoint" else dumped[: dumped.rindex("baseOffset")].encode())
+    assert "the snapshot that begins here is cut off" in kraftcheck("status", path).refusal()
 
 
 def test_records_after_the_last_one_are_refused(tmp_path: Path) -> None:

@@ -80,30 +80,59 @@ def test_a_flipped_bit_fails_the_checksum(tmp_path: Path, number: int, byte: int
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_damaged_segment_is_refused_in_the_same_words(tmp_path: Path, seed: int) -> None:
-    """Whatever byte is changed or the file cut, batches left undecoded are refused as decoded ones are."""
+def test_of_a_damaged_segment_the_same_is_said(tmp_path: Path, seed: int) -> None:
+    """Whatever byte is changed or the file cut, of batches left undecoded the same is said as of decoded ones."""
     raw = bytearray((TROUBLE / SEGMENT.name).read_bytes())
     at = int(np.random.default_rng(seed).integers(len(raw)))
     if seed % 4:
         raw[at] ^= 1 << seed % 8
     path = tmp_path / SEGMENT.name
     path.write_bytes(raw if seed % 4 else raw[:at])
-    reasons = []
+    said = []
     for reader in (read, read_compact):
-        with pytest.raises(LogError) as refused:
-            list(reader(find((path,))[0], SkipCount(0)))
-        reasons.append(str(refused.value))
-    assert reasons[0] == reasons[1]
+        skipped = SkipCount(0)
+        try:
+            list(reader(find((path,))[0], skipped))
+        except LogError as refused:
+            said.append(str(refused))
+        else:
+            said.append("".join(skipped.notes))
+    assert said[0] == said[1]
+    assert ": byte " in said[0]
 
 
-def test_a_truncated_segment_is_refused(tmp_path: Path) -> None:
-    """A segment that ends inside a batch is refused; zeros at the end of a preallocated one are not records."""
-    path = tmp_path / SEGMENT.name
-    path.write_bytes(SEGMENT.read_bytes()[:-5])
+def test_a_segment_may_be_cut_anywhere(tmp_path: Path) -> None:
+    """Its whole batches are read, and the rest is named; zeros at the end of a preallocated one are not records."""
+    path, raw = tmp_path / SEGMENT.name, SEGMENT.read_bytes()
+    whole = from_file(SEGMENT)[0]
+    starts = [int(batch.place.rpartition(" ")[2]) for batch in whole]
+    last = starts[-1]
+    for size in (*range(last - 3, len(raw), 7), len(raw) - 1):
+        path.write_bytes(raw[:size])
+        found, skipped = from_file(path)
+        assert len(found) == sum(one < size for one in starts) - (size not in starts)
+        end = max(one for one in starts if one <= size)
+        cut = f"WARNING: {path}: byte {end}: {size - end} bytes are no whole batch: the file is cut off here; left out"
+        assert list(skipped.notes) == ([cut] if any(raw[end:size]) else [])
+    path.write_bytes(raw + bytes(1000))
+    assert len(from_file(path)[0]) == len(whole)
+
+
+def test_damage_is_no_cut(tmp_path: Path) -> None:
+    """A length beyond the file is refused where whole batches follow, in a segment before others, and at byte 0."""
+    path, raw = tmp_path / SEGMENT.name, bytearray(SEGMENT.read_bytes())
+    at = int(from_file(SEGMENT)[0][3].place.rpartition(" ")[2])
+    raw[at + 8] = 1
+    path.write_bytes(raw)
     with pytest.raises(LogError, match="are left"):
         from_file(path)
-    path.write_bytes(SEGMENT.read_bytes() + bytes(1000))
-    assert len(from_file(path)[0]) == len(from_file(SEGMENT)[0])
+    path.write_bytes(SEGMENT.read_bytes()[:-5])
+    (tmp_path / f"{10**6:020}.log").write_bytes(SEGMENT.read_bytes())
+    with pytest.raises(LogError, match="are left"):
+        list(read(find((tmp_path,))[0], SkipCount(0)))
+    path.write_bytes(SEGMENT.read_bytes()[:70])
+    with pytest.raises(LogError, match=r"byte 0: "):
+        from_file(path)
 
 
 @pytest.mark.parametrize("name", ["a b", "", ".", "..", "x" * 250, "::error::a", "a\x1b[2J", "é"])

@@ -21,7 +21,7 @@ from kraftcheck.ci.spark.session import check_java, check_packages
 from kraftcheck.ci.terminal.commands import check_idle
 from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, descendants
 from kraftcheck.ci.terminal.options import Decorator
-from kraftcheck.ci.terminal.progress import progress_tally, stop_flag
+from kraftcheck.ci.terminal.progress import progress_tally, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -205,7 +205,8 @@ def fan_out(
     found: dict[int, Answer] = {}
     shown = 0
     with stop_flag(awaits_report=True) as stop, progress_tally(quiet, noun) as tally:
-        with executor as pool:
+        with contextlib.ExitStack() as opened:
+            pool = run_interruptibly(lambda: opened.enter_context(executor), stop, threading.Event())
             order = sorted(range(len(parts)), key=lambda number: first(parts[number]))
             futures = {pool.submit(ask, parts[number]): number for number in order}
             pending = set(futures)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import pickle
 import shutil
 import sys
@@ -60,7 +61,7 @@ class SparkExecutor(Executor):
 
     def _called(self, call: bytes) -> Any:
         context, name = self._session.sparkContext, f"{self._group}-{uuid.uuid4().hex}"
-        context.setJobGroup(name, "kraftcheck")
+        context.setJobGroup(name, "kraftcheck", interruptOnCancel=True)
         context.addJobTag(self._group)
         try:
             (row,) = self._session.range(0, 1, 1, 1).mapInArrow(_task(call), SCHEMA).collect()
@@ -125,7 +126,12 @@ def _is_of_users(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
     if file is None or module.__name__.partition(".")[0] in (PACKAGE.name, "__main__"):
         return False
-    return not any(Path(file).resolve().is_relative_to(place) for place in _INSTALLED)
+    return not _is_installed(file)
+
+
+@functools.cache
+def _is_installed(file: str) -> bool:
+    return any(Path(file).resolve().is_relative_to(place) for place in _INSTALLED)
 
 
 def pickled(value: object) -> bytes:

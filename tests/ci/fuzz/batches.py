@@ -89,11 +89,13 @@ class RawBatch:
 
 
 def cut(data: bytes) -> list[RawBatch]:
-    """The batches of a segment that is whole; zeros at its end are none."""
+    """The batches of a segment; zeros at its end are none, nor is one that is cut off."""
     found, position = [], 0
-    while any(data[position : position + HEADER.size]):
+    while len(data) - position >= HEADER.size and any(data[position : position + HEADER.size]):
         header = list(HEADER.unpack_from(data, position))
         end = position + header[LENGTH] + 12
+        if end > len(data):
+            break
         found.append(RawBatch(header, data[position + HEADER.size : end]))
         position = end
     return found

@@ -155,7 +155,7 @@ def simulate_command(words: tuple[str, ...], **flags: Any) -> None:
     name, bounds = system_and_bounds(words)
     out, plot, target, reports = flags["out"], flags["plot"], flags["target"], flags["reports"]
     cluster, shard = cluster_of(flags), flags["shard"]
-    shard.of_parts(range(flags["runs"]))
+    shard.check(flags["runs"])
     chosen = subject(name, flags["scope"], bounds, flags["rules"], flags["only"], expressions=flags["expressions"])
     check_writable(target)
     reports.check(json=target, plot=plot)

@@ -65,14 +65,18 @@ class Shard:
             raise Refusal(f"--shard takes K/N with K from 1 to N, such as 2/8, not {text!r}")
         return cls(*counts)
 
+    def check(self, count: int) -> None:
+        """Refuse so few parts that some shard would have none, since it would ask nothing."""
+        if count < self.of:
+            raise Refusal(f"--shard {self}: there are {count} parts, so some shards are empty; take a smaller N")
+
     def of_parts(self, parts: Sequence[Part]) -> list[Part]:
         """Its parts: every N-th one.
 
         Raises:
-            Refusal: where it has none, since nothing would be asked.
+            Refusal: as `check` does.
         """
-        if len(parts) < self.of:
-            raise Refusal(f"--shard {self}: there are {len(parts)} parts, so some shards are empty; take a smaller N")
+        self.check(len(parts))
         return list(parts[self.number - 1 :: self.of])
 
     def __str__(self) -> str:

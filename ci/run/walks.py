@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import pickle
 import threading
 import time
@@ -110,7 +111,7 @@ def walked_by(cluster: Cluster, chosen: Subject, quiet: bool) -> Chunks:
         with cluster.executor(quiet) as executor:
             ask = functools.partial(_chunk_of, pickled((chosen, walker.made)), walks_key(walker.program))
             waiting = deque[Future[WalkedChunk]]()
-            for numbers in (*chunk_ranges(walker.made), None):
+            for numbers in itertools.chain(chunk_ranges(walker.made), [None]):
                 if numbers is not None:
                     waiting.append(executor.submit(ask, numbers))
                 while waiting and (numbers is None or len(waiting) > AHEAD * executor.cores):

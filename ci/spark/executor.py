@@ -81,8 +81,10 @@ class SparkExecutor(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End; with `cancel_futures` calls at work are given up too."""
+        from py4j.protocol import Py4JError
+
         if cancel_futures:
-            with contextlib.suppress(Exception):  # a JVM that has gone has no job left
+            with contextlib.suppress(Py4JError, OSError):  # a JVM that has gone has no job left
                 self._session.sparkContext.cancelJobsWithTag(self._group)
         self._jobs.shutdown(wait, cancel_futures=cancel_futures)
 

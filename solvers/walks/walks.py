@@ -220,10 +220,10 @@ Chunks = Callable[[Walker, threading.Event], Iterator[WalkedChunk]]
 """Makes all runs of a walker in order, chunk by chunk; ends early once stopped."""
 
 
-def chunk_ranges(plan: WalkPlan) -> list[range]:
+def chunk_ranges(plan: WalkPlan) -> Iterator[range]:
     """The numbers of the runs of a plan, by chunk."""
-    size = max(1, min(CHUNK_RUNS, CHUNK_STEPS // plan.steps))
-    return [plan.numbers[first : first + size] for first in range(0, len(plan.numbers), size)]
+    size, end = max(1, min(CHUNK_RUNS, CHUNK_STEPS // plan.steps)), plan.numbers.stop
+    return (range(first, min(first + size, end)) for first in range(plan.numbers.start, end, size))
 
 
 def threaded(walker: Walker, stop: threading.Event) -> Iterator[WalkedChunk]:

@@ -28,6 +28,7 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.walks.walker import WalkPlan
+from kraftcheck.solvers.walks.walks import CHUNK_RUNS, chunk_ranges
 from tests.ci.spark.faults.cluster import standalone
 from tests.ci.spark.losses import kill_worker
 from tests.shared.commands import kraftcheck
@@ -161,6 +162,13 @@ def test_shards_are_the_whole(command: str) -> None:
     shards = [rows(command, document(words, "--shard", f"{number}/2")) for number in (1, 2)]
     assert all(shards)
     assert sorted(one for shard in shards for one in shard) == sorted(rows(command, document(words)))
+
+
+def test_walks_without_end_begin() -> None:
+    """More runs than any memory has numbers for are cut into chunks one by one, and so is a shard of them."""
+    Shard(3, 7).check(10**15)
+    first = next(chunk_ranges(WalkPlan(10**15, 9, 1, shard=3, shards=7)))
+    assert (first.start, len(first)) == (2 * 10**15 // 7, CHUNK_RUNS)
 
 
 @pytest.mark.usefixtures("lamp")

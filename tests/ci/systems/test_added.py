@@ -378,7 +378,9 @@ def test_an_effect_without_a_state_is_refused_at_its_line() -> None:
 
 def test_what_every_rule_gives_can_be_told_from_what_it_does_not() -> None:
     """A class that has nothing to do with a rule is none of what any rule says that it gives."""
-    for rule, function in NOTED.items():
+    shipped = {rule: function for rule, function in NOTED.items() if function.__module__.startswith("kraftcheck.")}
+    assert len(shipped) > 200
+    for rule, function in shipped.items():  # other tests note rules of their own
         assert not is_a(object(), get_type_hints(function)["return"]), rule
 
 

@@ -20,7 +20,7 @@ import click
 from attrs import asdict, evolve, field, frozen
 
 from kraftcheck.ci.mutants.table import Outcomes
-from kraftcheck.ci.run.fanout import Cluster
+from kraftcheck.ci.run.fanout import Cluster, check_same
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.ci.terminal.console import Screen, console
@@ -55,7 +55,6 @@ from kraftcheck.solvers.mutants.explore import (
 from kraftcheck.solvers.mutants.mutate import GUARD, Mutant, Mutations, mutate
 from kraftcheck.solvers.mutants.operators import OF_CONDITIONS
 from kraftcheck.solvers.mutants.source import ROOT, SourceMutant, source_mutants
-from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.stop import STOPPED
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
 
@@ -332,8 +331,7 @@ def _outcomes(asked: bytes, key: str, numbers: Sequence[int]) -> list[MutantOutc
         SystemFault: where the worker makes another program of the system than the driver.
     """
     mutations, kernel, base, budget = _mutated(asked)
-    if cache_key(mutations.program) != key:
-        raise SystemFault("a worker made another system of the same module; make it depend on nothing but its source")
+    check_same(cache_key(mutations.program), key)
     by_number, found = {one.number: one for one in mutations.mutants}, dict[int, MutantOutcome]()
     chosen = [by_number[number] for number in numbers]
     explore_each(mutations, kernel, chosen, base, budget, threading.Event(), found.__setitem__)

@@ -23,6 +23,7 @@ from kraftcheck.ci.terminal.interrupts import Interrupted, Stop, announce, desce
 from kraftcheck.ci.terminal.options import Decorator
 from kraftcheck.ci.terminal.progress import progress_tally, run_interruptibly, stop_flag
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.program.parts import SystemFault
 
 if TYPE_CHECKING:
     from kraftcheck.ci.spark.executor import SparkExecutor
@@ -152,6 +153,16 @@ def fan_out_options(command: Command, more: Mapping[str, str] = MappingProxyType
     for option in options:
         command = cast(Command, option(command))
     return command
+
+
+def check_same(made: str, asked: str) -> None:
+    """Refuse to answer for a program that a worker made, by its digest, if it is not the one that was asked about.
+
+    Raises:
+        SystemFault: which says what to mend.
+    """
+    if made != asked:
+        raise SystemFault("a worker made another system of the same module; make it depend on nothing but its source")
 
 
 class LostPart(RuntimeError):

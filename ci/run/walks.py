@@ -9,13 +9,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.run.fanout import Cluster
+from kraftcheck.ci.run.fanout import Cluster, check_same
 from kraftcheck.ci.systems import assurance
 from kraftcheck.ci.systems.report import DEADLOCK_FAILS, DOCUMENT_VERSION, pruning_rows, steps_text, versions
 from kraftcheck.ci.systems.subject import Subject, program
@@ -116,7 +116,7 @@ def walked_by(cluster: Cluster, chosen: Subject, quiet: bool) -> Chunks:
                     waiting.append(executor.submit(ask, numbers))
                 while waiting and (numbers is None or len(waiting) > AHEAD * executor.cores):
                     while not stop.is_set() and not waiting[0].done():
-                        wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
+                        wait([waiting[0]], timeout=0.1)  # later ones may be there already
                     if stop.is_set():
                         return
                     yield waiting.popleft().result()
@@ -131,8 +131,7 @@ def _chunk_of(asked: bytes, key: str, numbers: range) -> WalkedChunk:
         SystemFault: where the worker makes another program of the system than the driver.
     """
     walker = _walker(asked)
-    if walks_key(walker.program) != key:
-        raise SystemFault("a worker made another system of the same module; make it depend on nothing but its source")
+    check_same(walks_key(walker.program), key)
     with ThreadPool(1) as pool:
         chunk = walked_chunk(walker, numbers, pool, threading.Event())
     assert chunk is not None  # nothing stops it

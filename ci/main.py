@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import sys
@@ -10,6 +11,8 @@ from kraftcheck.ci.terminal import interrupts
 
 LEAST_ADDRESSES = 640 << 20
 """Bytes of address space without which the libraries cannot be loaded; they take less of memory."""
+NEW_OBJECTS = 50_000
+"""New objects before a collection of garbage: a graph of terms is many objects, and hardly one is garbage."""
 
 
 def main() -> None:
@@ -22,6 +25,7 @@ def main() -> None:
         needed = f"{LEAST_ADDRESSES >> 20} MB are needed: ulimit -v {LEAST_ADDRESSES >> 10}"
         print(f"kraftcheck: the address space is limited to {limit >> 20} MB, and {needed}", file=sys.stderr)
         sys.exit(2)
+    gc.set_threshold(NEW_OBJECTS, 20, 100)
     interrupts.begin()
     code = interrupts.EXIT_INTERRUPTED
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kraftcheck.ci.main import NEW_OBJECTS
 from kraftcheck.solvers.machine_code.objectcode import CompileEffort
 from tests.browser import chromium
 from tests.project import leftovers
@@ -46,6 +48,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.reverse()
     elif ORDER:
         random.Random(ORDER).shuffle(items)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Collections of garbage pass over what the collected tests are made of, and are as rare as in a command."""
+    gc.set_threshold(NEW_OBJECTS, 20, 100)
+    gc.freeze()
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -14,6 +14,7 @@ import pytest
 from kraftcheck.ci.main import NEW_OBJECTS
 from kraftcheck.solvers.machine_code.objectcode import CompileEffort
 from tests.browser import chromium
+from tests.ci.night import costly
 from tests.project import leftovers
 from tests.solvers.hypothesis import profiles
 from tests.solvers.machine_code.objects import compiled_once
@@ -25,6 +26,11 @@ ORDER = os.environ.get("KRAFTCHECK_ORDER", "")
 """In which order tests run: as written, `reverse`, or shuffled by any other text as a seed."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What becomes of costly tests."""
+    costly.options(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the profile; an unknown one is a usage error."""
     if PROFILE not in profiles.PROFILES:
@@ -32,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     profiles.choose(PROFILE)
     leftovers.install(config, Path(__file__).parent.parent)
     chromium.install(config)
+    costly.install(config, Path(__file__).parent.parent)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

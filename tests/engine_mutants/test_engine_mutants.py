@@ -33,6 +33,7 @@ def alone(killer: Killer, folder: Path) -> None:
 LONG = [pytest.param(mutant, marks=pytest.mark.slow) for mutant in MUTANTS if mutant.slow]
 
 
+@pytest.mark.each_change
 @pytest.mark.parametrize(
     "mutant",
     [*(mutant for mutant in MUTANTS if not mutant.slow), *LONG],

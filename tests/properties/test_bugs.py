@@ -73,6 +73,7 @@ def safety() -> dict[str, Property]:
     return {claim.id: claim for claim in claims if claim.kind in ("always", "step", "recovers")}
 
 
+@pytest.mark.each_change
 @pytest.mark.parametrize("bug", one_in(16, QUICK), ids=lambda bug: bug.variant)
 def test_a_defect_refutes_exactly_what_is_named_for_it(bug: Bug) -> None:
     """With the defect just these properties break, with shortest traces of just these lengths."""

@@ -87,6 +87,7 @@ def test_no_judgement_of_an_operator_mutant_is_stale() -> None:
     assert [one for one in OPERATOR_JUDGEMENTS if len(one.why.split()) < 5] == []
 
 
+@pytest.mark.each_change
 def test_no_mutant_that_is_drawn_is_a_new_survivor() -> None:
     """Of mutants of a system, both drawn by the text of the rules, none survives that the document does not know."""
     every = OperatorRequest().mutants()

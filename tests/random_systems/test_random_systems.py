@@ -25,6 +25,7 @@ CHUNKS = [range(first, first + CHUNK) for first in range(0, ALWAYS, CHUNK)] + [
 ]
 
 
+@pytest.mark.each_change
 @pytest.mark.parametrize("seeds", CHUNKS, ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
 def test_engines_agree_with_the_naive_search(seeds: range, tmp_path: Path) -> None:
     """States, counts, verdicts, lengths and witnesses are those of the naive search, for each system."""
@@ -60,6 +61,7 @@ def refuted(seed: int) -> list[str]:
     return [name for name, verdict in Case.of_seed(seed).verdicts.items() if verdict.word == "Refuted"]
 
 
+@pytest.mark.each_change
 @pytest.mark.parametrize("seed", range(4))
 def test_documents_agree_with_the_naive_search(seed: int, tmp_path: Path) -> None:
     """The command line's document has the naive numbers, and its counterexamples run again from their files."""

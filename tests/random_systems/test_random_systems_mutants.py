@@ -59,6 +59,7 @@ def wrong_code(monkeypatch: pytest.MonkeyPatch, op: str, make: Callable[..., Any
     monkeypatch.setattr(lower, "lower_operator", wrong)
 
 
+@pytest.mark.each_change
 @pytest.mark.parametrize(
     ("op", "make"),
     [

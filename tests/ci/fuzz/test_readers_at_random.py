@@ -24,6 +24,7 @@ def check(reader: Reader, codes: collections.Counter[int]) -> None:
     assert sum(codes.values()) - codes[2] > sum(codes.values()) // 50, (reader.name, codes)
 
 
+@pytest.mark.each_change
 @each
 def test_no_changed_input_ends_in_a_fault(reader: Reader, tmp_path: Path) -> None:
     """Cases of fixed seeds: each command ends in a code that it documents, none hangs or takes a gigabyte."""

@@ -18,6 +18,7 @@ OF_Z3 = ("prove",)
 """Sessions in a process of their own: what Z3 finds hangs on what it was asked before."""
 
 
+@pytest.mark.each_change
 @pytest.mark.parametrize("name", SESSIONS)
 def test_a_command_shows_what_is_recorded(name: str, tmp_path: Path) -> None:
     """Standard output, refusals, documents and exit codes of a session are those of its file."""

@@ -18,8 +18,9 @@ from tests.shared.places import ROOT
 FOLDER = ROOT / ".night"
 """Where the outcomes of nights are kept, a folder for each commit."""
 
-SELECTED = "slow or shipped or hypothesis"
-"""The tests of a night: those that no change waits for, those of what is shipped, and those that draw more by night."""
+SELECTED = "slow or costly or shipped or hypothesis"
+"""The tests of a night: those that no change waits for, or not each, those of what is shipped, and those that draw more
+by night."""
 
 WORKERS = ("-n", "auto", "--dist", "loadgroup")
 """How pytest shares items among workers."""

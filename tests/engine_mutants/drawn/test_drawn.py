@@ -41,6 +41,7 @@ def drawn(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.each_change
 def test_a_sample_is_killed_or_judged(tmp_path: Path) -> None:
     """Of three mutants of the shapes of sets none survives that nobody has judged."""
     ran = drawn("--folder", SHAPES, "--count", 3, "--reach", tmp_path / "reach.json", *QUICK)

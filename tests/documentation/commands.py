@@ -21,7 +21,7 @@ Programs beside them, for people who work on kraftcheck:
 
 | program | does |
 |---|---|
-| `./ci/test` | lint, types and tests: of costly ones the share that the commit draws, or `--costly all`; arguments go to pytest |
+| `./ci/test` | lint, types and tests, of costly ones a share that the commit draws; arguments go to pytest |
 | `./ci/check` | every expected verdict, and the vectors of Kafka's own tests; arguments go to `kraftcheck check` |
 | `./ci/nightly` | every slow test, the property-based tests at length, the fuzz of whole controllers; in shards |
 | `python -m kraftcheck.ci.bench` | measures rates and memory, `--beside` other checkers; nothing else measures time |

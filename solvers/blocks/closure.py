@@ -15,21 +15,7 @@ from attrs import define, field
 from llvmlite import ir
 
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Words
-from kraftcheck.solvers.machine_code.irtools import (
-    BYTE,
-    POINTER,
-    U32,
-    WORD,
-    Local,
-    begin,
-    count_up,
-    element,
-    load,
-    prefetch,
-    repeat,
-    store,
-    word,
-)
+from kraftcheck.solvers.machine_code.irtools import BYTE, POINTER, U32, WORD, begin
 from kraftcheck.solvers.machine_code.objectcode import address
 
 ARC_BYTES = 5
@@ -122,21 +108,21 @@ def _emit_deal(module: ir.Module) -> None:
     """
     function, b = begin(module, "deal", [*[POINTER] * 6, WORD], public=True)
     targets, sources, ways, places, out_sources, out_ways, count = function.args
-    with count_up(b, word(0), count) as k:
-        at = b.add(load(b, targets, k), word(1))
-        place = load(b, places, at)
-        store(b, b.trunc(load(b, sources, k), U32), out_sources, place, U32)
-        store(b, b.trunc(load(b, ways, k, U32), BYTE), out_ways, place, BYTE)
-        store(b, b.add(place, word(1)), places, at)
-    b.ret(word(0))
+    with b.count(0, count) as k:
+        at = b.add(b.get(targets, k), 1)
+        place = b.get(places, at)
+        b.put(b.trunc(b.get(sources, k), U32), out_sources, place, U32)
+        b.put(b.trunc(b.get(ways, k, U32), BYTE), out_ways, place, BYTE)
+        b.put(b.add(place, 1), places, at)
+    b.ret(0)
 
 
 def _emit_flow(module: ir.Module, mark: Any) -> None:
     """`flow(control, queue, waiting, begins, sources, ways, bits, marks, most) -> 0`: from so many states at most."""
     function, b = begin(module, "flow", [*[POINTER] * 8, WORD], public=True)
     control, queue, waiting, begins, sources, ways, bits, marks, most = function.args
-    room, left = load(b, control, ROOM), Local(b, most)
-    head, count = Local(b, load(b, control, HEAD)), Local(b, load(b, control, WAITING))
+    room, left = b.get(control, ROOM), b.local(most)
+    head, count = b.local(b.get(control, HEAD)), b.local(b.get(control, WAITING))
 
     def whole(value: Any) -> Any:
         return value if value.type == WORD else b.zext(value, WORD)
@@ -146,31 +132,31 @@ def _emit_flow(module: ir.Module, mark: Any) -> None:
         return b.select(beyond, b.sub(place, room), place)
 
     def goes_on() -> Any:
-        return b.and_(*(b.icmp_unsigned("!=", number.get(), word(0)) for number in (count, left)))
+        return b.and_(*(b.icmp_unsigned("!=", number.get(), 0) for number in (count, left)))
 
-    with repeat(b, goes_on):
-        with b.if_then(b.icmp_unsigned(">", count.get(), word(2 * AHEAD))):
-            later = whole(load(b, queue, at(b.add(head.get(), word(2 * AHEAD))), U32))
-            prefetch(b, element(b, begins, later))
-            soon = load(b, begins, whole(load(b, queue, at(b.add(head.get(), word(AHEAD))), U32)))
-            prefetch(b, element(b, sources, soon, U32))
-            prefetch(b, element(b, ways, soon, BYTE))
-        target = whole(load(b, queue, head.get(), U32))
-        head.set(at(b.add(head.get(), word(1))))
-        count.add(word(-1))
-        left.add(word(-1))
-        store(b, ir.Constant(BYTE, 0), waiting, target, BYTE)
-        has = whole(load(b, marks, target, mark))
-        with count_up(b, load(b, begins, target), load(b, begins, b.add(target, word(1)))) as k:
-            source = whole(load(b, sources, k, U32))
-            old = whole(load(b, marks, source, mark))
-            new = b.or_(old, b.and_(has, load(b, bits, whole(load(b, ways, k, BYTE)))))
+    with b.repeat(goes_on):
+        with b.if_then(b.icmp_unsigned(">", count.get(), 2 * AHEAD)):
+            later = whole(b.get(queue, at(b.add(head.get(), 2 * AHEAD)), U32))
+            b.prefetch(b.at(begins, later))
+            soon = b.get(begins, whole(b.get(queue, at(b.add(head.get(), AHEAD)), U32)))
+            b.prefetch(b.at(sources, soon, U32))
+            b.prefetch(b.at(ways, soon, BYTE))
+        target = whole(b.get(queue, head.get(), U32))
+        head.set(at(b.add(head.get(), 1)))
+        count.add(-1)
+        left.add(-1)
+        b.put(ir.Constant(BYTE, 0), waiting, target, BYTE)
+        has = whole(b.get(marks, target, mark))
+        with b.count(b.get(begins, target), b.get(begins, b.add(target, 1))) as k:
+            source = whole(b.get(sources, k, U32))
+            old = whole(b.get(marks, source, mark))
+            new = b.or_(old, b.and_(has, b.get(bits, whole(b.get(ways, k, BYTE)))))
             with b.if_then(b.icmp_unsigned("!=", new, old)):
-                store(b, new if mark == WORD else b.trunc(new, mark), marks, source, mark)
-                with b.if_then(b.icmp_unsigned("==", load(b, waiting, source, BYTE), ir.Constant(BYTE, 0))):
-                    store(b, ir.Constant(BYTE, 1), waiting, source, BYTE)
-                    store(b, b.trunc(source, U32), queue, at(b.add(head.get(), count.get())), U32)
-                    count.add(word(1))
-    store(b, head.get(), control, HEAD)
-    store(b, count.get(), control, WAITING)
-    b.ret(word(0))
+                b.put(new if mark == WORD else b.trunc(new, mark), marks, source, mark)
+                with b.if_then(b.icmp_unsigned("==", b.get(waiting, source, BYTE), ir.Constant(BYTE, 0))):
+                    b.put(ir.Constant(BYTE, 1), waiting, source, BYTE)
+                    b.put(b.trunc(source, U32), queue, at(b.add(head.get(), count.get())), U32)
+                    count.add(1)
+    b.put(head.get(), control, HEAD)
+    b.put(count.get(), control, WAITING)
+    b.ret(0)

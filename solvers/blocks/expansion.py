@@ -12,20 +12,7 @@ from attrs import define, field, frozen
 from llvmlite import ir
 
 from kraftcheck.solvers.blocks.tasks import COUNT, BlockKernel, CandidateSet, Sorted, Words
-from kraftcheck.solvers.machine_code.irtools import (
-    POINTER,
-    TRUTH,
-    WORD,
-    Local,
-    begin,
-    count_up,
-    element,
-    load,
-    same_words,
-    state_at,
-    store,
-    word,
-)
+from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, Builder, begin, word
 from kraftcheck.solvers.machine_code.objectcode import address
 
 TABLE, MASK, OWN, FRESH, UNUSED = range(5)
@@ -114,14 +101,14 @@ class SuccessorMemo:
 class MemoTable:
     """Parts of a control block, as values of a function."""
 
-    def __init__(self, b: ir.IRBuilder, control: Any, words: int) -> None:
+    def __init__(self, b: Builder, control: Any, words: int) -> None:
         self.b, self.control, self.words = b, control, words
-        self.table = b.inttoptr(load(b, control, TABLE), POINTER)
-        self.mask, self.own, self.fresh = (load(b, control, i) for i in (MASK, OWN, FRESH))
+        self.table = b.inttoptr(b.get(control, TABLE), POINTER)
+        self.mask, self.own, self.fresh = (b.get(control, i) for i in (MASK, OWN, FRESH))
 
     def group(self, hashed: Any) -> Any:
         """The address of the entries that a hash may have."""
-        return element(self.b, self.table, self.b.mul(self.b.and_(hashed, self.mask), word(self.words)))
+        return self.b.at(self.table, self.b.mul(self.b.and_(hashed, self.mask), self.words))
 
     def entry(self, hashed: Any, state: Sequence[Any]) -> list[Any]:
         """The entry of a state of the expansion under way."""
@@ -132,9 +119,9 @@ class MemoTable:
         """Of an entry: whether it is of the same state, whether that may be dropped then, and its stamp."""
         b = self.b
         other = b.and_(b.xor(held[0], entry[0]), b.not_(self.mask))
-        same = b.and_(b.icmp_unsigned("==", other, word(0)), same_words(b, held[1:], entry[1:]))
+        same = b.and_(b.icmp_unsigned("==", other, 0), b.same(held[1:], entry[1:]))
         stamp = b.and_(held[0], self.mask)
-        committed = b.icmp_unsigned("<", b.sub(stamp, word(FIRST_STAMP)), b.sub(self.fresh, word(FIRST_STAMP)))
+        committed = b.icmp_unsigned("<", b.sub(stamp, FIRST_STAMP), b.sub(self.fresh, FIRST_STAMP))
         return same, b.or_(committed, b.icmp_unsigned("==", stamp, self.own)), stamp
 
 
@@ -146,27 +133,27 @@ def emit_recall(module: ir.Module, words: int) -> Any:
     function, b = begin(module, "recall", [POINTER, POINTER, POINTER, WORD, POINTER], public=True)
     control, records, hashes, count, out = function.args
     memo = MemoTable(b, control, words)
-    unused = element(b, control, UNUSED)
-    kept = Local(b, word(0))
-    with count_up(b, word(0), count) as k:
-        hashed = load(b, hashes, k)
-        record = element(b, records, b.mul(k, word(words + 1)))
-        group, state = memo.group(hashed), state_at(b, record, words)
+    unused = b.at(control, UNUSED)
+    kept = b.local(0)
+    with b.count(0, count) as k:
+        hashed = b.get(hashes, k)
+        record = b.at(records, b.mul(k, words + 1))
+        group, state = memo.group(hashed), b.state(record, words)
         entry = memo.entry(hashed, state)
         dropped, oldest, place = ir.Constant(TRUTH, 0), word(-1), group
         for way in range(WAYS):
-            at = element(b, group, way * words)
-            same, may, stamp = memo.comparison(state_at(b, at, words), entry)
+            at = b.at(group, way * words)
+            same, may, stamp = memo.comparison(b.state(at, words), entry)
             dropped = b.or_(dropped, b.and_(same, may))
-            age = b.select(same, word(0), stamp)
+            age = b.select(same, 0, stamp)
             older = b.icmp_unsigned("<", age, oldest)
             oldest, place = b.select(older, age, oldest), b.select(older, at, place)
         place = b.select(dropped, unused, place)
         for i, value in enumerate(entry):
-            store(b, value, place, i)
-        target = element(b, out, b.mul(kept.get(), word(words + 1)))
-        for i, value in enumerate((*state, load(b, record, words))):
-            store(b, value, target, i)
+            b.put(value, place, i)
+        target = b.at(out, b.mul(kept.get(), words + 1))
+        for i, value in enumerate((*state, b.get(record, words))):
+            b.put(value, target, i)
         kept.add(b.zext(b.not_(dropped), WORD))
     b.ret(kept.get())
     return function

@@ -8,20 +8,7 @@ from llvmlite import ir
 
 from kraftcheck.solvers.blocks.expansion import MemoTable, emit_recall
 from kraftcheck.solvers.blocks.tasks import COUNT, LIMIT, RECORDS
-from kraftcheck.solvers.machine_code.irtools import (
-    POINTER,
-    WORD,
-    Local,
-    begin,
-    element,
-    load,
-    prefetch,
-    repeat,
-    same_words,
-    state_at,
-    store,
-    word,
-)
+from kraftcheck.solvers.machine_code.irtools import POINTER, WORD, Builder, begin
 from kraftcheck.solvers.machine_code.search_kernel import Geometry
 from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.machine_code.visited_table import hash_words
@@ -38,28 +25,28 @@ def _emit_sift(module: ir.Module, geometry: Geometry, *, with_memo: bool) -> Any
     name = f"sift{'_for_memo' * with_memo}"
     function, b = begin(module, name, [POINTER, WORD, *[POINTER] * 5])
     state, identity, records, end, recent, hashes, control = function.args
-    own = state_at(b, state, words)
-    parent = b.shl(identity, word(16))
-    place, count = Local(b, records), Local(b, word(0))
+    own = b.state(state, words)
+    parent = b.shl(identity, 16)
+    place, count = b.local(records), b.local(0)
     memo = MemoTable(b, control, words) if with_memo else None
-    with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
+    with b.repeat(lambda: b.icmp_unsigned("!=", place.get(), end)):
         at = place.get()
-        values = state_at(b, at, words)
-        mark = b.or_(load(b, at, words), parent)
-        place.set(element(b, at, record))
+        values = b.state(at, words)
+        mark = b.or_(b.get(at, words), parent)
+        place.set(b.at(at, record))
         hashed = hash_words(b, values)
         if memo is not None:
-            prefetch(b, memo.group(hashed), write=True)
-        slot = b.and_(b.lshr(hashed, word(32)), word(geometry.filter_slots - 1))
-        entry = element(b, recent, b.mul(slot, word(words)))
-        duplicate = b.or_(same_words(b, values, own), same_words(b, values, state_at(b, entry, words)))
+            b.prefetch(memo.group(hashed), write=True)
+        slot = b.and_(b.lshr(hashed, 32), geometry.filter_slots - 1)
+        entry = b.at(recent, b.mul(slot, words))
+        duplicate = b.or_(b.same(values, own), b.same(values, b.state(entry, words)))
         index = count.get()
-        target = element(b, records, b.mul(index, word(record)))
+        target = b.at(records, b.mul(index, record))
         for i, value in enumerate(values):
-            store(b, value, entry, i)
-            store(b, value, target, i)
-        store(b, mark, target, words)
-        store(b, hashed, hashes, index)
+            b.put(value, entry, i)
+            b.put(value, target, i)
+        b.put(mark, target, words)
+        b.put(hashed, hashes, index)
         count.set(b.add(index, b.zext(b.not_(duplicate), WORD)))
     b.ret(count.get())
     return function
@@ -75,28 +62,28 @@ def emit_expand(module: ir.Module, plan: FramePlan, geometry: Geometry, step: An
     sift = _emit_sift(module, geometry, with_memo=False)
     function, b = begin(module, "expand", [POINTER, POINTER, WORD, WORD, WORD, *[POINTER] * 5], public=True)
     frame, states, first, stop, identity, control, recent, memo, scratch, hashes = function.args
-    limit = b.sub(load(b, control, LIMIT), word(geometry.instances))
-    at = Local(b, first)
-    with repeat(b, lambda: b.icmp_unsigned("<", at.get(), stop)):
-        with b.if_then(b.icmp_signed(">", load(b, control, COUNT), limit), likely=False):
+    limit = b.sub(b.get(control, LIMIT), geometry.instances)
+    at = b.local(first)
+    with b.repeat(lambda: b.icmp_unsigned("<", at.get(), stop)):
+        with b.if_then(b.icmp_signed(">", b.get(control, COUNT), limit), likely=False):
             b.ret(at.get())
-        state = element(b, states, b.mul(at.get(), word(geometry.words)))
+        state = b.at(states, b.mul(at.get(), geometry.words))
         own_identity = b.add(identity, at.get())
         end = _step_to(b, plan, (step, deadlock), state, own_identity, scratch, frame)
         count = b.call(sift, [state, own_identity, scratch, end, recent, hashes, memo])
         b.call(insert, [control, scratch, hashes, count])
-        at.add(word(1))
+        at.add(1)
     b.ret(at.get())
 
 
 def _step_to(
-    b: ir.IRBuilder, plan: FramePlan, functions: tuple[Any, Any], state: Any, identity: Any, scratch: Any, frame: Any
+    b: Builder, plan: FramePlan, functions: tuple[Any, Any], state: Any, identity: Any, scratch: Any, frame: Any
 ) -> Any:
     """Write the successors of a state, and note whether it has none; where they end."""
     step, deadlock = functions
-    store(b, word(0), frame, plan.enabled)
+    b.put(0, frame, plan.enabled)
     end = b.call(step, [state, scratch, frame, identity])
-    with b.if_then(b.icmp_unsigned("==", load(b, frame, plan.enabled), word(0)), likely=False):
+    with b.if_then(b.icmp_unsigned("==", b.get(frame, plan.enabled), 0), likely=False):
         b.call(deadlock, [state, frame, identity])
     return end
 
@@ -112,31 +99,31 @@ def emit_expand_with_memo(module: ir.Module, plan: FramePlan, geometry: Geometry
     parameters = [POINTER, POINTER, WORD, WORD, WORD, *[POINTER] * 5]
     function, b = begin(module, "expand_with_memo", parameters, public=True)
     frame, states, first, stop, identity, control, recent, memo, scratch, hashes = function.args
-    limit = b.sub(load(b, control, LIMIT), word(2 * geometry.instances + 1))
-    records = b.inttoptr(load(b, control, RECORDS), POINTER)
-    at, waiting, turn, size = Local(b, first), Local(b, word(0)), Local(b, word(0)), geometry.instances + 1
+    limit = b.sub(b.get(control, LIMIT), 2 * geometry.instances + 1)
+    records = b.inttoptr(b.get(control, RECORDS), POINTER)
+    at, waiting, turn, size = b.local(first), b.local(0), b.local(0), geometry.instances + 1
 
     def scratch_of(number: Any) -> tuple[Any, Any]:
-        own = b.mul(number, word(size))
-        return element(b, scratch, b.mul(own, word(geometry.record))), element(b, hashes, own)
+        own = b.mul(number, size)
+        return b.at(scratch, b.mul(own, geometry.record)), b.at(hashes, own)
 
     def settle() -> None:
-        count = load(b, control, COUNT)
-        out = element(b, records, b.mul(count, word(geometry.record)))
-        kept = b.call(recall, [memo, *scratch_of(b.xor(turn.get(), word(1))), waiting.get(), out])
-        store(b, b.add(count, kept), control, COUNT)
+        count = b.get(control, COUNT)
+        out = b.at(records, b.mul(count, geometry.record))
+        kept = b.call(recall, [memo, *scratch_of(b.xor(turn.get(), 1)), waiting.get(), out])
+        b.put(b.add(count, kept), control, COUNT)
 
-    with repeat(b, lambda: b.icmp_unsigned("<", at.get(), stop)) as end:
-        with b.if_then(b.icmp_signed(">", load(b, control, COUNT), limit), likely=False):
+    with b.repeat(lambda: b.icmp_unsigned("<", at.get(), stop)) as end:
+        with b.if_then(b.icmp_signed(">", b.get(control, COUNT), limit), likely=False):
             b.branch(end)
-        state = element(b, states, b.mul(at.get(), word(geometry.words)))
+        state = b.at(states, b.mul(at.get(), geometry.words))
         own_identity = b.add(identity, at.get())
         place, own_hashes = scratch_of(turn.get())
         last = _step_to(b, plan, (step, deadlock), state, own_identity, place, frame)
         count = b.call(sift, [state, own_identity, place, last, recent, own_hashes, memo])
         settle()
         waiting.set(count)
-        turn.set(b.xor(turn.get(), word(1)))
-        at.add(word(1))
+        turn.set(b.xor(turn.get(), 1))
+        at.add(1)
     settle()
     b.ret(at.get())

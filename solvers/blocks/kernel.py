@@ -30,17 +30,7 @@ from kraftcheck.solvers.blocks.visited import emit_compact_set, other_bytes
 from kraftcheck.solvers.machine_code.backward_sweep import emit_follow, emit_survey
 from kraftcheck.solvers.machine_code.compile import cache_key
 from kraftcheck.solvers.machine_code.edge_kernel import cut_bits, emit_appraise, forget_cuts, truth_words
-from kraftcheck.solvers.machine_code.irtools import (
-    POINTER,
-    WORD,
-    Local,
-    begin,
-    count_up,
-    element,
-    load,
-    store,
-    word,
-)
+from kraftcheck.solvers.machine_code.irtools import POINTER, WORD, begin, word
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, host, object_code
 from kraftcheck.solvers.machine_code.search_kernel import Geometry
@@ -85,28 +75,28 @@ def _emit_bits(module: ir.Module, program: Program) -> None:
     function, b = begin(module, "bits", [POINTER, WORD, WORD, POINTER], public=True)
     records, count, stride, out = function.args
     words = claim_words(program)
-    with count_up(b, word(0), count) as k:
-        scope = state_scope(b, program, element(b, records, b.mul(k, stride)))
+    with b.count(0, count) as k:
+        scope = state_scope(b, program, b.at(records, b.mul(k, stride)))
         occur = [b.not_(scope.value(term)) for term in program.always_terms]
         occur += [scope.value(term) for term in program.sometimes_terms]
         for at in range(words):
             bits: Any = word(0)
             for position, occurs in enumerate(occur[at * CLAIMS_PER_WORD : (at + 1) * CLAIMS_PER_WORD]):
-                bits = b.or_(bits, b.shl(b.zext(occurs, WORD), word(position)))
-            store(b, bits, out, b.add(b.mul(k, word(words)), word(at)))
-    b.ret(word(0))
+                bits = b.or_(bits, b.shl(b.zext(occurs, WORD), position))
+            b.put(bits, out, b.add(b.mul(k, words), at))
+    b.ret(0)
 
 
 def _emit_successors(module: ir.Module, geometry: Geometry, step: Any) -> None:
     """`successors(states, count, frame, out, counts) -> records`: every transition, and how many each state has."""
     function, b = begin(module, "successors", [POINTER, WORD, POINTER, POINTER, POINTER], public=True)
     states, count, frame, out, counts = function.args
-    place = Local(b, out)
+    place = b.local(out)
     size = word(8 * geometry.record)
-    with count_up(b, word(0), count) as k:
+    with b.count(0, count) as k:
         begin_ = place.get()
-        end = b.call(step, [element(b, states, b.mul(k, word(geometry.words))), begin_, frame, word(0)])
-        store(b, b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(begin_, WORD)), size), counts, k)
+        end = b.call(step, [b.at(states, b.mul(k, geometry.words)), begin_, frame, 0])
+        b.put(b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(begin_, WORD)), size), counts, k)
         place.set(end)
     b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
 
@@ -119,13 +109,13 @@ def _emit_exits(module: ir.Module, geometry: Geometry, follow: Any) -> None:
     """
     function, b = begin(module, "exits", [POINTER, POINTER, WORD, *[POINTER] * 4], public=True)
     states, missing, count, frame, out, counts, leaves = function.args
-    place = Local(b, out)
+    place = b.local(out)
     size = word(8 * geometry.record)
-    with count_up(b, word(0), count) as k:
+    with b.count(0, count) as k:
         begin_ = place.get()
-        state = element(b, states, b.mul(k, word(geometry.words)))
-        end = b.call(follow, [state, begin_, frame, load(b, missing, k), element(b, leaves, k)])
-        store(b, b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(begin_, WORD)), size), counts, k)
+        state = b.at(states, b.mul(k, geometry.words))
+        end = b.call(follow, [state, begin_, frame, b.get(missing, k), b.at(leaves, k)])
+        b.put(b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(begin_, WORD)), size), counts, k)
         place.set(end)
     b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
 
@@ -134,13 +124,13 @@ def _emit_steps(module: ir.Module, plan: FramePlan, geometry: Geometry, step: An
     """`steps(states, count, frame, out, counts, cuts) -> records`: as `successors`, and the cut bits of each state."""
     function, b = begin(module, "steps", [POINTER, WORD, *[POINTER] * 4], public=True)
     states, count, frame, out, counts, cuts = function.args
-    place, size = Local(b, out), word(8 * geometry.record)
-    with count_up(b, word(0), count) as k:
+    place, size = b.local(out), word(8 * geometry.record)
+    with b.count(0, count) as k:
         begin_ = place.get()
         forget_cuts(b, plan, frame)
-        end = b.call(step, [element(b, states, b.mul(k, word(geometry.words))), begin_, frame, word(0)])
-        store(b, cut_bits(b, plan, frame), cuts, k)
-        store(b, b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(begin_, WORD)), size), counts, k)
+        end = b.call(step, [b.at(states, b.mul(k, geometry.words)), begin_, frame, 0])
+        b.put(cut_bits(b, plan, frame), cuts, k)
+        b.put(b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(begin_, WORD)), size), counts, k)
         place.set(end)
     b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
 

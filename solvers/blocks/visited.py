@@ -16,21 +16,7 @@ from llvmlite import ir
 
 from kraftcheck.model.language.layout import Layout
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Words
-from kraftcheck.solvers.machine_code.irtools import (
-    BYTE,
-    POINTER,
-    WORD,
-    Local,
-    begin,
-    count_up,
-    element,
-    load,
-    prefetch,
-    repeat,
-    state_at,
-    store,
-    word,
-)
+from kraftcheck.solvers.machine_code.irtools import BYTE, POINTER, WORD, Builder, begin, word
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.visited_table import hash_words
 
@@ -68,17 +54,17 @@ def other_bytes(layout: Layout) -> tuple[int, ...]:
 class CompactSet:
     """Parts of a control block, as values of a function."""
 
-    def __init__(self, b: ir.IRBuilder, control: Any, others: Sequence[int]) -> None:
+    def __init__(self, b: Builder, control: Any, others: Sequence[int]) -> None:
         self.b, self.others = b, others
-        self.table = b.inttoptr(load(b, control, TABLE), POINTER)
-        self.lines, self.factor, self.span = (load(b, control, entry) for entry in (LINES, FACTOR, SPAN))
-        self.entry, self.first, self.tag_bits = (load(b, control, entry) for entry in (ENTRY, FIRST, TAG))
-        self.most_lines = b.sub(b.shl(word(1), self.tag_bits), word(1))
-        self.first_mask = b.lshr(word(-1), b.sub(word(64), b.shl(self.first, word(3))))
+        self.table = b.inttoptr(b.get(control, TABLE), POINTER)
+        self.lines, self.factor, self.span = (b.get(control, entry) for entry in (LINES, FACTOR, SPAN))
+        self.entry, self.first, self.tag_bits = (b.get(control, entry) for entry in (ENTRY, FIRST, TAG))
+        self.most_lines = b.sub(b.shl(1, self.tag_bits), 1)
+        self.first_mask = b.lshr(-1, b.sub(64, b.shl(self.first, 3)))
 
     def line(self, number: Any) -> Any:
         """Address of a line."""
-        return element(self.b, self.table, self.b.mul(self.b.shl(number, word(4)), self.entry), BYTE)
+        return self.b.at(self.table, self.b.mul(self.b.shl(number, 4), self.entry), BYTE)
 
     def home(self, quotient: Any) -> Any:
         """The line that a hash without its bucket says."""
@@ -87,30 +73,30 @@ class CompactSet:
     def rest(self, quotient: Any) -> Any:
         """What an entry holds of it."""
         b = self.b
-        below = b.udiv(b.and_(self._product(quotient), b.sub(b.shl(word(1), self.span), word(1))), self.factor)
-        return b.or_(b.shl(below, word(LOW_BITS)), b.and_(quotient, word((1 << LOW_BITS) - 1)))
+        below = b.udiv(b.and_(self._product(quotient), b.sub(b.shl(1, self.span), 1)), self.factor)
+        return b.or_(b.shl(below, LOW_BITS), b.and_(quotient, (1 << LOW_BITS) - 1))
 
     def quotient(self, home: Any, rest: Any) -> Any:
         """The hash without its bucket, of which these are the line and the rest."""
         b = self.b
         above = b.shl(home, self.span)
         missing = b.urem(b.sub(self.factor, b.urem(above, self.factor)), self.factor)  # up to the next multiple
-        below = b.add(b.mul(b.lshr(rest, word(LOW_BITS)), self.factor), missing)
+        below = b.add(b.mul(b.lshr(rest, LOW_BITS), self.factor), missing)
         multiplied = b.udiv(b.add(above, below), self.factor)
-        return b.or_(b.shl(multiplied, word(LOW_BITS)), b.and_(rest, word((1 << LOW_BITS) - 1)))
+        return b.or_(b.shl(multiplied, LOW_BITS), b.and_(rest, (1 << LOW_BITS) - 1))
 
     def _product(self, quotient: Any) -> Any:
-        return self.b.mul(self.b.lshr(quotient, word(LOW_BITS)), self.factor)
+        return self.b.mul(self.b.lshr(quotient, LOW_BITS), self.factor)
 
     def next_line(self, line: Any) -> Any:
         """The line after one; after the last comes the first."""
-        following = self.b.add(line, word(1))
-        return self.b.select(self.b.icmp_unsigned("==", following, self.lines), word(0), following)
+        following = self.b.add(line, 1)
+        return self.b.select(self.b.icmp_unsigned("==", following, self.lines), 0, following)
 
     def home_of(self, line: Any, tag: Any) -> Any:
         """The line that the hash of an entry says which stands in a line with a tag."""
         b = self.b
-        before = b.sub(tag, word(1))
+        before = b.sub(tag, 1)
         return b.urem(b.sub(b.add(line, b.mul(self.lines, self.most_lines)), before), self.lines)
 
     def read(self, place: Any, mask: Any) -> Any:
@@ -126,8 +112,8 @@ class CompactSet:
         """Address and mask of the other words of an entry."""
         places, at = [], self.first
         for size in self.others:
-            places.append((element(self.b, place, at, BYTE), word((1 << 8 * size) - 1)))
-            at = self.b.add(at, word(size))
+            places.append((self.b.at(place, at, BYTE), word((1 << 8 * size) - 1)))
+            at = self.b.add(at, size)
         return places
 
 
@@ -149,31 +135,31 @@ def _emit_place(module: ir.Module, others: Sequence[int], *, adds: bool) -> Any:
     control, quotient, *words = function.args
     compact = CompactSet(b, control, others)
     rest = b.shl(compact.rest(quotient), compact.tag_bits)
-    line, tag = Local(b, compact.home(quotient)), Local(b, word(1))
-    with repeat(b, lambda: b.icmp_unsigned("<=", tag.get(), compact.most_lines)):
+    line, tag = b.local(compact.home(quotient)), b.local(1)
+    with b.repeat(lambda: b.icmp_unsigned("<=", tag.get(), compact.most_lines)):
         wanted = b.or_(rest, tag.get())
-        at, left = Local(b, compact.line(line.get())), Local(b, word(LINE))
-        with repeat(b, lambda: b.icmp_unsigned("!=", left.get(), word(0))):
+        at, left = b.local(compact.line(line.get())), b.local(LINE)
+        with b.repeat(lambda: b.icmp_unsigned("!=", left.get(), 0)):
             here = at.get()
             first = compact.read(here, compact.first_mask)
-            vacant = b.icmp_unsigned("==", b.and_(first, compact.most_lines), word(0))
+            vacant = b.icmp_unsigned("==", b.and_(first, compact.most_lines), 0)
             with b.if_then(vacant):
                 if adds:
                     compact.write(here, wanted, compact.first_mask)
                     for (at_other, mask), value in zip(compact.other_places(here), words, strict=True):
                         compact.write(at_other, value, mask)
-                    store(b, b.add(load(b, control, COUNT), word(1)), control, COUNT)
-                b.ret(word(ADDED_NOW))
+                    b.put(b.add(b.get(control, COUNT), 1), control, COUNT)
+                b.ret(ADDED_NOW)
             same = b.icmp_unsigned("==", first, wanted)
             for (at_other, mask), value in zip(compact.other_places(here), words, strict=True):
                 same = b.and_(same, b.icmp_unsigned("==", compact.read(at_other, mask), value))
             with b.if_then(same):
-                b.ret(word(PRESENT))
-            at.set(element(b, here, compact.entry, BYTE))
-            left.add(word(-1))
+                b.ret(PRESENT)
+            at.set(b.at(here, compact.entry, BYTE))
+            left.add(-1)
         line.set(compact.next_line(line.get()))
-        tag.add(word(1))
-    b.ret(word(NO_ROOM))
+        tag.add(1)
+    b.ret(NO_ROOM)
     return function
 
 
@@ -186,46 +172,46 @@ def _emit_admit(module: ir.Module, words: int, others: Sequence[int], place: Any
     function, b = begin(module, "admit", [POINTER, POINTER, *[WORD] * 3, POINTER, POINTER], public=True)
     control, records, count, stride, bucket_bits, out, quotients = function.args
     compact = CompactSet(b, control, others)
-    at, added = Local(b, word(0)), Local(b, word(0))
+    at, added = b.local(0), b.local(0)
 
     def finish(result: int) -> None:
-        store(b, at.get(), control, TAKEN)
-        store(b, added.get(), control, ADDED)
-        b.ret(word(result))
+        b.put(at.get(), control, TAKEN)
+        b.put(added.get(), control, ADDED)
+        b.ret(result)
 
-    with repeat(b, lambda: b.icmp_unsigned("<", at.get(), count)):
+    with b.repeat(lambda: b.icmp_unsigned("<", at.get(), count)):
         left = b.sub(count, at.get())
-        size = b.select(b.icmp_unsigned("<", left, word(BATCH)), left, word(BATCH))
-        full = b.icmp_unsigned(">", b.add(load(b, control, COUNT), size), load(b, control, LIMIT))
+        size = b.select(b.icmp_unsigned("<", left, BATCH), left, BATCH)
+        full = b.icmp_unsigned(">", b.add(b.get(control, COUNT), size), b.get(control, LIMIT))
         with b.if_then(full, likely=False):
             finish(NO_ROOM)
-        first = element(b, records, b.mul(at.get(), stride))
+        first = b.at(records, b.mul(at.get(), stride))
         _fetch_lines(b, compact, (first, size, stride, bucket_bits), words, quotients)
-        with count_up(b, word(0), size) as k:
-            record = element(b, first, b.mul(k, stride))
-            other_words = [load(b, record, i) for i in range(1, words)]
-            result = b.call(place, [control, load(b, quotients, k), *other_words])
-            with b.if_then(b.icmp_unsigned("==", result, word(NO_ROOM)), likely=False):
+        with b.count(0, size) as k:
+            record = b.at(first, b.mul(k, stride))
+            other_words = [b.get(record, i) for i in range(1, words)]
+            result = b.call(place, [control, b.get(quotients, k), *other_words])
+            with b.if_then(b.icmp_unsigned("==", result, NO_ROOM), likely=False):
                 finish(NO_ROOM)
-            with b.if_then(b.icmp_unsigned("==", result, word(ADDED_NOW))):
-                target = element(b, out, b.mul(added.get(), stride))
-                with count_up(b, word(0), stride) as i:
-                    store(b, load(b, record, i), target, i)
-                added.add(word(1))
-            at.add(word(1))
+            with b.if_then(b.icmp_unsigned("==", result, ADDED_NOW)):
+                target = b.at(out, b.mul(added.get(), stride))
+                with b.count(0, stride) as i:
+                    b.put(b.get(record, i), target, i)
+                added.add(1)
+            at.add(1)
     finish(0)
 
 
-def _fetch_lines(b: ir.IRBuilder, compact: CompactSet, rows: Sequence[Any], words: int, quotients: Any) -> None:
+def _fetch_lines(b: Builder, compact: CompactSet, rows: Sequence[Any], words: int, quotients: Any) -> None:
     """Store the quotients of some rows (the first, how many, stride, bits of the bucket), and ask for their lines."""
     first, size, stride, bucket_bits = rows
-    with count_up(b, word(0), size) as k:
-        hashed = hash_words(b, state_at(b, element(b, first, b.mul(k, stride)), words))
+    with b.count(0, size) as k:
+        hashed = hash_words(b, b.state(b.at(first, b.mul(k, stride)), words))
         quotient = b.lshr(b.shl(hashed, bucket_bits), bucket_bits)
-        store(b, quotient, quotients, k)
+        b.put(quotient, quotients, k)
         line = compact.line(compact.home(quotient))
-        prefetch(b, line, write=True)
-        prefetch(b, element(b, line, 64, BYTE), write=True)
+        b.prefetch(line, write=True)
+        b.prefetch(b.at(line, 64, BYTE), write=True)
 
 
 def _emit_seek(module: ir.Module, words: int, others: Sequence[int], look: Any) -> None:
@@ -233,20 +219,20 @@ def _emit_seek(module: ir.Module, words: int, others: Sequence[int], look: Any) 
     function, b = begin(module, "seek", [POINTER, POINTER, *[WORD] * 3, POINTER, POINTER], public=True)
     control, records, count, stride, bucket_bits, held, quotients = function.args
     compact = CompactSet(b, control, others)
-    at = Local(b, word(0))
-    with repeat(b, lambda: b.icmp_unsigned("<", at.get(), count)):
+    at = b.local(0)
+    with b.repeat(lambda: b.icmp_unsigned("<", at.get(), count)):
         left = b.sub(count, at.get())
-        size = b.select(b.icmp_unsigned("<", left, word(BATCH)), left, word(BATCH))
-        first = element(b, records, b.mul(at.get(), stride))
+        size = b.select(b.icmp_unsigned("<", left, BATCH), left, BATCH)
+        first = b.at(records, b.mul(at.get(), stride))
         _fetch_lines(b, compact, (first, size, stride, bucket_bits), words, quotients)
-        with count_up(b, word(0), size) as k:
-            record = element(b, first, b.mul(k, stride))
-            other_words = [load(b, record, i) for i in range(1, words)]
-            result = b.call(look, [control, load(b, quotients, k), *other_words])
-            is_held = b.zext(b.icmp_unsigned("==", result, word(PRESENT)), BYTE)
-            store(b, is_held, held, b.add(at.get(), k), BYTE)
+        with b.count(0, size) as k:
+            record = b.at(first, b.mul(k, stride))
+            other_words = [b.get(record, i) for i in range(1, words)]
+            result = b.call(look, [control, b.get(quotients, k), *other_words])
+            is_held = b.zext(b.icmp_unsigned("==", result, PRESENT), BYTE)
+            b.put(is_held, held, b.add(at.get(), k), BYTE)
         at.add(size)
-    b.ret(word(0))
+    b.ret(0)
 
 
 def _emit_regrow(module: ir.Module, others: Sequence[int], place: Any) -> None:
@@ -254,19 +240,19 @@ def _emit_regrow(module: ir.Module, others: Sequence[int], place: Any) -> None:
     function, b = begin(module, "regrow", [POINTER, POINTER], public=True)
     old, new = function.args
     compact = CompactSet(b, old, others)
-    entries = b.mul(word(LINE), compact.lines)
-    with count_up(b, word(0), entries) as k:
-        here = element(b, compact.table, b.mul(k, compact.entry), BYTE)
+    entries = b.mul(LINE, compact.lines)
+    with b.count(0, entries) as k:
+        here = b.at(compact.table, b.mul(k, compact.entry), BYTE)
         first = compact.read(here, compact.first_mask)
         tag = b.and_(first, compact.most_lines)
-        with b.if_then(b.icmp_unsigned("!=", tag, word(0))):
-            home = compact.home_of(b.udiv(k, word(LINE)), tag)
+        with b.if_then(b.icmp_unsigned("!=", tag, 0)):
+            home = compact.home_of(b.udiv(k, LINE), tag)
             quotient = compact.quotient(home, b.lshr(first, compact.tag_bits))
             other_words = [compact.read(at, mask) for at, mask in compact.other_places(here)]
             result = b.call(place, [new, quotient, *other_words])
-            with b.if_then(b.icmp_unsigned("==", result, word(NO_ROOM)), likely=False):
-                b.ret(word(NO_ROOM))
-    b.ret(word(0))
+            with b.if_then(b.icmp_unsigned("==", result, NO_ROOM), likely=False):
+                b.ret(NO_ROOM)
+    b.ret(0)
 
 
 _LOADS = (0.8, 0.85, 0.9)

@@ -16,22 +16,7 @@ from typing import Any
 from attrs import evolve
 from llvmlite import ir
 
-from kraftcheck.solvers.machine_code.irtools import (
-    POINTER,
-    U16,
-    U32,
-    WORD,
-    Local,
-    begin,
-    count_up,
-    element,
-    load,
-    prefetch,
-    repeat,
-    state_at,
-    store,
-    word,
-)
+from kraftcheck.solvers.machine_code.irtools import POINTER, U16, U32, WORD, Builder, begin, word
 from kraftcheck.solvers.machine_code.transition import FramePlan, KindFunction, record_words, state_scope
 from kraftcheck.solvers.machine_code.visited_table import BATCH, ShardParts, hash_words, shard_of_hash
 from kraftcheck.solvers.program.program import Kind, Program, mark_bytes
@@ -48,24 +33,24 @@ def emit_arcs(module: ir.Module, program: Program, shards: int, follow: Any, can
     words = program.layout.words
     function, b = begin(module, "arcs", [*[POINTER] * 5, *[WORD] * 3], public=True)
     frame, controls, scratch, out, missing, shard, first, last = function.args
-    sources, targets, instances = (b.inttoptr(load(b, out, n), POINTER) for n in range(3))
-    parts = ShardParts(b, b.inttoptr(load(b, controls, shard), POINTER), words)
-    leaves, count = b.alloca(WORD), Local(b, word(0))
+    sources, targets, instances = (b.inttoptr(b.get(out, n), POINTER) for n in range(3))
+    parts = ShardParts(b, b.inttoptr(b.get(controls, shard), POINTER), words)
+    leaves, count = b.alloca(WORD), b.local(0)
     find = _emit_find(module, words, shards)
-    with count_up(b, word(0), b.sub(last, first)) as row:
-        bits = load(b, missing, row)
-        with b.if_then(b.icmp_unsigned("!=", bits, word(0))):
+    with b.count(0, b.sub(last, first)) as row:
+        bits = b.get(missing, row)
+        with b.if_then(b.icmp_unsigned("!=", bits, 0)):
             end = b.call(follow, [parts.state(b.add(first, row)), scratch, frame, bits, leaves])
-            at = Local(b, scratch)
-            with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
+            at = b.local(scratch)
+            with b.repeat(lambda: b.icmp_unsigned("!=", at.get(), end)):
                 if canonical is not None:
                     b.call(canonical, [at.get()])
                 found = b.call(find, [at.get(), controls])
-                store(b, b.trunc(row, U32), sources, count.get(), U32)
-                store(b, b.trunc(found, U32), targets, count.get(), U32)
-                store(b, b.trunc(load(b, at.get(), words), U16), instances, count.get(), U16)
-                count.add(b.zext(b.icmp_signed(">=", found, word(0)), WORD))
-                at.set(element(b, at.get(), record_words(program)))
+                b.put(b.trunc(row, U32), sources, count.get(), U32)
+                b.put(b.trunc(found, U32), targets, count.get(), U32)
+                b.put(b.trunc(b.get(at.get(), words), U16), instances, count.get(), U16)
+                count.add(b.zext(b.icmp_signed(">=", found, 0), WORD))
+                at.set(b.at(at.get(), record_words(program)))
     b.ret(count.get())
 
 
@@ -73,13 +58,13 @@ def _emit_find(module: ir.Module, words: int, shards: int) -> Any:
     """`(record, controls) -> id`: of the state of a record in the visited set; -1 where that lacks it."""
     function, b = begin(module, "find", [POINTER, POINTER])
     record, controls = function.args
-    state = state_at(b, record, words)
+    state = b.state(record, words)
     hashed = hash_words(b, state)
     number = shard_of_hash(b, hashed, shards)
-    shard = ShardParts(b, b.inttoptr(load(b, controls, number), POINTER), words)
+    shard = ShardParts(b, b.inttoptr(b.get(controls, number), POINTER), words)
     with shard.lookup(state, hashed) as (index, _):
-        b.ret(b.add(b.mul(index, word(shards)), number))
-    b.ret(word(-1))
+        b.ret(b.add(b.mul(index, shards), number))
+    b.ret(-1)
     return function
 
 
@@ -104,13 +89,13 @@ def rows_by_recovers(program: Program, kind: Kind) -> dict[int, list[int]]:
 class _Marks:
     """The marks of states, which several threads read and write; a mark only rises."""
 
-    def __init__(self, b: ir.IRBuilder, claims: int) -> None:
+    def __init__(self, b: Builder, claims: int) -> None:
         self._b, self.size = b, mark_bytes(claims)
         self._type = ir.IntType(8 * self.size)
 
     def at(self, marks: Any, index: Any) -> Any:
         """Address of a mark."""
-        return element(self._b, marks, index, self._type)
+        return self._b.at(marks, index, self._type)
 
     def get(self, place: Any) -> Any:
         """A mark as a word."""
@@ -129,12 +114,12 @@ def emit_survey(module: ir.Module, program: Program) -> None:
     function, b = begin(module, "survey", [POINTER, POINTER, WORD], public=True)
     states, places, count = function.args
     marks = _Marks(b, n)
-    with count_up(b, word(0), count) as index:
-        scope = state_scope(b, program, element(b, states, b.mul(index, word(program.layout.words))))
+    with b.count(0, count) as index:
+        scope = state_scope(b, program, b.at(states, b.mul(index, program.layout.words)))
         bits: Any = word(0)
         for number, recovers in enumerate(program.recovers):
-            bits = b.or_(bits, b.shl(b.zext(scope.value(recovers.goal), WORD), word(number)))
-            bits = b.or_(bits, b.shl(b.zext(scope.value(recovers.when), WORD), word(2 * n + number)))
+            bits = b.or_(bits, b.shl(b.zext(scope.value(recovers.goal), WORD), number))
+            bits = b.or_(bits, b.shl(b.zext(scope.value(recovers.when), WORD), 2 * n + number))
         marks.raise_by(marks.at(places, index), bits)
     b.ret(count)
 
@@ -158,62 +143,62 @@ def emit_sweep(
     emit_arcs(module, plan.program, shards, follow, canonical)
     function, b = begin(module, "sweep", [*[POINTER] * 4, *[WORD] * 4], public=True)
     frame, controls, flows, scratch, shard, first, last, down = function.args
-    parts = ShardParts(b, b.inttoptr(load(b, controls, shard), POINTER), plan.program.layout.words)
+    parts = ShardParts(b, b.inttoptr(b.get(controls, shard), POINTER), plan.program.layout.words)
     marks, owners = _Marks(b, n), _Owners(b)
-    changed, step, count = Local(b, word(0)), Local(b, word(0)), b.sub(last, first)
-    with repeat(b, lambda: b.icmp_unsigned("<", step.get(), count)):
+    changed, step, count = b.local(0), b.local(0), b.sub(last, first)
+    with b.repeat(lambda: b.icmp_unsigned("<", step.get(), count)):
         owners.clear(scratch)
-        with repeat(b, lambda: b.and_(b.icmp_unsigned("<", step.get(), count), owners.has_room())):
-            back = b.sub(b.sub(last, word(1)), step.get())
-            index = b.select(b.icmp_unsigned("==", down, word(0)), b.add(first, step.get()), back)
-            missing = b.and_(b.not_(marks.get(marks.at(parts.marks, index))), word((1 << n) - 1))
-            with b.if_then(b.icmp_unsigned("!=", missing, word(0))):
+        with b.repeat(lambda: b.and_(b.icmp_unsigned("<", step.get(), count), owners.has_room())):
+            back = b.sub(b.sub(last, 1), step.get())
+            index = b.select(b.icmp_unsigned("==", down, 0), b.add(first, step.get()), back)
+            missing = b.and_(b.not_(marks.get(marks.at(parts.marks, index))), (1 << n) - 1)
+            with b.if_then(b.icmp_unsigned("!=", missing, 0)):
                 end = b.call(follow, [parts.state(index), owners.end.get(), frame, missing, owners.leaves])
                 owners.add(index, end)
-            step.add(word(1))
+            step.add(1)
         b.call(recall, [scratch, owners.end.get(), controls, flows])
-        place = Local(b, scratch)
-        with count_up(b, word(0), owners.count.get()) as owner:
-            bits = Local(b, load(b, owners.cuts, owner))
-            with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), load(b, owners.ends, owner, POINTER))):
-                bits.set(b.or_(bits.get(), load(b, place.get(), plan.program.layout.words)))
-                place.set(element(b, place.get(), record_words(plan.program)))
-            mark = marks.at(parts.marks, load(b, owners.indices, owner))
+        place = b.local(scratch)
+        with b.count(0, owners.count.get()) as owner:
+            bits = b.local(b.get(owners.cuts, owner))
+            with b.repeat(lambda: b.icmp_unsigned("!=", place.get(), b.get(owners.ends, owner, POINTER))):
+                bits.set(b.or_(bits.get(), b.get(place.get(), plan.program.layout.words)))
+                place.set(b.at(place.get(), record_words(plan.program)))
+            mark = marks.at(parts.marks, b.get(owners.indices, owner))
             old = marks.get(mark)
-            missing = b.and_(b.not_(old), word((1 << n) - 1))
-            new = b.and_(bits.get(), b.or_(missing, b.shl(missing, word(n))))
+            missing = b.and_(b.not_(old), (1 << n) - 1)
+            new = b.and_(bits.get(), b.or_(missing, b.shl(missing, n)))
             with b.if_then(b.icmp_unsigned("!=", b.or_(old, new), old)):
                 marks.raise_by(mark, new)
-                changed.add(word(1))
+                changed.add(1)
     b.ret(changed.get())
 
 
 class _Owners:
     """A group of states whose successors are looked up together: their indices, and the ends of their successors."""
 
-    def __init__(self, b: ir.IRBuilder) -> None:
+    def __init__(self, b: Builder) -> None:
         self._b = b
         self.indices, self.cuts = b.alloca(WORD, word(OWNERS)), b.alloca(WORD, word(OWNERS))
         self.ends, self.leaves = b.alloca(POINTER, word(OWNERS)), b.alloca(WORD)
-        self.count, self.end = Local(b, word(0)), Local(b, ir.Constant(POINTER, None))
+        self.count, self.end = b.local(0), b.local(ir.Constant(POINTER, None))
 
     def clear(self, start: Any) -> None:
         """None, and their successors start here."""
-        self.count.set(word(0))
+        self.count.set(0)
         self.end.set(start)
 
     def has_room(self) -> Any:
         """Whether another state fits."""
-        return self._b.icmp_unsigned("<", self.count.get(), word(OWNERS))
+        return self._b.icmp_unsigned("<", self.count.get(), OWNERS)
 
     def add(self, index: Any, end: Any) -> None:
         """Another state, whose successors end here, and what it leaves by."""
         b, count = self._b, self.count.get()
-        store(b, index, self.indices, count)
-        store(b, b.load(self.leaves, typ=WORD), self.cuts, count)
-        store(b, end, self.ends, count, POINTER)
+        b.put(index, self.indices, count)
+        b.put(b.load(self.leaves, typ=WORD), self.cuts, count)
+        b.put(end, self.ends, count, POINTER)
         self.end.set(end)
-        self.count.add(word(1))
+        self.count.add(1)
 
 
 def emit_follow(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], n: int) -> Any:
@@ -223,24 +208,24 @@ def emit_follow(module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, 
     """
     function, b = begin(module, "follow", [POINTER, POINTER, POINTER, WORD, POINTER], POINTER)
     state, start, frame, missing, cut_bits = function.args
-    out, leaves = Local(b, start), Local(b, word(0))
+    out, leaves = b.local(start), b.local(0)
     for kind, part in kinds:
         mask = recovers_mask(plan.program, kind)
         if not mask:
             continue
         number = next(n for n, other in enumerate(plan.program.kinds) if other is kind)
         groups = _cut_counters(module, plan, number, part)
-        with b.if_then(b.icmp_unsigned("!=", b.and_(missing, word(mask)), word(0))):
+        with b.if_then(b.icmp_unsigned("!=", b.and_(missing, mask), 0)):
             places = [place for place, _ in plan.crossings_of(number)]
             for claims, some in groups:
                 for place in places:
-                    store(b, word(0), frame, place)
-                end = b.call(some, [state, out.get(), frame, word(0)])
+                    b.put(0, frame, place)
+                end = b.call(some, [state, out.get(), frame, 0])
                 for place in places:
-                    is_cut = b.icmp_unsigned("!=", load(b, frame, place), word(0))
-                    leaves.set(b.or_(leaves.get(), b.select(is_cut, word(claims << n), word(0))))
+                    is_cut = b.icmp_unsigned("!=", b.get(frame, place), 0)
+                    leaves.set(b.or_(leaves.get(), b.select(is_cut, claims << n, 0)))
             # What some of the instances wrote is written over by all of them.
-            out.set(end if groups == [(mask, part)] else b.call(part, [state, out.get(), frame, word(0)]))
+            out.set(end if groups == [(mask, part)] else b.call(part, [state, out.get(), frame, 0]))
     b.store(leaves.get(), cut_bits)
     b.ret(out.get())
     return function
@@ -271,41 +256,41 @@ def _emit_recall(module: ir.Module, program: Program, shards: int, canonical: An
     function, b = begin(module, "recall", [POINTER] * 4, ir.VoidType())
     records, end, controls, flows = function.args
     hashes, blocks = b.alloca(WORD, word(BATCH)), b.alloca(WORD, word(BATCH))
-    at, marks = Local(b, records), _Marks(b, len(program.recovers))
-    with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
+    at, marks = b.local(records), _Marks(b, len(program.recovers))
+    with b.repeat(lambda: b.icmp_unsigned("!=", at.get(), end)):
         first = at.get()
-        rest = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(first, WORD)), word(8 * size))
-        count = b.select(b.icmp_unsigned("<", rest, word(BATCH)), rest, word(BATCH))
-        with count_up(b, word(0), count) as k:
-            record = element(b, first, b.mul(k, word(size)))
+        rest = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(first, WORD)), 8 * size)
+        count = b.select(b.icmp_unsigned("<", rest, BATCH), rest, BATCH)
+        with b.count(0, count) as k:
+            record = b.at(first, b.mul(k, size))
             if canonical is not None:
                 b.call(canonical, [record])
-            hashed = hash_words(b, state_at(b, record, words))
-            block = load(b, controls, shard_of_hash(b, hashed, shards))
+            hashed = hash_words(b, b.state(record, words))
+            block = b.get(controls, shard_of_hash(b, hashed, shards))
             parts = ShardParts(b, b.inttoptr(block, POINTER), words)
-            store(b, hashed, hashes, k)
-            store(b, block, blocks, k)
+            b.put(hashed, hashes, k)
+            b.put(block, blocks, k)
             parts.prefetch_entry(b.and_(hashed, parts.mask))
-        with count_up(b, word(0), count) as k:
-            parts = ShardParts(b, b.inttoptr(load(b, blocks, k), POINTER), words)
-            index = b.sub(parts.entry(b.and_(load(b, hashes, k), parts.mask)), word(1))
-            prefetch(b, parts.state(index))
-            prefetch(b, marks.at(parts.marks, index))
-        with count_up(b, word(0), count) as k:
-            record = element(b, first, b.mul(k, word(size)))
-            parts = ShardParts(b, b.inttoptr(load(b, blocks, k), POINTER), words)
-            flow = load(b, flows, load(b, record, words))
-            store(b, b.and_(flow, _mark_of(b, program, record, parts, load(b, hashes, k))), record, words)
-        at.set(element(b, first, b.mul(count, word(size))))
+        with b.count(0, count) as k:
+            parts = ShardParts(b, b.inttoptr(b.get(blocks, k), POINTER), words)
+            index = b.sub(parts.entry(b.and_(b.get(hashes, k), parts.mask)), 1)
+            b.prefetch(parts.state(index))
+            b.prefetch(marks.at(parts.marks, index))
+        with b.count(0, count) as k:
+            record = b.at(first, b.mul(k, size))
+            parts = ShardParts(b, b.inttoptr(b.get(blocks, k), POINTER), words)
+            flow = b.get(flows, b.get(record, words))
+            b.put(b.and_(flow, _mark_of(b, program, record, parts, b.get(hashes, k))), record, words)
+        at.set(b.at(first, b.mul(count, size)))
     b.ret_void()
     return function
 
 
-def _mark_of(b: ir.IRBuilder, program: Program, record: Any, parts: ShardParts, hashed: Any) -> Any:
+def _mark_of(b: Builder, program: Program, record: Any, parts: ShardParts, hashed: Any) -> Any:
     """The mark of the state of a record; "leaves" for every property where the visited set lacks it."""
     words, n = program.layout.words, len(program.recovers)
-    marks, mark = _Marks(b, n), Local(b, word(((1 << n) - 1) << n))
-    with parts.lookup(state_at(b, record, words), hashed) as (index, end):
+    marks, mark = _Marks(b, n), b.local(((1 << n) - 1) << n)
+    with parts.lookup(b.state(record, words), hashed) as (index, end):
         mark.set(marks.get(marks.at(parts.marks, index)))
         b.branch(end)
     return mark.get()

@@ -12,18 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from kraftcheck.solvers.machine_code.irtools import (
-    BYTE,
-    POINTER,
-    U32,
-    WORD,
-    Local,
-    begin,
-    load,
-    repeat,
-    store,
-    word,
-)
+from kraftcheck.solvers.machine_code.irtools import BYTE, POINTER, U32, WORD, Builder, Local, begin, word
 from kraftcheck.solvers.machine_code.objectcode import Library, object_code
 
 ROOT, PATH, WAITING, INDEX = range(4)
@@ -49,32 +38,32 @@ def _library() -> Library:
 class _Graph:
     """The arrays of a graph and of a search, as `components` gets them."""
 
-    def __init__(self, b: ir.IRBuilder, arrays: Any, count: Any, size: Any) -> None:
+    def __init__(self, b: Builder, arrays: Any, count: Any, size: Any) -> None:
         self._b, self._size, self.count = b, size, count
         self.starts, self.targets, self.open, self.labels, self.index, self.stack = (
-            b.inttoptr(load(b, arrays, n), POINTER) for n in range(6)
+            b.inttoptr(b.get(arrays, n), POINTER) for n in range(6)
         )
 
     def get(self, array: Any, at: Any) -> Any:
         """An element of an array of 32 bits as a word."""
-        return self._b.zext(load(self._b, array, at, U32), WORD)
+        return self._b.zext(self._b.get(array, at, U32), WORD)
 
     def set(self, array: Any, at: Any, value: Any) -> None:
         """Assign an element of an array of 32 bits."""
-        store(self._b, self._b.trunc(value, U32), array, at, U32)
+        self._b.put(self._b.trunc(value, U32), array, at, U32)
 
     def is_open(self, state: Any) -> Any:
         """Whether a state counts."""
-        return self._b.icmp_unsigned("!=", load(self._b, self.open, state, BYTE), ir.Constant(BYTE, 0))
+        return self._b.icmp_unsigned("!=", self._b.get(self.open, state, BYTE), ir.Constant(BYTE, 0))
 
     def place(self, state: Any, more: int) -> Any:
         """The place of the first edge of a state, or of the one after it, in its block."""
-        block = self._b.inttoptr(load(self._b, self.starts, self._b.udiv(state, self._size)), POINTER)
-        return self.get(block, self._b.add(self._b.urem(state, self._size), word(more)))
+        block = self._b.inttoptr(self._b.get(self.starts, self._b.udiv(state, self._size)), POINTER)
+        return self.get(block, self._b.add(self._b.urem(state, self._size), more))
 
     def target(self, state: Any, place: Any) -> Any:
         """Where an edge of a state leads."""
-        return self.get(self._b.inttoptr(load(self._b, self.targets, self._b.udiv(state, self._size)), POINTER), place)
+        return self.get(self._b.inttoptr(self._b.get(self.targets, self._b.udiv(state, self._size)), POINTER), place)
 
 
 def emit_components() -> ir.Module:
@@ -88,44 +77,44 @@ def emit_components() -> ir.Module:
     module = ir.Module("kraftcheck-components")
     function, b = begin(module, "components", [POINTER, POINTER, *[WORD] * 3], public=True)
     arrays, control, count, size, steps = function.args
-    graph, left = _Graph(b, arrays, count, size), Local(b, steps)
-    with repeat(b, lambda: b.icmp_unsigned("!=", left.get(), word(0))):
-        left.add(word(-1))
-        with b.if_else(b.icmp_unsigned("==", load(b, control, PATH), word(0))) as (nowhere, on_the_way):
+    graph, left = _Graph(b, arrays, count, size), b.local(steps)
+    with b.repeat(lambda: b.icmp_unsigned("!=", left.get(), 0)):
+        left.add(-1)
+        with b.if_else(b.icmp_unsigned("==", b.get(control, PATH), 0)) as (nowhere, on_the_way):
             with nowhere:
-                state = load(b, control, ROOT)
+                state = b.get(control, ROOT)
                 with b.if_then(b.icmp_unsigned("==", state, count)):
-                    b.ret(word(1))
-                fresh = b.icmp_unsigned("==", graph.get(graph.index, state), word(0))
+                    b.ret(1)
+                fresh = b.icmp_unsigned("==", graph.get(graph.index, state), 0)
                 with b.if_then(b.and_(graph.is_open(state), fresh)):
                     _enter(b, graph, control, state)
-                store(b, b.add(state, word(1)), control, ROOT)
+                b.put(b.add(state, 1), control, ROOT)
             with on_the_way:
                 _go_on(b, graph, control)
-    b.ret(word(0))
+    b.ret(0)
     return module
 
 
-def _enter(b: ir.IRBuilder, graph: _Graph, control: Any, state: Any) -> None:
+def _enter(b: Builder, graph: _Graph, control: Any, state: Any) -> None:
     """Put a state on the path."""
-    index, length = load(b, control, INDEX), load(b, control, PATH)
+    index, length = b.get(control, INDEX), b.get(control, PATH)
     graph.set(graph.index, state, index)
     graph.set(graph.labels, state, graph.place(state, 0))
     graph.set(graph.stack, length, state)
-    store(b, b.add(index, word(1)), control, INDEX)
-    store(b, b.add(length, word(1)), control, PATH)
+    b.put(b.add(index, 1), control, INDEX)
+    b.put(b.add(length, 1), control, PATH)
 
 
-def _go_on(b: ir.IRBuilder, graph: _Graph, control: Any) -> None:
+def _go_on(b: Builder, graph: _Graph, control: Any) -> None:
     """Look at the next edge of the last state of the path."""
-    state = graph.get(graph.stack, b.sub(load(b, control, PATH), word(1)))
+    state = graph.get(graph.stack, b.sub(b.get(control, PATH), 1))
     noted = graph.get(graph.labels, state)
-    place = b.and_(noted, word(LOWERED - 1))
+    place = b.and_(noted, LOWERED - 1)
     with b.if_else(b.icmp_unsigned("<", place, graph.place(state, 1))) as (edge, end):
         with edge:
             target = graph.target(state, place)
             counts, reached = graph.is_open(target), graph.get(graph.index, target)
-            fresh = b.and_(counts, b.icmp_unsigned("==", reached, word(0)))
+            fresh = b.and_(counts, b.icmp_unsigned("==", reached, 0))
             with b.if_else(fresh) as (first, again):
                 with first:
                     _enter(b, graph, control, target)
@@ -133,34 +122,34 @@ def _go_on(b: ir.IRBuilder, graph: _Graph, control: Any) -> None:
                     own = graph.get(graph.index, state)
                     lower = b.and_(counts, b.icmp_unsigned("<", reached, own))
                     graph.set(graph.index, state, b.select(lower, reached, own))
-                    mark = b.select(lower, word(LOWERED), word(0))
-                    graph.set(graph.labels, state, b.or_(b.add(noted, word(1)), mark))
+                    mark = b.select(lower, LOWERED, 0)
+                    graph.set(graph.labels, state, b.or_(b.add(noted, 1), mark))
         with end:
             _leave(b, graph, control, state, noted)
 
 
-def _leave(b: ir.IRBuilder, graph: _Graph, control: Any, state: Any, noted: Any) -> None:
+def _leave(b: Builder, graph: _Graph, control: Any, state: Any, noted: Any) -> None:
     """Take the last state from the path: its component is known if it is the first of it, else it waits."""
-    store(b, b.sub(load(b, control, PATH), word(1)), control, PATH)
-    waiting = Local(b, load(b, control, WAITING))
+    b.put(b.sub(b.get(control, PATH), 1), control, PATH)
+    waiting = b.local(b.get(control, WAITING))
 
     def top() -> Any:
         return graph.get(graph.stack, b.sub(graph.count, waiting.get()))
 
-    with b.if_else(b.icmp_unsigned("==", b.and_(noted, word(LOWERED)), word(0))) as (is_first, waits):
+    with b.if_else(b.icmp_unsigned("==", b.and_(noted, LOWERED), 0)) as (is_first, waits):
         with is_first:
-            own, goes_on = graph.get(graph.index, state), Local(b, word(1))
+            own, goes_on = graph.get(graph.index, state), b.local(1)
             _settle(graph, state, state)
-            with repeat(b, lambda: b.icmp_unsigned("!=", b.and_(goes_on.get(), _positive(b, waiting)), word(0))):
+            with b.repeat(lambda: b.icmp_unsigned("!=", b.and_(goes_on.get(), _positive(b, waiting)), 0)):
                 last = top()
                 goes_on.set(b.zext(b.icmp_unsigned(">=", graph.get(graph.index, last), own), WORD))
-                with b.if_then(b.icmp_unsigned("!=", goes_on.get(), word(0))):
+                with b.if_then(b.icmp_unsigned("!=", goes_on.get(), 0)):
                     _settle(graph, last, state)
-                    waiting.add(word(-1))
+                    waiting.add(-1)
         with waits:
-            waiting.add(word(1))
+            waiting.add(1)
             graph.set(graph.stack, b.sub(graph.count, waiting.get()), state)
-    store(b, waiting.get(), control, WAITING)
+    b.put(waiting.get(), control, WAITING)
 
 
 def _settle(graph: _Graph, state: Any, label: Any) -> None:
@@ -168,5 +157,5 @@ def _settle(graph: _Graph, state: Any, label: Any) -> None:
     graph.set(graph.labels, state, label)
 
 
-def _positive(b: ir.IRBuilder, number: Local) -> Any:
-    return b.zext(b.icmp_unsigned("!=", number.get(), word(0)), WORD)
+def _positive(b: Builder, number: Local) -> Any:
+    return b.zext(b.icmp_unsigned("!=", number.get(), 0), WORD)

@@ -10,24 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from kraftcheck.solvers.machine_code.backward_sweep import OWNERS
-from kraftcheck.solvers.machine_code.irtools import (
-    BYTE,
-    POINTER,
-    U16,
-    U32,
-    WORD,
-    Local,
-    begin,
-    count_up,
-    element,
-    load,
-    prefetch,
-    repeat,
-    same_words,
-    state_at,
-    store,
-    word,
-)
+from kraftcheck.solvers.machine_code.irtools import BYTE, POINTER, U16, U32, WORD, Builder, begin, word
 from kraftcheck.solvers.machine_code.transition import FramePlan, record_words, state_scope
 from kraftcheck.solvers.machine_code.visited_table import ShardParts, hash_words, shard_of_hash
 from kraftcheck.solvers.program.program import Program
@@ -64,13 +47,13 @@ def emit_appraise(module: ir.Module, program: Program) -> None:
     function, b = begin(module, "appraise", [POINTER, POINTER, WORD], public=True)
     states, out, count = function.args
     words, terms = truth_words(program), program.liveness.terms
-    with count_up(b, word(0), count) as index:
-        scope = state_scope(b, program, element(b, states, b.mul(index, word(program.layout.words))))
+    with b.count(0, count) as index:
+        scope = state_scope(b, program, b.at(states, b.mul(index, program.layout.words)))
         for number in range(words):
             bits: Any = word(0)
             for place, term in enumerate(terms[64 * number : 64 * (number + 1)]):
-                bits = b.or_(bits, b.shl(b.zext(scope.value(term), WORD), word(place)))
-            store(b, bits, out, b.add(b.mul(index, word(words)), word(number)))
+                bits = b.or_(bits, b.shl(b.zext(scope.value(term), WORD), place))
+            b.put(bits, out, b.add(b.mul(index, words), number))
     b.ret(count)
 
 
@@ -89,51 +72,51 @@ def _emit_connect(module: ir.Module, plan: FramePlan, step: Any, shards: int) ->
     sift, locate = _emit_sift_known(module, words), _emit_locate(module, words, shards)
     function, b = begin(module, "connect", [*[POINTER] * 6, *[WORD] * 3], public=True)
     frame, controls, numbering, scratch, edges, wanted, first, last, inner = function.args
-    targets, instances, starts, cuts = (b.inttoptr(load(b, edges, n), POINTER) for n in range(4))
-    records, pending, recent = (b.inttoptr(load(b, scratch, n), POINTER) for n in range(3))
-    ids, ends, end = b.inttoptr(load(b, numbering, 2), POINTER), b.alloca(POINTER, word(OWNERS)), b.alloca(POINTER)
-    least = b.select(b.icmp_unsigned("!=", inner, word(0)), word(OUTSIDE), word(OUTSIDE + 1))
-    count, row, rows = Local(b, word(0)), Local(b, word(0)), b.sub(last, first)
-    with repeat(b, lambda: b.icmp_unsigned("<", row.get(), rows)):
+    targets, instances, starts, cuts = (b.inttoptr(b.get(edges, n), POINTER) for n in range(4))
+    records, pending, recent = (b.inttoptr(b.get(scratch, n), POINTER) for n in range(3))
+    ids, ends, end = b.inttoptr(b.get(numbering, 2), POINTER), b.alloca(POINTER, word(OWNERS)), b.alloca(POINTER)
+    least = b.select(b.icmp_unsigned("!=", inner, 0), OUTSIDE, OUTSIDE + 1)
+    count, row, rows = b.local(0), b.local(0), b.sub(last, first)
+    with b.repeat(lambda: b.icmp_unsigned("<", row.get(), rows)):
         rest = b.sub(rows, row.get())
-        owners = b.select(b.icmp_unsigned("<", rest, word(OWNERS)), rest, word(OWNERS))
-        missing = Local(b, pending)
+        owners = b.select(b.icmp_unsigned("<", rest, OWNERS), rest, OWNERS)
+        missing = b.local(pending)
         b.store(records, end)
-        with count_up(b, word(0), owners) as owner:
+        with b.count(0, owners) as owner:
             own = b.add(row.get(), owner)
-            store(b, word(0), cuts, own)
-            with b.if_then(b.icmp_unsigned("!=", load(b, wanted, own, BYTE), ir.Constant(BYTE, 0))):
-                identity = b.zext(load(b, ids, own, U32), WORD)
-                block = b.inttoptr(load(b, controls, b.and_(identity, word(shards - 1))), POINTER)
-                state = ShardParts(b, block, words).state(b.lshr(identity, word(shards.bit_length() - 1)))
+            b.put(0, cuts, own)
+            with b.if_then(b.icmp_unsigned("!=", b.get(wanted, own, BYTE), ir.Constant(BYTE, 0))):
+                identity = b.zext(b.get(ids, own, U32), WORD)
+                block = b.inttoptr(b.get(controls, b.and_(identity, shards - 1)), POINTER)
+                state = ShardParts(b, block, words).state(b.lshr(identity, shards.bit_length() - 1))
                 forget_cuts(b, plan, frame)
                 begun = b.load(end, typ=POINTER)
-                b.store(b.call(step, [state, begun, frame, word(0)]), end)
-                store(b, cut_bits(b, plan, frame), cuts, own)
+                b.store(b.call(step, [state, begun, frame, 0]), end)
+                b.put(cut_bits(b, plan, frame), cuts, own)
                 missing.set(b.call(sift, [state, begun, end, missing.get(), recent]))
-            store(b, b.load(end, typ=POINTER), ends, owner, POINTER)
+            b.put(b.load(end, typ=POINTER), ends, owner, POINTER)
         b.call(locate, [pending, missing.get(), controls, numbering, recent])
-        at = Local(b, records)
-        with count_up(b, word(0), owners) as owner:
+        at = b.local(records)
+        with b.count(0, owners) as owner:
             own = b.add(row.get(), owner)
-            store(b, b.trunc(count.get(), U32), starts, own, U32)
-            with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), load(b, ends, owner, POINTER))):
-                leads = _write_edge(b, at.get(), words, element(b, cuts, own), (targets, instances), count.get())
+            b.put(b.trunc(count.get(), U32), starts, own, U32)
+            with b.repeat(lambda: b.icmp_unsigned("!=", at.get(), b.get(ends, owner, POINTER))):
+                leads = _write_edge(b, at.get(), words, b.at(cuts, own), (targets, instances), count.get())
                 count.add(b.zext(b.icmp_unsigned("<", leads, least), WORD))
-                at.set(element(b, at.get(), record_words(plan.program)))
+                at.set(b.at(at.get(), record_words(plan.program)))
         row.add(owners)
-    store(b, b.trunc(count.get(), U32), starts, rows, U32)
+    b.put(b.trunc(count.get(), U32), starts, rows, U32)
     b.ret(count.get())
 
 
-def _write_edge(b: ir.IRBuilder, record: Any, words: int, cut: Any, edges: tuple[Any, Any], number: Any) -> Any:
+def _write_edge(b: Builder, record: Any, words: int, cut: Any, edges: tuple[Any, Any], number: Any) -> Any:
     """Write target and instance of an edge, and a cut bit if its target was not visited; where it leads."""
     targets, instances = edges
-    leads = load(b, record, 0)
-    nowhere = b.select(b.icmp_signed("<", leads, word(0)), word(NOWHERE), word(0))
-    store(b, b.or_(load(b, cut, 0), nowhere), cut, 0)
-    store(b, b.trunc(leads, U32), targets, number, U32)
-    store(b, b.trunc(load(b, record, words), U16), instances, number, U16)
+    leads = b.get(record, 0)
+    nowhere = b.select(b.icmp_signed("<", leads, 0), NOWHERE, 0)
+    b.put(b.or_(b.get(cut, 0), nowhere), cut, 0)
+    b.put(b.trunc(leads, U32), targets, number, U32)
+    b.put(b.trunc(b.get(record, words), U16), instances, number, U16)
     return leads
 
 
@@ -145,49 +128,49 @@ def _emit_sift_known(module: ir.Module, words: int) -> Any:
     """
     function, b = begin(module, "sift_known", [POINTER] * 5, POINTER)
     state, records, last, pending, recent = function.args
-    own, size = state_at(b, state, words), words + 1
-    at, to, more, end = Local(b, records), Local(b, records), Local(b, pending), b.load(last, typ=POINTER)
-    with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
-        target, instance, place = state_at(b, at.get(), words), load(b, at.get(), words), to.get()
+    own, size = b.state(state, words), words + 1
+    at, to, more, end = b.local(records), b.local(records), b.local(pending), b.load(last, typ=POINTER)
+    with b.repeat(lambda: b.icmp_unsigned("!=", at.get(), end)):
+        target, instance, place = b.state(at.get(), words), b.get(at.get(), words), to.get()
         hashed = hash_words(b, target)
         entry = _recent_entry(b, recent, hashed, words)
-        number = load(b, entry, words)
-        same = same_words(b, target, state_at(b, entry, words))
-        known = b.and_(same, b.icmp_unsigned("!=", number, word(NOT_KNOWN)))
-        moves = b.icmp_unsigned("==", same_words(b, target, own), ir.Constant(same.type, 0))
-        store(b, b.select(known, number, target[0]), place, 0)
+        number = b.get(entry, words)
+        same = b.same(target, b.state(entry, words))
+        known = b.and_(same, b.icmp_unsigned("!=", number, NOT_KNOWN))
+        moves = b.icmp_unsigned("==", b.same(target, own), ir.Constant(same.type, 0))
+        b.put(b.select(known, number, target[0]), place, 0)
         for n, value in enumerate((*target[1:], instance)):
-            store(b, value, place, n + 1)
-        store(b, b.ptrtoint(place, WORD), more.get(), 0)
-        store(b, hashed, more.get(), 1)
-        to.set(b.select(moves, element(b, place, size), place))
+            b.put(value, place, n + 1)
+        b.put(b.ptrtoint(place, WORD), more.get(), 0)
+        b.put(hashed, more.get(), 1)
+        to.set(b.select(moves, b.at(place, size), place))
         waits = b.and_(moves, b.not_(known))
-        more.set(b.select(waits, element(b, more.get(), 2), more.get()))
-        at.set(element(b, at.get(), size))
+        more.set(b.select(waits, b.at(more.get(), 2), more.get()))
+        at.set(b.at(at.get(), size))
     b.store(to.get(), last)
     b.ret(more.get())
     return function
 
 
-def _recent_entry(b: ir.IRBuilder, recent: Any, hashed: Any, words: int) -> Any:
+def _recent_entry(b: Builder, recent: Any, hashed: Any, words: int) -> Any:
     """Where a state of a hash stands among those looked up lately: its words, and its number."""
-    slot = b.and_(b.lshr(hashed, word(32)), word(RECENT - 1))
-    return element(b, recent, b.mul(slot, word(words + 1)))
+    slot = b.and_(b.lshr(hashed, 32), RECENT - 1)
+    return b.at(recent, b.mul(slot, words + 1))
 
 
-def cut_bits(b: ir.IRBuilder, plan: FramePlan, frame: Any) -> Any:
+def cut_bits(b: Builder, plan: FramePlan, frame: Any) -> Any:
     """The cut bits of a step whose counts of what domains cut were 0 before it."""
     bits: Any = word(0)
     for number, crossing in enumerate(plan.crossings):
-        is_cut = b.icmp_unsigned("!=", load(b, frame, plan.pruned + number), word(0))
-        bits = b.or_(bits, b.select(is_cut, word(kind_bit(crossing.kind)), word(0)))
+        is_cut = b.icmp_unsigned("!=", b.get(frame, plan.pruned + number), 0)
+        bits = b.or_(bits, b.select(is_cut, kind_bit(crossing.kind), 0))
     return bits
 
 
-def forget_cuts(b: ir.IRBuilder, plan: FramePlan, frame: Any) -> None:
+def forget_cuts(b: Builder, plan: FramePlan, frame: Any) -> None:
     """Set the counts of what domains cut to 0."""
     for place in range(plan.pruned, plan.pruned + len(plan.crossings)):
-        store(b, word(0), frame, place)
+        b.put(0, frame, place)
 
 
 def kind_bit(kind: int) -> int:
@@ -203,44 +186,44 @@ def _emit_locate(module: ir.Module, words: int, shards: int) -> Any:
     """
     function, b = begin(module, "locate", [POINTER] * 5, ir.VoidType())
     pending, end, controls, numbering, recent = function.args
-    offsets, places = (b.inttoptr(load(b, numbering, n), POINTER) for n in range(2))
-    at = Local(b, pending)
+    offsets, places = (b.inttoptr(b.get(numbering, n), POINTER) for n in range(2))
+    at = b.local(pending)
 
     def lookup(k: Any) -> tuple[ShardParts, Any, Any]:
-        hashed = load(b, element(b, at.get(), b.mul(k, word(2))), 1)
+        hashed = b.get(b.at(at.get(), b.mul(k, 2)), 1)
         number = shard_of_hash(b, hashed, shards)
-        shard = ShardParts(b, b.inttoptr(load(b, controls, number), POINTER), words)
-        return shard, hashed, load(b, offsets, number)
+        shard = ShardParts(b, b.inttoptr(b.get(controls, number), POINTER), words)
+        return shard, hashed, b.get(offsets, number)
 
-    with repeat(b, lambda: b.icmp_unsigned("!=", at.get(), end)):
-        rest = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(at.get(), WORD)), word(16))
-        count = b.select(b.icmp_unsigned("<", rest, word(LOOKED_UP)), rest, word(LOOKED_UP))
-        with count_up(b, word(0), count) as k:
+    with b.repeat(lambda: b.icmp_unsigned("!=", at.get(), end)):
+        rest = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(at.get(), WORD)), 16)
+        count = b.select(b.icmp_unsigned("<", rest, LOOKED_UP), rest, LOOKED_UP)
+        with b.count(0, count) as k:
             shard, hashed, _ = lookup(k)
             shard.prefetch_entry(b.and_(hashed, shard.mask))
-        with count_up(b, word(0), count) as k:
+        with b.count(0, count) as k:
             shard, hashed, offset = lookup(k)
-            index = b.sub(shard.entry(b.and_(hashed, shard.mask)), word(1))
-            prefetch(b, shard.state(index))
-            prefetch(b, element(b, places, b.add(offset, index), U32))
-        with count_up(b, word(0), count) as k:
-            own = element(b, at.get(), b.mul(k, word(2)))
-            record = b.inttoptr(load(b, own, 0), POINTER)
+            index = b.sub(shard.entry(b.and_(hashed, shard.mask)), 1)
+            b.prefetch(shard.state(index))
+            b.prefetch(b.at(places, b.add(offset, index), U32))
+        with b.count(0, count) as k:
+            own = b.at(at.get(), b.mul(k, 2))
+            record = b.inttoptr(b.get(own, 0), POINTER)
             shard, hashed, offset = lookup(k)
             number = _number_of(b, record, shard, hashed, offset, places)
-            entry = _recent_entry(b, recent, load(b, own, 1), words)
-            for n, value in enumerate((*state_at(b, record, words), number)):
-                store(b, value, entry, n)
-            store(b, number, record, 0)
-        at.set(element(b, at.get(), b.mul(count, word(2))))
+            entry = _recent_entry(b, recent, b.get(own, 1), words)
+            for n, value in enumerate((*b.state(record, words), number)):
+                b.put(value, entry, n)
+            b.put(number, record, 0)
+        at.set(b.at(at.get(), b.mul(count, 2)))
     b.ret_void()
     return function
 
 
-def _number_of(b: ir.IRBuilder, record: Any, shard: ShardParts, hashed: Any, offset: Any, places: Any) -> Any:
+def _number_of(b: Builder, record: Any, shard: ShardParts, hashed: Any, offset: Any, places: Any) -> Any:
     """The number in the region of a record's state."""
-    number = Local(b, word(-1))
-    with shard.lookup(state_at(b, record, shard.words), hashed) as (index, end):
-        number.set(b.zext(load(b, places, b.add(offset, index), U32), WORD))
+    number = b.local(-1)
+    with shard.lookup(b.state(record, shard.words), hashed) as (index, end):
+        number.set(b.zext(b.get(places, b.add(offset, index), U32), WORD))
         b.branch(end)
     return number.get()

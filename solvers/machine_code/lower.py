@@ -13,10 +13,10 @@ from llvmlite import ir
 
 from kraftcheck.model.language.layout import Layout
 from kraftcheck.model.language.terms import MASK_BITS, Term
-from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, begin, count_up, load, store, word
+from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, Builder, begin, word
 from kraftcheck.solvers.program.evaluation import closure
 
-Leaf = Callable[[ir.IRBuilder, Term], Any]
+Leaf = Callable[[Builder, Term], Any]
 """Gives the value of a variable at the builder's position."""
 
 
@@ -42,7 +42,7 @@ class Scope:
     see each other's.
     """
 
-    def __init__(self, builder: ir.IRBuilder, leaf: Leaf, values: dict[int, Any] | None = None) -> None:
+    def __init__(self, builder: Builder, leaf: Leaf, values: dict[int, Any] | None = None) -> None:
         self._builder = builder
         self._leaf = leaf
         self._values = values if values is not None else {}
@@ -73,7 +73,7 @@ class Scope:
         return lower_operator(self._builder, term, [self._values[arg.index] for arg in term.args])
 
 
-def lower_operator(b: ir.IRBuilder, term: Term, values: Sequence[Any]) -> Any:
+def lower_operator(b: Builder, term: Term, values: Sequence[Any]) -> Any:
     """One operator applied to LLVM values; the term has the intervals."""
     match term.op:
         case "ite":
@@ -108,11 +108,11 @@ def lower_operator(b: ir.IRBuilder, term: Term, values: Sequence[Any]) -> Any:
             return b.ctpop(values[0])
         case "lowest":
             position = b.cttz(values[0], ir.Constant(TRUTH, 0))
-            return b.select(b.icmp_unsigned("==", values[0], word(0)), word(-1), position)
+            return b.select(b.icmp_unsigned("==", values[0], 0), -1, position)
     raise LoweringError(f"unknown operator {term.op}")
 
 
-def _divided(b: ir.IRBuilder, term: Term, dividend: Any, divisor: Any) -> Any:
+def _divided(b: Builder, term: Term, dividend: Any, divisor: Any) -> Any:
     """Quotient rounded down, or remainder of the divisor's sign; the machine's own round towards 0.
 
     A divisor is never 0 where the value is used (`algebra.interval`). Machine code also computes values of steps that
@@ -120,55 +120,55 @@ def _divided(b: ir.IRBuilder, term: Term, dividend: Any, divisor: Any) -> Any:
     """
     of, by = term.args
     if by.op != "const":
-        divisor = b.select(b.icmp_unsigned("==", divisor, word(0)), word(1), divisor)
+        divisor = b.select(b.icmp_unsigned("==", divisor, 0), 1, divisor)
     if of.lo >= 0 and by.lo > 0:
         return b.udiv(dividend, divisor) if term.op == "div" else b.urem(dividend, divisor)
     rest = b.srem(dividend, divisor)
-    other_sign = b.icmp_signed("<", b.xor(rest, divisor), word(0))
-    apart = b.and_(b.icmp_unsigned("!=", rest, word(0)), other_sign)
+    other_sign = b.icmp_signed("<", b.xor(rest, divisor), 0)
+    apart = b.and_(b.icmp_unsigned("!=", rest, 0), other_sign)
     if term.op == "mod":
         return b.select(apart, b.add(rest, divisor), rest)
     quotient = b.sdiv(dividend, divisor)
-    return b.select(apart, b.sub(quotient, word(1)), quotient)
+    return b.select(apart, b.sub(quotient, 1), quotient)
 
 
-def _member(b: ir.IRBuilder, term: Term, mask: Any, index: Any) -> Any:
+def _member(b: Builder, term: Term, mask: Any, index: Any) -> Any:
     """Bit `index` of the mask; no bit outside 0..61.
 
     A shift by `index & 63` maps -2 and -1 to the bits 62 and 63, which no
     mask below 2**62 has: such an index needs no comparison.
     """
     of, at = term.args
-    bit = b.trunc(b.lshr(mask, b.and_(index, word(63))), TRUTH)
+    bit = b.trunc(b.lshr(mask, b.and_(index, 63)), TRUTH)
     clear_top = of.lo >= 0 and of.hi < 1 << MASK_BITS
     if (at.lo >= 0 and at.hi < MASK_BITS) or (clear_top and at.lo >= MASK_BITS - 64 and at.hi < 64):
         return bit
-    return b.and_(bit, b.icmp_unsigned("<", index, word(MASK_BITS)))
+    return b.and_(bit, b.icmp_unsigned("<", index, MASK_BITS))
 
 
-def _single(b: ir.IRBuilder, at: Term, index: Any) -> Any:
-    bit = b.shl(word(1), b.and_(index, word(63)))
+def _single(b: Builder, at: Term, index: Any) -> Any:
+    bit = b.shl(1, b.and_(index, 63))
     if at.lo >= 0 and at.hi < MASK_BITS:
         return bit
-    return b.select(b.icmp_unsigned("<", index, word(MASK_BITS)), bit, word(0))
+    return b.select(b.icmp_unsigned("<", index, MASK_BITS), bit, 0)
 
 
 def slot_reader(layout: Layout, state: Sequence[Term], words: Sequence[Any]) -> Leaf:
     """Reads state variables out of packed words."""
     slots = {term.index: slot for term, slot in zip(state, layout.slots, strict=True)}
 
-    def read(b: ir.IRBuilder, term: Term) -> Any:
+    def read(b: Builder, term: Term) -> Any:
         slot = slots[term.index]
-        shifted = b.lshr(words[slot.word], word(slot.shift)) if slot.shift else words[slot.word]
+        shifted = b.lshr(words[slot.word], slot.shift) if slot.shift else words[slot.word]
         if term.is_truth:
             return b.trunc(shifted, TRUTH)
-        raw = b.and_(shifted, word((1 << slot.domain.bits) - 1))
-        return b.add(raw, word(slot.domain.lo)) if slot.domain.lo else raw
+        raw = b.and_(shifted, (1 << slot.domain.bits) - 1)
+        return b.add(raw, slot.domain.lo) if slot.domain.lo else raw
 
     return read
 
 
-def pack(b: ir.IRBuilder, layout: Layout, state: Sequence[Term], after: Sequence[Term], words: Sequence[Any],
+def pack(b: Builder, layout: Layout, state: Sequence[Term], after: Sequence[Term], words: Sequence[Any],
          scope: Scope) -> list[Any]:  # fmt: skip
     """The packed words of the next state; unchanged fields keep their bits."""
     result = list(words)
@@ -176,10 +176,10 @@ def pack(b: ir.IRBuilder, layout: Layout, state: Sequence[Term], after: Sequence
         if old is new or slot.domain.bits == 0:
             continue
         value = b.zext(scope.value(new), WORD) if new.is_truth else scope.value(new)
-        raw = b.sub(value, word(slot.domain.lo)) if slot.domain.lo else value
-        shifted = b.shl(raw, word(slot.shift)) if slot.shift else raw
+        raw = b.sub(value, slot.domain.lo) if slot.domain.lo else value
+        shifted = b.shl(raw, slot.shift) if slot.shift else raw
         mask = ~(((1 << slot.domain.bits) - 1) << slot.shift)
-        result[slot.word] = b.or_(b.and_(result[slot.word], word(mask)), shifted)
+        result[slot.word] = b.or_(b.and_(result[slot.word], mask), shifted)
     return result
 
 
@@ -188,16 +188,16 @@ def lower_rows(module: ir.Module, name: str, variables: Sequence[Term], roots: S
     function, b = begin(module, name, [POINTER, WORD, POINTER], public=True)
     source, count, target = function.args
     places = {variable.index: place for place, variable in enumerate(variables)}
-    with count_up(b, word(0), count) as row:
-        first = b.mul(row, word(len(variables)))
+    with b.count(0, count) as row:
+        first = b.mul(row, len(variables))
 
-        def read(b: ir.IRBuilder, term: Term) -> Any:
-            value = load(b, source, b.add(first, word(places[term.index])))
+        def read(b: Builder, term: Term) -> Any:
+            value = b.get(source, b.add(first, places[term.index]))
             return b.trunc(value, TRUTH) if term.is_truth else value
 
         scope = Scope(b, read)
         for place, root in enumerate(roots):
             value = scope.value(root)
             widened = b.zext(value, WORD) if root.is_truth else value
-            store(b, widened, target, b.add(b.mul(row, word(len(roots))), word(place)))
+            b.put(widened, target, b.add(b.mul(row, len(roots)), place))
     b.ret(count)

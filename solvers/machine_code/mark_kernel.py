@@ -19,19 +19,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from kraftcheck.solvers.machine_code.irtools import (
-    BYTE,
-    POINTER,
-    U32,
-    WORD,
-    Local,
-    begin,
-    count_up,
-    element,
-    load,
-    store,
-    word,
-)
+from kraftcheck.solvers.machine_code.irtools import BYTE, POINTER, U32, WORD, Builder, begin
 from kraftcheck.solvers.machine_code.objectcode import Library, object_code
 
 ARRAYS = 9
@@ -63,24 +51,24 @@ def emit_raise(mark: int, kind: int) -> ir.Module:
     function, b = begin(module, "raise", [POINTER, *[WORD] * 5, POINTER], public=True)
     arrays, first, count, weak, full, down, late = function.args
     starts, targets, kinds, table, marks, kept, enabled, watch, guides = (
-        b.inttoptr(load(b, arrays, n), POINTER) for n in range(ARRAYS)
+        b.inttoptr(b.get(arrays, n), POINTER) for n in range(ARRAYS)
     )
     bits, classes = ir.IntType(8 * mark), ir.IntType(8 * kind)
     shared = _SharedBits(b, bits, late)
-    changed = Local(b, word(0))
-    with count_up(b, word(0), count) as step:
-        row = b.select(b.icmp_unsigned("==", down, word(0)), step, b.sub(b.sub(count, word(1)), step))
+    changed = b.local(0)
+    with b.count(0, count) as step:
+        row = b.select(b.icmp_unsigned("==", down, 0), step, b.sub(b.sub(count, 1), step))
         state = b.add(first, row)
-        old, reached, taken = shared.get(marks, state), Local(b, word(0)), Local(b, word(0))
+        old, reached, taken = shared.get(marks, state), b.local(0), b.local(0)
         waits = b.and_(_is_kept(b, kept, state), b.icmp_unsigned("!=", old, full))
         with b.if_then(waits):
-            own = b.zext(load(b, enabled, state, bits), WORD)
+            own = b.zext(b.get(enabled, state, bits), WORD)
             rests = b.and_(weak, b.not_(own))
-            guide = Local(b, word(UNGUIDED))
-            begin_, end = (b.zext(load(b, starts, n, U32), WORD) for n in (row, b.add(row, word(1))))
-            with count_up(b, begin_, end) as at:
-                target = b.zext(load(b, targets, at, U32), WORD)
-                steps = b.zext(load(b, table, b.zext(load(b, kinds, at, classes), WORD), bits), WORD)
+            guide = b.local(UNGUIDED)
+            begin_, end = (b.zext(b.get(starts, n, U32), WORD) for n in (row, b.add(row, 1)))
+            with b.count(begin_, end) as at:
+                target = b.zext(b.get(targets, at, U32), WORD)
+                steps = b.zext(b.get(table, b.zext(b.get(kinds, at, classes), WORD), bits), WORD)
                 counts = b.sext(_is_kept(b, kept, target), WORD)  # no branch: which one it takes is hard to foresee
                 given = b.and_(counts, shared.get(marks, target))
                 reached.set(b.or_(reached.get(), given))
@@ -90,13 +78,13 @@ def emit_raise(mark: int, kind: int) -> ir.Module:
             new = b.or_(b.or_(reached.get(), rests), b.and_(taken.get(), own))
             new = b.or_(old, b.and_(new, full))
             with b.if_then(b.icmp_unsigned("!=", new, old)):
-                b.atomic_rmw("or", element(b, marks, state, bits), b.trunc(new, bits), "seq_cst")
-                changed.add(word(1))
+                b.atomic_rmw("or", b.at(marks, state, bits), b.trunc(new, bits), "seq_cst")
+                changed.add(1)
                 shared.note_beyond(state, new, shared.get(watch, state))
             with b.if_then(b.and_(b.icmp_unsigned("==", new, full), _is_there(b, guides))):
-                store(b, b.trunc(guide.get(), U32), guides, state, U32)
-            with b.if_then(b.icmp_unsigned("!=", new, full)), count_up(b, begin_, end) as at:
-                target = b.zext(load(b, targets, at, U32), WORD)
+                b.put(b.trunc(guide.get(), U32), guides, state, U32)
+            with b.if_then(b.icmp_unsigned("!=", new, full)), b.count(begin_, end) as at:
+                target = b.zext(b.get(targets, at, U32), WORD)
                 with b.if_then(_is_kept(b, kept, target)):
                     shared.watch_target((watch, marks), target, new, b.and_(full, b.not_(new)))
     b.ret(changed.get())
@@ -110,19 +98,19 @@ class _SharedBits:
     while another thread looks at it, one of the two is seen.
     """
 
-    def __init__(self, b: ir.IRBuilder, bits: ir.IntType, late: Any) -> None:
+    def __init__(self, b: Builder, bits: ir.IntType, late: Any) -> None:
         self._b, self._bits, self._late = b, bits, late
 
     def get(self, array: Any, state: Any) -> Any:
         """The bits of a state as a word."""
-        place = element(self._b, array, state, self._bits)
+        place = self._b.at(array, state, self._bits)
         return self._b.zext(self._b.load_atomic(place, "seq_cst", self._bits.width // 8, typ=self._bits), WORD)
 
     def watch(self, array: Any, state: Any, bits: Any, lacks: Any) -> None:
         """Watch a state for one that has some bits and lacks others."""
         b = self._b
-        with b.if_then(b.icmp_unsigned("!=", b.and_(self.get(array, state), lacks), word(0))):
-            b.atomic_rmw("and", element(b, array, state, self._bits), b.trunc(bits, self._bits), "seq_cst")
+        with b.if_then(b.icmp_unsigned("!=", b.and_(self.get(array, state), lacks), 0)):
+            b.atomic_rmw("and", b.at(array, state, self._bits), b.trunc(bits, self._bits), "seq_cst")
 
     def watch_target(self, arrays: tuple[Any, Any], target: Any, bits: Any, lacks: Any) -> None:
         """Watch a state for one that an edge leads from, and note it if it has more already."""
@@ -133,15 +121,15 @@ class _SharedBits:
     def note_beyond(self, state: Any, mark: Any, watch: Any) -> None:
         """Note a state whose mark has more than a watch."""
         b = self._b
-        with b.if_then(b.icmp_unsigned("!=", b.and_(mark, b.not_(watch)), word(0))):
-            least = load(b, self._late, 0)
-            store(b, b.select(b.icmp_unsigned("<", state, least), state, least), self._late, 0)
-            store(b, b.or_(load(b, self._late, 1), mark), self._late, 1)
+        with b.if_then(b.icmp_unsigned("!=", b.and_(mark, b.not_(watch)), 0)):
+            least = b.get(self._late, 0)
+            b.put(b.select(b.icmp_unsigned("<", state, least), state, least), self._late, 0)
+            b.put(b.or_(b.get(self._late, 1), mark), self._late, 1)
 
 
-def _is_there(b: ir.IRBuilder, pointer: Any) -> Any:
+def _is_there(b: Builder, pointer: Any) -> Any:
     return b.icmp_unsigned("!=", pointer, ir.Constant(POINTER, None))
 
 
-def _is_kept(b: ir.IRBuilder, kept: Any, state: Any) -> Any:
-    return b.icmp_unsigned("!=", load(b, kept, state, BYTE), ir.Constant(BYTE, 0))
+def _is_kept(b: Builder, kept: Any, state: Any) -> Any:
+    return b.icmp_unsigned("!=", b.get(kept, state, BYTE), ir.Constant(BYTE, 0))

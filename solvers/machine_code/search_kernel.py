@@ -14,22 +14,7 @@ from llvmlite import ir
 
 from kraftcheck.solvers.machine_code.backward_sweep import emit_survey, emit_sweep
 from kraftcheck.solvers.machine_code.edge_kernel import emit_liveness
-from kraftcheck.solvers.machine_code.irtools import (
-    POINTER,
-    TRUTH,
-    WORD,
-    Local,
-    begin,
-    bump,
-    count_up,
-    element,
-    load,
-    repeat,
-    same_words,
-    state_at,
-    store,
-    word,
-)
+from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, Builder, begin
 from kraftcheck.solvers.machine_code.lower import Scope, pack, slot_reader
 from kraftcheck.solvers.machine_code.transition import FramePlan, emit_deadlock, emit_judge, emit_kinds, emit_step
 from kraftcheck.solvers.machine_code.visited_table import emit_insert, emit_rehash, emit_seek, hash_words, shard_of_hash
@@ -61,44 +46,44 @@ def emit_select(module: ir.Module, program: Program, orders: Orders, seek: Any, 
     state, out, end, block = function.args
     taken, good, closed, _, best = _sets(b, block, orders)
     hidden = _part(b, block, HIDDEN)
-    total = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(out, WORD)), word(8 * size))
-    with b.if_then(b.icmp_unsigned("<", total, word(2))):
+    total = b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(out, WORD)), 8 * size)
+    with b.if_then(b.icmp_unsigned("<", total, 2)):
         b.ret(end)
     for n in range(2 * count):
-        store(b, word(0), taken, n)
-    some = Local(b, word(0))
-    with count_up(b, word(0), total) as number:
-        record = element(b, out, b.mul(number, word(size)))
-        instance = load(b, record, size - 1)
+        b.put(0, taken, n)
+    some = b.local(0)
+    with b.count(0, total) as number:
+        record = b.at(out, b.mul(number, size))
+        instance = b.get(record, size - 1)
         _add(b, taken, instance)
         with b.if_then(_has(b, hidden, instance)), b.if_then(b.trunc(b.call(is_new, [record, block]), TRUTH)):
             _add(b, good, instance)
-            some.set(word(1))
-    with b.if_then(b.icmp_unsigned("==", some.get(), word(0))):
+            some.set(1)
+    with b.if_then(b.icmp_unsigned("==", some.get(), 0)):
         b.ret(end)
     b.call(rows, [state, block])
-    least = Local(b, total)
-    with count_up(b, word(0), word(count)) as place:
-        pending = Local(b, load(b, good, place))
-        with repeat(b, lambda: b.icmp_unsigned("!=", pending.get(), word(0))):
-            seed = b.add(b.mul(place, word(64)), b.cttz(pending.get(), ir.Constant(TRUTH, 1)))
-            pending.set(b.and_(pending.get(), b.sub(pending.get(), word(1))))
+    least = b.local(total)
+    with b.count(0, count) as place:
+        pending = b.local(b.get(good, place))
+        with b.repeat(lambda: b.icmp_unsigned("!=", pending.get(), 0)):
+            seed = b.add(b.mul(place, 64), b.cttz(pending.get(), ir.Constant(TRUTH, 1)))
+            pending.set(b.and_(pending.get(), b.sub(pending.get(), 1)))
             followed = b.call(close, [seed, block])
             with b.if_then(b.icmp_unsigned("<", followed, least.get())):
                 least.set(followed)
                 for n in range(count):
-                    store(b, load(b, closed, n), best, n)
+                    b.put(b.get(closed, n), best, n)
     with b.if_then(b.icmp_unsigned("==", least.get(), total)):
         b.ret(end)
-    bump(b, block, REDUCED, word(1))
-    bump(b, block, LEFT_OUT, b.sub(total, least.get()))
-    to = Local(b, out)
-    with count_up(b, word(0), total) as number:
-        record = element(b, out, b.mul(number, word(size)))
-        follows = _has(b, best, load(b, record, size - 1))
-        for n, value in enumerate(state_at(b, record, size)):
-            store(b, value, to.get(), n)
-        to.set(b.select(follows, element(b, to.get(), size), to.get()))
+    b.bump(block, REDUCED, 1)
+    b.bump(block, LEFT_OUT, b.sub(total, least.get()))
+    to = b.local(out)
+    with b.count(0, total) as number:
+        record = b.at(out, b.mul(number, size))
+        follows = _has(b, best, b.get(record, size - 1))
+        for n, value in enumerate(b.state(record, size)):
+            b.put(value, to.get(), n)
+        to.set(b.select(follows, b.at(to.get(), size), to.get()))
     b.ret(to.get())
     return function
 
@@ -107,23 +92,23 @@ def _emit_rows(module: ir.Module, program: Program, orders: Orders) -> Any:
     """`(state, block)`: find the row of each instance: its own where it is enabled, else that of a false conjunct."""
     function, b = begin(module, "rows_of_instances", [POINTER, POINTER])
     state, block = function.args
-    words = state_at(b, state, program.layout.words)
+    words = b.state(state, program.layout.words)
     scope = Scope(b, slot_reader(program.layout, orders.state, words))
     truths, numbers = _truths(b, block, orders), _numbers(b, block, orders)
     for n, conjunct in enumerate(orders.conjuncts):
-        store(b, b.zext(scope.value(conjunct), WORD), truths, n)
+        b.put(b.zext(scope.value(conjunct), WORD), truths, n)
     firsts, parts = _part(b, block, FIRSTS), _part(b, block, PARTS)
-    with count_up(b, word(0), word(orders.instances)) as instance:
-        row, at = Local(b, instance), Local(b, load(b, firsts, instance))
-        stop = load(b, firsts, b.add(instance, word(1)))
-        with repeat(b, lambda: b.icmp_unsigned("<", at.get(), stop)):
-            part = load(b, parts, at.get())
-            at.add(word(1))
-            with b.if_then(b.icmp_unsigned("==", load(b, truths, part), word(0))):
-                row.set(b.add(part, word(orders.instances)))
+    with b.count(0, orders.instances) as instance:
+        row, at = b.local(instance), b.local(b.get(firsts, instance))
+        stop = b.get(firsts, b.add(instance, 1))
+        with b.repeat(lambda: b.icmp_unsigned("<", at.get(), stop)):
+            part = b.get(parts, at.get())
+            at.add(1)
+            with b.if_then(b.icmp_unsigned("==", b.get(truths, part), 0)):
+                row.set(b.add(part, orders.instances))
                 at.set(stop)
-        store(b, row.get(), numbers, instance)
-    b.ret(word(0))
+        b.put(row.get(), numbers, instance)
+    b.ret(0)
     return function
 
 
@@ -135,26 +120,26 @@ def _emit_close(module: ir.Module, orders: Orders) -> Any:
     taken, _, closed, waiting, _ = _sets(b, block, orders)
     rows, numbers = _part(b, block, ROWS), _numbers(b, block, orders)
     for n in range(count):
-        store(b, word(0), closed, n)
-        store(b, word(0), waiting, n)
+        b.put(0, closed, n)
+        b.put(0, waiting, n)
     _add(b, waiting, seed)
-    more = Local(b, word(1))
-    with repeat(b, lambda: b.icmp_unsigned("!=", more.get(), word(0))):
-        more.set(word(0))
-        with count_up(b, word(0), word(count)) as place:
-            pending = load(b, waiting, place)
-            with b.if_then(b.icmp_unsigned("!=", pending, word(0))):
-                more.set(word(1))
+    more = b.local(1)
+    with b.repeat(lambda: b.icmp_unsigned("!=", more.get(), 0)):
+        more.set(0)
+        with b.count(0, count) as place:
+            pending = b.get(waiting, place)
+            with b.if_then(b.icmp_unsigned("!=", pending, 0)):
+                more.set(1)
                 bit = b.cttz(pending, ir.Constant(TRUTH, 1))
-                instance = b.add(b.mul(place, word(64)), bit)
+                instance = b.add(b.mul(place, 64), bit)
                 _add(b, closed, instance)
-                row = element(b, rows, b.mul(load(b, numbers, instance), word(count)))
-                with count_up(b, word(0), word(count)) as n:
-                    joined = b.or_(load(b, waiting, n), load(b, row, n))
-                    store(b, b.and_(joined, b.not_(load(b, closed, n))), waiting, n)
-    followed = Local(b, word(0))
-    with count_up(b, word(0), word(count)) as n:
-        followed.add(b.ctpop(b.and_(load(b, closed, n), load(b, taken, n))))
+                row = b.at(rows, b.mul(b.get(numbers, instance), count))
+                with b.count(0, count) as n:
+                    joined = b.or_(b.get(waiting, n), b.get(row, n))
+                    b.put(b.and_(joined, b.not_(b.get(closed, n))), waiting, n)
+    followed = b.local(0)
+    with b.count(0, count) as n:
+        followed.add(b.ctpop(b.and_(b.get(closed, n), b.get(taken, n))))
     b.ret(followed.get())
     return function
 
@@ -163,54 +148,54 @@ def _emit_is_new(module: ir.Module, program: Program, seek: Any, shards: int) ->
     """`(state, block) -> truth`: whether a state is not visited yet, or is of the next level: it is expanded later."""
     function, b = begin(module, "is_new", [POINTER, POINTER])
     state, block = function.args
-    shard = shard_of_hash(b, hash_words(b, state_at(b, state, program.layout.words)), shards)
-    control = b.inttoptr(load(b, _part(b, block, CONTROLS), shard), POINTER)
+    shard = shard_of_hash(b, hash_words(b, b.state(state, program.layout.words)), shards)
+    control = b.inttoptr(b.get(_part(b, block, CONTROLS), shard), POINTER)
     found = b.call(seek, [control, state])
-    end = load(b, _part(b, block, ENDS), shard)
-    later = b.or_(b.icmp_unsigned("==", found, word(0)), b.icmp_unsigned(">", found, end))
+    end = b.get(_part(b, block, ENDS), shard)
+    later = b.or_(b.icmp_unsigned("==", found, 0), b.icmp_unsigned(">", found, end))
     b.ret(b.zext(later, WORD))
     return function
 
 
-def _part(b: ir.IRBuilder, block: Any, entry: int) -> Any:
-    return b.inttoptr(load(b, block, entry), POINTER)
+def _part(b: Builder, block: Any, entry: int) -> Any:
+    return b.inttoptr(b.get(block, entry), POINTER)
 
 
-def _sets(b: ir.IRBuilder, block: Any, orders: Orders) -> list[Any]:
+def _sets(b: Builder, block: Any, orders: Orders) -> list[Any]:
     work = _part(b, block, WORK)
-    return [element(b, work, n * orders.words) for n in range(SETS)]
+    return [b.at(work, n * orders.words) for n in range(SETS)]
 
 
-def _truths(b: ir.IRBuilder, block: Any, orders: Orders) -> Any:
-    return element(b, _part(b, block, WORK), SETS * orders.words)
+def _truths(b: Builder, block: Any, orders: Orders) -> Any:
+    return b.at(_part(b, block, WORK), SETS * orders.words)
 
 
-def _numbers(b: ir.IRBuilder, block: Any, orders: Orders) -> Any:
-    return element(b, _part(b, block, WORK), SETS * orders.words + len(orders.conjuncts))
+def _numbers(b: Builder, block: Any, orders: Orders) -> Any:
+    return b.at(_part(b, block, WORK), SETS * orders.words + len(orders.conjuncts))
 
 
-def _add(b: ir.IRBuilder, members: Any, instance: Any) -> None:
+def _add(b: Builder, members: Any, instance: Any) -> None:
     """Add an instance to a set."""
-    place = b.lshr(instance, word(6))
-    bit = b.shl(word(1), b.and_(instance, word(63)))
-    store(b, b.or_(load(b, members, place), bit), members, place)
+    place = b.lshr(instance, 6)
+    bit = b.shl(1, b.and_(instance, 63))
+    b.put(b.or_(b.get(members, place), bit), members, place)
 
 
-def _has(b: ir.IRBuilder, members: Any, instance: Any) -> Any:
+def _has(b: Builder, members: Any, instance: Any) -> Any:
     """Whether an instance is in a set."""
-    bits = load(b, members, b.lshr(instance, word(6)))
-    return b.trunc(b.lshr(bits, b.and_(instance, word(63))), TRUTH)
+    bits = b.get(members, b.lshr(instance, 6))
+    return b.trunc(b.lshr(bits, b.and_(instance, 63)), TRUTH)
 
 
 def emit_canonical(module: ir.Module, program: Program, reduction: Reduction) -> Any:
     """`least(state) -> 0`: replace a packed state by the one that stands for it."""
     function, b = begin(module, "least", [POINTER], public=True)
     place = function.args[0]
-    words = state_at(b, place, program.layout.words)
+    words = b.state(place, program.layout.words)
     scope = Scope(b, slot_reader(program.layout, program.state, words))
     for i, value in enumerate(pack(b, program.layout, program.state, reduction.canonical, words, scope)):
-        store(b, value, place, i)
-    b.ret(word(0))
+        b.put(value, place, i)
+    b.ret(0)
     return function
 
 
@@ -219,10 +204,10 @@ def emit_reduced_step(module: ir.Module, program: Program, step: Any, canonical:
     function, b = begin(module, "reduced_step", [POINTER, POINTER, POINTER, WORD], POINTER)
     state, out, frame, identity = function.args
     end = b.call(step, [state, out, frame, identity])
-    place = Local(b, out)
-    with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
+    place = b.local(out)
+    with b.repeat(lambda: b.icmp_unsigned("!=", place.get(), end)):
         b.call(canonical, [place.get()])
-        place.set(element(b, place.get(), program.layout.words + 1))
+        place.set(b.at(place.get(), program.layout.words + 1))
     b.ret(end)
     return function
 
@@ -231,11 +216,11 @@ def emit_inspect(module: ir.Module, plan: FramePlan, judge: Any, step: Any, dead
     """`inspect(state, out, frame) -> bytes`: the claims that occur in a state, and its successors without reduction."""
     function, b = begin(module, "inspect", [POINTER, POINTER, POINTER], public=True)
     state, out, frame = function.args
-    b.call(judge, [state, frame, word(0)])
-    store(b, word(0), frame, plan.enabled)
-    end = b.call(step, [state, out, frame, word(0)])
-    with b.if_then(b.icmp_unsigned("==", load(b, frame, plan.enabled), word(0))):
-        b.call(deadlock, [state, frame, word(0)])
+    b.call(judge, [state, frame, 0])
+    b.put(0, frame, plan.enabled)
+    end = b.call(step, [state, out, frame, 0])
+    with b.if_then(b.icmp_unsigned("==", b.get(frame, plan.enabled), 0)):
+        b.call(deadlock, [state, frame, 0])
     b.ret(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(out, WORD)))
 
 
@@ -311,14 +296,14 @@ def _emit_successors(module: ir.Module, step: Any) -> None:
     """`successors(state, out, frame) -> records`: what one state leads to."""
     function, b = begin(module, "successors", [POINTER, POINTER, POINTER], public=True)
     state, out, frame = function.args
-    end = b.call(step, [state, out, frame, word(0)])
+    end = b.call(step, [state, out, frame, 0])
     b.ret(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(out, WORD)))
 
 
 def _emit_shard_of(module: ir.Module, geometry: Geometry) -> None:
     """`shard_of(state) -> shard`."""
     function, b = begin(module, "shard_of", [POINTER], public=True)
-    words = [load(b, function.args[0], i) for i in range(geometry.words)]
+    words = [b.get(function.args[0], i) for i in range(geometry.words)]
     b.ret(shard_of_hash(b, hash_words(b, words), SHARDS))
 
 
@@ -331,27 +316,27 @@ def _emit_sift(module: ir.Module, geometry: Geometry) -> Any:
     """
     function, b = begin(module, "sift", [POINTER, WORD, POINTER, POINTER, POINTER, POINTER, POINTER, WORD])
     state, identity, records, end, recent, piece, counts, so_far = function.args
-    own = state_at(b, state, geometry.words)
-    parent = b.shl(identity, word(16))
-    place, fullest = Local(b, records), Local(b, so_far)
-    with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
+    own = b.state(state, geometry.words)
+    parent = b.shl(identity, 16)
+    place, fullest = b.local(records), b.local(so_far)
+    with b.repeat(lambda: b.icmp_unsigned("!=", place.get(), end)):
         at = place.get()
-        words = state_at(b, at, geometry.words)
-        mark = b.or_(load(b, at, geometry.words), parent)
-        place.set(element(b, at, geometry.record))
+        words = b.state(at, geometry.words)
+        mark = b.or_(b.get(at, geometry.words), parent)
+        place.set(b.at(at, geometry.record))
         hashed = hash_words(b, words)
-        slot = b.and_(b.lshr(hashed, word(32)), word(geometry.filter_slots - 1))
-        entry = element(b, recent, b.mul(slot, word(geometry.words)))
-        duplicate = b.or_(same_words(b, words, own), same_words(b, words, state_at(b, entry, geometry.words)))
+        slot = b.and_(b.lshr(hashed, 32), geometry.filter_slots - 1)
+        entry = b.at(recent, b.mul(slot, geometry.words))
+        duplicate = b.or_(b.same(words, own), b.same(words, b.state(entry, geometry.words)))
         for i, value in enumerate(words):
-            store(b, value, entry, i)
+            b.put(value, entry, i)
         shard = shard_of_hash(b, hashed, SHARDS)
-        used = load(b, counts, shard)
-        record = b.mul(b.add(b.mul(shard, word(geometry.room)), used), word(geometry.record))
+        used = b.get(counts, shard)
+        record = b.mul(b.add(b.mul(shard, geometry.room), used), geometry.record)
         for i, value in enumerate((*words, mark)):
-            store(b, value, element(b, piece, record), i)
+            b.put(value, b.at(piece, record), i)
         count = b.add(used, b.zext(b.not_(duplicate), WORD))
-        store(b, count, counts, shard)
+        b.put(count, counts, shard)
         highest = fullest.get()
         fullest.set(b.select(b.icmp_unsigned(">", count, highest), count, highest))
     b.ret(fullest.get())
@@ -372,34 +357,34 @@ def _emit_expand(
     name, block = ("expand", []) if select is None else ("expand_in_orders", [POINTER])
     function, b = begin(module, name, [*[POINTER] * 7, WORD, *block], public=True)
     frame, stores, ranges, piece, counts, recent, scratch, judge_only, *block = function.args
-    shard, index = Local(b, load(b, frame, plan.shard)), Local(b, load(b, frame, plan.index))
-    fullest = Local(b, word(0))
-    searching = b.icmp_unsigned("==", judge_only, word(0))
-    with repeat(b, lambda: b.icmp_unsigned("<", shard.get(), word(SHARDS))):
+    shard, index = b.local(b.get(frame, plan.shard)), b.local(b.get(frame, plan.index))
+    fullest = b.local(0)
+    searching = b.icmp_unsigned("==", judge_only, 0)
+    with b.repeat(lambda: b.icmp_unsigned("<", shard.get(), SHARDS)):
         number = shard.get()
-        states = b.inttoptr(load(b, stores, number), POINTER)
-        begins = load(b, ranges, b.shl(number, word(1)))
-        stop = load(b, ranges, b.add(b.shl(number, word(1)), word(1)))
+        states = b.inttoptr(b.get(stores, number), POINTER)
+        begins = b.get(ranges, b.shl(number, 1))
+        stop = b.get(ranges, b.add(b.shl(number, 1), 1))
         at = index.get()
         index.set(b.select(b.icmp_unsigned("<", at, begins), begins, at))
-        with repeat(b, lambda: b.icmp_unsigned("<", index.get(), stop)):
-            with b.if_then(b.icmp_unsigned(">", fullest.get(), word(geometry.room - geometry.instances)), likely=False):
-                store(b, shard.get(), frame, plan.shard)
-                store(b, index.get(), frame, plan.index)
-                b.ret(word(0))
+        with b.repeat(lambda: b.icmp_unsigned("<", index.get(), stop)):
+            with b.if_then(b.icmp_unsigned(">", fullest.get(), geometry.room - geometry.instances), likely=False):
+                b.put(shard.get(), frame, plan.shard)
+                b.put(index.get(), frame, plan.index)
+                b.ret(0)
             position = index.get()
-            state = element(b, states, b.mul(position, word(geometry.words)))
-            identity = b.add(b.mul(position, word(SHARDS)), number)
+            state = b.at(states, b.mul(position, geometry.words))
+            identity = b.add(b.mul(position, SHARDS), number)
             b.call(judge, [state, frame, identity])
             with b.if_then(searching, likely=True):
-                store(b, word(0), frame, plan.enabled)
+                b.put(0, frame, plan.enabled)
                 end = b.call(step, [state, scratch, frame, identity])
-                with b.if_then(b.icmp_unsigned("==", load(b, frame, plan.enabled), word(0)), likely=False):
+                with b.if_then(b.icmp_unsigned("==", b.get(frame, plan.enabled), 0), likely=False):
                     b.call(deadlock, [state, frame, identity])
                 if select is not None:
                     end = b.call(select, [state, scratch, end, *block])
                 fullest.set(b.call(sift, [state, identity, scratch, end, recent, piece, counts, fullest.get()]))
-            index.add(word(1))
-        index.set(word(0))
-        shard.add(word(1))
-    b.ret(word(1))
+            index.add(1)
+        index.set(0)
+        shard.add(1)
+    b.ret(1)

@@ -18,21 +18,7 @@ from llvmlite import ir
 
 from kraftcheck.model.language.layout import cap_of
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.machine_code.irtools import (
-    POINTER,
-    TRUTH,
-    WORD,
-    Local,
-    begin,
-    bump,
-    count_up,
-    element,
-    load,
-    repeat,
-    state_at,
-    store,
-    word,
-)
+from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, Builder, Local, begin, word
 from kraftcheck.solvers.machine_code.lower import Scope, depends_on, pack, slot_reader
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.program import Kind, Program
@@ -175,17 +161,17 @@ class FramePlan:
         return dict(zip(sorted(self.goals), range(1, 64), strict=False))
 
 
-def record_claim(b: ir.IRBuilder, plan: FramePlan, frame: Any, claim: int, occurs: Any, mark: Any) -> None:
+def record_claim(b: Builder, plan: FramePlan, frame: Any, claim: int, occurs: Any, mark: Any) -> None:
     """Record the first occurrence of a claim in this expansion."""
     place = plan.claims + claim
-    fresh = b.and_(occurs, b.icmp_unsigned("==", load(b, frame, place), word(0)))
+    fresh = b.and_(occurs, b.icmp_unsigned("==", b.get(frame, place), 0))
     with b.if_then(fresh):
-        store(b, b.add(mark, word(1)), frame, place)
+        b.put(b.add(mark, 1), frame, place)
         bit = 1 << plan.goal_bits.get(claim, 0)
-        store(b, b.or_(load(b, frame, plan.claim_found), word(bit)), frame, plan.claim_found)
+        b.put(b.or_(b.get(frame, plan.claim_found), bit), frame, plan.claim_found)
 
 
-def record_claims(b: ir.IRBuilder, plan: FramePlan, frame: Any, first: int, occur: Sequence[Any], mark: Any) -> None:
+def record_claims(b: Builder, plan: FramePlan, frame: Any, first: int, occur: Sequence[Any], mark: Any) -> None:
     """Record those of consecutive claims that occur; one branch when none does."""
     if not occur:
         return
@@ -198,7 +184,7 @@ def record_claims(b: ir.IRBuilder, plan: FramePlan, frame: Any, first: int, occu
 
 
 def record_goals(
-    b: ir.IRBuilder, plan: FramePlan, frame: Any, first: int, scope: Scope, terms: Sequence[Term], shown: bool,
+    b: Builder, plan: FramePlan, frame: Any, first: int, scope: Scope, terms: Sequence[Term], shown: bool,
     mark: Any,
 ) -> None:  # fmt: skip
     """Record those of consecutive goals that occur; only the terms of those are computed that this piece has not.
@@ -215,18 +201,18 @@ def record_goals(
     if not bits:
         return
     every = word(sum({bit for bit in bits.values() if bit > 1}))
-    missing = b.icmp_unsigned("!=", b.and_(load(b, frame, plan.claim_found), every), every)
+    missing = b.icmp_unsigned("!=", b.and_(b.get(frame, plan.claim_found), every), every)
     with b.if_then(missing if 1 not in bits.values() else ir.Constant(TRUTH, 1), likely=False):
         for (claim, bit), term in zip(bits.items(), terms, strict=True):
-            recorded = b.and_(load(b, frame, plan.claim_found), word(bit if bit > 1 else 0))
-            with b.if_then(b.icmp_unsigned("==", recorded, word(0))):
+            recorded = b.and_(b.get(frame, plan.claim_found), bit if bit > 1 else 0)
+            with b.if_then(b.icmp_unsigned("==", recorded, 0)):
                 value = scope.child().value(term)
                 record_claim(b, plan, frame, claim, value if shown else b.not_(value), mark)
 
 
-def state_mark(b: ir.IRBuilder, identity: Any) -> Any:
+def state_mark(b: Builder, identity: Any) -> Any:
     """The mark of a claim about a state."""
-    return b.or_(b.shl(identity, word(16)), word(NO_ACTION))
+    return b.or_(b.shl(identity, 16), NO_ACTION)
 
 
 ROWS_PER_MASK = 64
@@ -276,9 +262,9 @@ def emit_deadlock(module: ir.Module, plan: FramePlan) -> Any:
     return function
 
 
-def state_scope(b: ir.IRBuilder, program: Program, state: Any) -> Scope:
+def state_scope(b: Builder, program: Program, state: Any) -> Scope:
     """A scope whose variables are read from the packed state at the pointer."""
-    words = state_at(b, state, program.layout.words)
+    words = b.state(state, program.layout.words)
     return Scope(b, slot_reader(program.layout, program.state, words))
 
 
@@ -326,10 +312,10 @@ class KindFunction:
         b = self._b
         if isinstance(column, tuple):
             first, stride = column
-            scaled = b.mul(row, word(stride)) if stride != 1 else row
-            value = word(first) if stride == 0 else b.add(scaled, word(first)) if first else scaled
+            scaled = b.mul(row, stride) if stride != 1 else row
+            value = word(first) if stride == 0 else b.add(scaled, first) if first else scaled
         else:
-            value = load(b, column, row)
+            value = b.get(column, row)
         return b.trunc(value, TRUTH) if variable.is_truth else value
 
     def _row_scope(self, outer: Scope, row: Any) -> Scope:
@@ -338,17 +324,17 @@ class KindFunction:
 
     def _emit(self) -> None:
         b = self._b
-        words = [load(b, self._state, i) for i in range(self._program.layout.words)]
+        words = [b.get(self._state, i) for i in range(self._program.layout.words)]
         scope = Scope(b, slot_reader(self._program.layout, self._program.state, words))
         scope.emit(self._kind.guard.values(), unless=self._by_row)
-        out = Local(b, self._start)
+        out = b.local(self._start)
         cover = _Coverage(b, self._kind)
         if self._rows == 1:
             mask = b.zext(self._guard(scope, word(0), cover), WORD)
             self._take_all(scope, words, word(0), mask, out)
         else:
-            with count_up(b, word(0), word(-(-self._rows // ROWS_PER_MASK))) as block:
-                first = b.mul(block, word(ROWS_PER_MASK))
+            with b.count(0, -(-self._rows // ROWS_PER_MASK)) as block:
+                first = b.mul(block, ROWS_PER_MASK)
                 mask = self._guard_mask(scope, first, cover)
                 self._take_all(scope, words, first, mask, out)
         self._finish(out, cover)
@@ -358,9 +344,9 @@ class KindFunction:
         rows: Any = word(self._rows)
         if self._rows > ROWS_PER_MASK:
             rest = b.sub(rows, first)
-            rows = b.select(b.icmp_signed("<", rest, word(ROWS_PER_MASK)), rest, word(ROWS_PER_MASK))
-        mask = Local(b, word(0))
-        with count_up(b, word(0), rows) as offset:
+            rows = b.select(b.icmp_signed("<", rest, ROWS_PER_MASK), rest, ROWS_PER_MASK)
+        mask = b.local(0)
+        with b.count(0, rows) as offset:
             holds = self._guard(scope, b.add(first, offset), cover)
             mask.set(b.or_(mask.get(), b.shl(b.zext(holds, WORD), offset)))
         return mask.get()
@@ -376,14 +362,14 @@ class KindFunction:
 
     def _take_all(self, scope: Scope, words: Sequence[Any], first: Any, mask: Any, out: Local) -> None:
         b = self._b
-        with b.if_then(b.icmp_unsigned("!=", mask, word(0))):
-            store(b, word(1), self._frame, self._plan.enabled)
+        with b.if_then(b.icmp_unsigned("!=", mask, 0)):
+            b.put(1, self._frame, self._plan.enabled)
             inner = scope.child()
             inner.emit((*self._kind.after, *self._claims), unless=self._by_row)
-            pending = Local(b, mask)
-            with repeat(b, lambda: b.icmp_unsigned("!=", pending.get(), word(0))):
+            pending = b.local(mask)
+            with b.repeat(lambda: b.icmp_unsigned("!=", pending.get(), 0)):
                 mask_ = pending.get()
-                pending.set(b.and_(mask_, b.sub(mask_, word(1))))
+                pending.set(b.and_(mask_, b.sub(mask_, 1)))
                 row = b.add(first, b.cttz(mask_, ir.Constant(TRUTH, 1)))
                 self._take(self._row_scope(inner, row), words, row, out)
 
@@ -401,14 +387,14 @@ class KindFunction:
             with pruned:
                 for place, crossing in plan.crossings_of(self._number):
                     crosses = b.and_(leaves[crossing.slot], self._is_side(scope, crossing))
-                    bump(b, self._frame, place, b.zext(crosses, WORD))
+                    b.bump(self._frame, place, b.zext(crosses, WORD))
             with within:
                 self._write(scope.child(), words, row, out)
 
     def _leaves_domain(self, scope: Scope, slot: int) -> Any:
         domain = self._program.layout.slots[slot].domain
-        offset = self._b.sub(self._value_after(scope, slot), word(domain.lo))
-        return self._b.icmp_unsigned(">", offset, word(domain.hi - domain.lo))
+        offset = self._b.sub(self._value_after(scope, slot), domain.lo)
+        return self._b.icmp_unsigned(">", offset, domain.hi - domain.lo)
 
     def _is_side(self, scope: Scope, crossing: Crossing) -> Any:
         """Whether a value outside the domain is on the side of a crossing: each such value is on one."""
@@ -423,36 +409,36 @@ class KindFunction:
 
     def _write(self, scope: Scope, words: Sequence[Any], row: Any, out: Local) -> None:
         b, plan, program = self._b, self._plan, self._program
-        instance = b.add(row, word(self._kind.first))
+        instance = b.add(row, self._kind.first)
         broken = [b.not_(scope.value(term)) for term in self._claims]
-        mark = b.or_(b.shl(self._identity, word(16)), instance)
+        mark = b.or_(b.shl(self._identity, 16), instance)
         record_claims(b, plan, self._frame, plan.first_step, broken, mark)
         record_goals(b, plan, self._frame, plan.first_step + len(broken), scope, self._goals, False, mark)
         after = pack(b, program.layout, program.state, self._kind.after, words, scope)
         place = out.get()
         for i, value in enumerate((*after, instance)):
-            store(b, value, place, i)
-        out.set(element(b, place, record_words(program)))
+            b.put(value, place, i)
+        out.set(b.at(place, record_words(program)))
 
     def _finish(self, out: Local, cover: _Coverage) -> None:
         b = self._b
         cover.store(self._frame, self._plan.covered[self._number])
         length = b.sub(b.ptrtoint(out.get(), WORD), b.ptrtoint(self._start, WORD))
-        transitions = b.udiv(length, word(8 * record_words(self._program)))
-        bump(b, self._frame, self._plan.fired + self._number, transitions)
+        transitions = b.udiv(length, 8 * record_words(self._program))
+        b.bump(self._frame, self._plan.fired + self._number, transitions)
         b.ret(out.get())
 
 
 class _Coverage:
     """Which guard conjuncts were ever true, and ever false, one bit each."""
 
-    def __init__(self, b: ir.IRBuilder, kind: Kind) -> None:
+    def __init__(self, b: Builder, kind: Kind) -> None:
         self._b = b
         self._counts = [
             min(CONJUNCTS_PER_WORD, len(kind.guard) - start) for start in range(0, len(kind.guard), CONJUNCTS_PER_WORD)
         ]
-        self._true = [Local(b, word(0)) for _ in self._counts]
-        self._always = [Local(b, word(-1)) for _ in self._counts]
+        self._true = [b.local(word(0)) for _ in self._counts]
+        self._always = [b.local(word(-1)) for _ in self._counts]
 
     def add(self, parts: Sequence[Any]) -> None:
         """Account for one evaluation of all conjuncts."""
@@ -460,7 +446,7 @@ class _Coverage:
         for count, true, always in zip(self._counts, self._true, self._always, strict=True):
             bits: Any = word(0)
             for position in range(count):
-                bits = b.or_(bits, b.shl(b.zext(pending.pop(0), WORD), word(position)))
+                bits = b.or_(bits, b.shl(b.zext(pending.pop(0), WORD), position))
             true.set(b.or_(true.get(), bits))
             always.set(b.and_(always.get(), bits))
 
@@ -468,9 +454,9 @@ class _Coverage:
         """Add to the frame: words "ever true", then words "ever false"."""
         b = self._b
         for i, (count, true, always) in enumerate(zip(self._counts, self._true, self._always, strict=True)):
-            false = b.and_(b.not_(always.get()), word((1 << count) - 1))
+            false = b.and_(b.not_(always.get()), (1 << count) - 1)
             for at, value in ((first + i, true.get()), (first + len(self._counts) + i, false)):
-                store(b, b.or_(load(b, frame, at), value), frame, at)
+                b.put(b.or_(b.get(frame, at), value), frame, at)
 
 
 def prunings(plan: FramePlan, counters: npt.NDArray[np.int64]) -> tuple[Pruning, ...]:

@@ -17,19 +17,7 @@ from attrs import define, field, frozen
 from llvmlite import ir
 
 from kraftcheck.solvers.machine_code.compile import cache_key, load_library
-from kraftcheck.solvers.machine_code.irtools import (
-    POINTER,
-    WORD,
-    Local,
-    begin,
-    count_up,
-    element,
-    load,
-    repeat,
-    state_at,
-    store,
-    word,
-)
+from kraftcheck.solvers.machine_code.irtools import POINTER, WORD, Builder, Local, begin, word
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import Library, address, effort_for
 from kraftcheck.solvers.machine_code.transition import FramePlan, emit_deadlock, emit_judge, emit_kinds, emit_step
@@ -51,18 +39,18 @@ def emit_walks(program: Program) -> ir.Module:
     return module
 
 
-def _random(b: ir.IRBuilder, state: Local) -> Any:
+def _random(b: Builder, state: Local) -> Any:
     """The next 64 random bits (xorshift64*, Vigna 2016); the state is never 0."""
     x = state.get()
     for shift, left in ((12, False), (25, True), (27, False)):
-        x = b.xor(x, b.shl(x, word(shift)) if left else b.lshr(x, word(shift)))
+        x = b.xor(x, b.shl(x, shift) if left else b.lshr(x, shift))
     state.set(x)
-    return b.mul(x, word(0x2545F4914F6CDD1D))
+    return b.mul(x, 0x2545F4914F6CDD1D)
 
 
-def _random_below(b: ir.IRBuilder, state: Local, bound: Any) -> Any:
+def _random_below(b: Builder, state: Local, bound: Any) -> Any:
     """A random number below a bound of at most 32 bits."""
-    return b.lshr(b.mul(b.lshr(_random(b, state), word(32)), bound), word(32))
+    return b.lshr(b.mul(b.lshr(_random(b, state), 32), bound), 32)
 
 
 def _emit_walk(module: ir.Module, plan: FramePlan, judge: Any, step: Any, deadlock: Any) -> None:
@@ -75,101 +63,101 @@ def _emit_walk(module: ir.Module, plan: FramePlan, judge: Any, step: Any, deadlo
     function, b = begin(module, "walk", [POINTER, POINTER, WORD] + [POINTER] * 6 + [WORD, WORD], public=True)
     frame, state, seed, kinds, weights, priorities, path, prints, scratch, steps, schedule = function.args
     size = plan.program.layout.words
-    random, number = Local(b, seed), Local(b, word(0))
-    chosen = Local(b, scratch)
+    random, number = b.local(seed), b.local(0)
+    chosen = b.local(scratch)
     _draw_priorities(b, priorities, plan.program.instances, random)
-    with repeat(b, lambda: b.icmp_unsigned("<=", number.get(), steps)) as end_block:
+    with b.repeat(lambda: b.icmp_unsigned("<=", number.get(), steps)) as end_block:
         at = number.get()
         b.call(judge, [state, frame, at])
-        store(b, hash_words(b, state_at(b, state, size)), prints, at)
+        b.put(hash_words(b, b.state(state, size)), prints, at)
         with b.if_then(b.icmp_unsigned("==", at, steps)):
             b.branch(end_block)
-        store(b, word(0), frame, plan.enabled)
+        b.put(0, frame, plan.enabled)
         end = b.call(step, [state, scratch, frame, at])
         with b.if_then(b.icmp_unsigned("==", end, scratch), likely=False):
-            with b.if_then(b.icmp_unsigned("==", load(b, frame, plan.enabled), word(0))):
+            with b.if_then(b.icmp_unsigned("==", b.get(frame, plan.enabled), 0)):
                 b.call(deadlock, [state, frame, at])
             b.branch(end_block)
         end = _without_stutters(b, state, scratch, end, size)
         with b.if_then(b.icmp_unsigned("==", end, scratch), likely=False):
             b.branch(end_block)
-        with b.if_else(b.icmp_unsigned("==", schedule, word(PRIORITY))) as (by_priority, by_weight):
+        with b.if_else(b.icmp_unsigned("==", schedule, PRIORITY)) as (by_priority, by_weight):
             with by_priority:
                 _pick_highest(b, scratch, end, size, priorities, random, chosen, plan.program.instances)
             with by_weight:
                 _pick_weighted(b, scratch, end, size, kinds, weights, random, chosen)
         for i in range(size):
-            store(b, load(b, chosen.get(), i), state, i)
-        store(b, load(b, chosen.get(), size), path, at)
-        number.add(word(1))
+            b.put(b.get(chosen.get(), i), state, i)
+        b.put(b.get(chosen.get(), size), path, at)
+        number.add(1)
     b.ret(number.get())
 
 
-def _without_stutters(b: ir.IRBuilder, state: Any, scratch: Any, end: Any, size: int) -> Any:
+def _without_stutters(b: Builder, state: Any, scratch: Any, end: Any, size: int) -> Any:
     """The end of the records once those that do not change the state are dropped: they lead nowhere."""
-    place, target = Local(b, scratch), Local(b, scratch)
-    with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
+    place, target = b.local(scratch), b.local(scratch)
+    with b.repeat(lambda: b.icmp_unsigned("!=", place.get(), end)):
         at, to = place.get(), target.get()
         differs: Any = word(0)
         for i in range(size + 1):
-            value = load(b, at, i)
+            value = b.get(at, i)
             if i < size:
-                differs = b.or_(differs, b.xor(value, load(b, state, i)))
-            store(b, value, to, i)
-        target.set(b.select(b.icmp_unsigned("!=", differs, word(0)), element(b, to, size + 1), to))
-        place.set(element(b, at, size + 1))
+                differs = b.or_(differs, b.xor(value, b.get(state, i)))
+            b.put(value, to, i)
+        target.set(b.select(b.icmp_unsigned("!=", differs, 0), b.at(to, size + 1), to))
+        place.set(b.at(at, size + 1))
     return target.get()
 
 
-def _draw_priorities(b: ir.IRBuilder, priorities: Any, instances: int, random: Local) -> None:
+def _draw_priorities(b: Builder, priorities: Any, instances: int, random: Local) -> None:
     """A priority of 63 bits, in the upper half of them, for each instance; the last word is the lowest given."""
-    with count_up(b, word(0), word(instances)) as instance:
-        store(b, b.or_(b.lshr(_random(b, random), word(2)), word(1 << 62)), priorities, instance)
-    store(b, word(1 << 62), priorities, word(instances))
+    with b.count(0, instances) as instance:
+        b.put(b.or_(b.lshr(_random(b, random), 2), 1 << 62), priorities, instance)
+    b.put(1 << 62, priorities, instances)
 
 
 def _pick_highest(
-    b: ir.IRBuilder, scratch: Any, end: Any, size: int, priorities: Any, random: Local, chosen: Local, instances: int
+    b: Builder, scratch: Any, end: Any, size: int, priorities: Any, random: Local, chosen: Local, instances: int
 ) -> None:
-    place, highest = Local(b, scratch), Local(b, word(0))
-    with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
+    place, highest = b.local(scratch), b.local(0)
+    with b.repeat(lambda: b.icmp_unsigned("!=", place.get(), end)):
         at = place.get()
-        priority = load(b, priorities, load(b, at, size))
+        priority = b.get(priorities, b.get(at, size))
         with b.if_then(b.icmp_unsigned(">", priority, highest.get())):
             highest.set(priority)
             chosen.set(at)
-        place.set(element(b, at, size + 1))
-    with b.if_then(b.trunc(b.lshr(_random(b, random), word(63)), ir.IntType(1))):
-        lowest = b.sub(load(b, priorities, word(instances)), word(1))
-        store(b, lowest, priorities, word(instances))
-        store(b, lowest, priorities, load(b, chosen.get(), size))
+        place.set(b.at(at, size + 1))
+    with b.if_then(b.trunc(b.lshr(_random(b, random), 63), ir.IntType(1))):
+        lowest = b.sub(b.get(priorities, instances), 1)
+        b.put(lowest, priorities, instances)
+        b.put(lowest, priorities, b.get(chosen.get(), size))
 
 
 def _pick_weighted(
-    b: ir.IRBuilder, scratch: Any, end: Any, size: int, kinds: Any, weights: Any, random: Local, chosen: Local
+    b: Builder, scratch: Any, end: Any, size: int, kinds: Any, weights: Any, random: Local, chosen: Local
 ) -> None:
     """Reservoir sampling: an even choice within each run of records of one kind, a weighted one between runs."""
-    place, candidate, count = Local(b, scratch), Local(b, scratch), Local(b, word(0))
-    kind, total = Local(b, word(-1)), Local(b, word(0))
+    place, candidate, count = b.local(scratch), b.local(scratch), b.local(0)
+    kind, total = b.local(-1), b.local(0)
 
     def close() -> None:
-        weight = load(b, weights, kind.get())
+        weight = b.get(weights, kind.get())
         total.add(weight)
         with b.if_then(b.icmp_unsigned("<", _random_below(b, random, total.get()), weight)):
             chosen.set(candidate.get())
 
-    with repeat(b, lambda: b.icmp_unsigned("!=", place.get(), end)):
+    with b.repeat(lambda: b.icmp_unsigned("!=", place.get(), end)):
         at = place.get()
-        own = load(b, kinds, load(b, at, size))
+        own = b.get(kinds, b.get(at, size))
         with b.if_then(b.icmp_unsigned("!=", own, kind.get())):
-            with b.if_then(b.icmp_unsigned("!=", count.get(), word(0))):
+            with b.if_then(b.icmp_unsigned("!=", count.get(), 0)):
                 close()
             kind.set(own)
-            count.set(word(0))
-        count.add(word(1))
-        with b.if_then(b.icmp_unsigned("==", _random_below(b, random, count.get()), word(0))):
+            count.set(0)
+        count.add(1)
+        with b.if_then(b.icmp_unsigned("==", _random_below(b, random, count.get()), 0)):
             candidate.set(at)
-        place.set(element(b, at, size + 1))
+        place.set(b.at(at, size + 1))
     close()
 
 
@@ -180,21 +168,21 @@ def _emit_count_new(module: ir.Module) -> None:
     """
     function, b = begin(module, "count_new", [POINTER, WORD, POINTER, WORD], public=True)
     table, mask, prints, number = function.args
-    new = Local(b, word(0))
-    with count_up(b, word(0), number) as position:
-        print_ = load(b, prints, position)
-        fingerprint = b.select(b.icmp_unsigned("==", print_, word(0)), word(1), print_)
-        slot = Local(b, b.and_(fingerprint, mask))
+    new = b.local(0)
+    with b.count(0, number) as position:
+        print_ = b.get(prints, position)
+        fingerprint = b.select(b.icmp_unsigned("==", print_, 0), 1, print_)
+        slot = b.local(b.and_(fingerprint, mask))
 
         def occupied(slot: Local = slot, fingerprint: Any = fingerprint) -> Any:
-            held = load(b, table, slot.get())
-            return b.and_(b.icmp_unsigned("!=", held, word(0)), b.icmp_unsigned("!=", held, fingerprint))
+            held = b.get(table, slot.get())
+            return b.and_(b.icmp_unsigned("!=", held, 0), b.icmp_unsigned("!=", held, fingerprint))
 
-        with repeat(b, occupied):
-            slot.set(b.and_(b.add(slot.get(), word(1)), mask))
-        fresh = b.icmp_unsigned("==", load(b, table, slot.get()), word(0))
+        with b.repeat(occupied):
+            slot.set(b.and_(b.add(slot.get(), 1), mask))
+        fresh = b.icmp_unsigned("==", b.get(table, slot.get()), 0)
         new.add(b.zext(fresh, WORD))
-        store(b, fingerprint, table, slot.get())
+        b.put(fingerprint, table, slot.get())
     b.ret(new.get())
 
 

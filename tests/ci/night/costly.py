@@ -41,7 +41,7 @@ def used() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-@define
+@define(eq=False)  # pytest keeps plugins in sets
 class Costly:
     """What becomes of costly items in a run of pytest.
 

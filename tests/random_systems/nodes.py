@@ -175,8 +175,3 @@ def operators_of(node: Node) -> set[str]:
     if not isinstance(node, Applied):
         return set()
     return {node.operator.key}.union(*(operators_of(operand) for operand in node.operands))
-
-
-def any_ordered(node: Node) -> bool:
-    """Whether an operator in an expression tells brokers apart by their numbers."""
-    return isinstance(node, Applied) and (node.operator.ordered or any(map(any_ordered, node.operands)))

@@ -1,9 +1,10 @@
-"""Small drawn systems, each judged by all its states and runs: what bounded runs, k-induction and Spacer say is so."""
+"""Small drawn systems, each judged by all its states and runs: what provers and bounded runs say of them is so."""
 
 from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from attrs import evolve
 
 import kraftcheck as kc
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown, Verdict
+from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.spacer import Horn, infer
@@ -96,6 +98,36 @@ def test_runs_find_and_prove_what_all_runs_say(seeds: Sequence[int]) -> None:
         assert said == inductive(one, k), (seed, k)
         seen |= {*said.values()}
     assert seen >= {"Refuted", "Unknown", "Incomplete" if seeds is LEAVING else "Holds"}
+
+
+def supported(one: Drawn) -> tuple[set[str], list[Place]]:
+    """The claims that support each other, and the places that have the invariants among them."""
+    known = [claim for claim in CLAIMS if not any(one.breaks(claim, None, place) for place in one.initial)]
+    while True:
+        places = [place for place in PLACES if not any(one.breaks(claim, None, place) for claim in known)]
+        ends = [(place, to) for place in places for to in one.taken(place)]
+        kept = [claim for claim in known if not any(one.breaks(claim, *end) for end in ends)]
+        if len(kept) == len(known) or {*known} - {*kept} <= {*one.allowed}:  # nothing rests on claims about steps
+            return {*kept}, places
+        known = kept
+
+
+@pytest.mark.parametrize("seeds", [range(20), LEAVING], ids=["some", "leaving"])
+def test_induction_proves_just_what_is_inductive(seeds: Sequence[int]) -> None:
+    """The claims that support each other are proven, no other, and the field is told that may leave its domain."""
+    said = set[tuple[bool, int]]()
+    for seed in seeds:
+        one = drawn(seed)
+        subject = of(described(one) if seed % 2 else one.system())
+        wanted, places = supported(one)
+        proof = prove(lambda subject=subject: subject, effort=EFFORT, clock=time.monotonic)  # type: ignore[misc]
+        assert {claim for claim in CLAIMS if proof.inductive(claim)} == wanted, seed
+        leaves = one.leaves(places)
+        beyond = any(led[place][0] >= NODES for led in one.steps.values() for place in places if place in led)
+        assert (proof.faults(), proof.bounded()) == (["node"] * leaves, ["node"] * beyond), seed
+        assert {claim for claim in CLAIMS if proof.proven(claim)} == (set() if leaves else wanted)
+        said.add((leaves, len(wanted)))
+    assert len(said) > 2
 
 
 def bits_of(horn: Horn, places: Sequence[Place]) -> Any:

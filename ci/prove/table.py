@@ -24,6 +24,7 @@ from kraftcheck.solvers.program.fingerprint import Meaning
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.interpreter import Integers
+from kraftcheck.solvers.smt.queries import PROVEN
 
 WALKS, STEPS = 400, 150
 """Random runs that are tried for each bound; steps of each."""
@@ -106,6 +107,7 @@ class ProofRun:
         system, scope, rules, engine: what was proven, and what answered.
         bounds: every bound as it is spelled.
         verdicts: by property; lemmas are left out. `NOT_ASKED`: of a claim that this run has not judged as it is now.
+            Of a claim that a run was cut at, how many of its queries hold: that is no proof.
         left_out: fields beyond whose cap steps are left out.
         queries: how many there were, those about domains aside.
         behaviour: a digest of the states and steps that it was about.
@@ -150,6 +152,16 @@ class ProofRun:
         same = {claim for claim in judged if self.claims.get(claim) == now.claims.get(claim)}
         return evolve(self, verdicts={claim: judged[claim] if claim in same else NOT_ASKED for claim in offered})
 
+    def beside(self, before: ProofRun | None) -> ProofRun:
+        """The run with what an earlier one of the same rules says of other claims, or has proven."""
+        if before is None or before.behaviour != self.behaviour or not {*before.verdicts} - {*self.verdicts}:
+            return self
+        told = {claim: verdict for claim, verdict in self.verdicts.items()
+                if not (HOLD in verdict and before.verdicts.get(claim) == "proven")}  # fmt: skip
+        claims = {**before.claims, **{claim: self.claims[claim] for claim in told}}
+        return evolve(self, verdicts={**before.verdicts, **told}, claims=claims, used={**before.used, **self.used},
+                      queries=before.queries + self.queries, seconds=before.seconds + self.seconds)  # fmt: skip
+
     def command(self) -> str:
         """The command that proves it again."""
         typed = "".join(f" --{name} {spelled(value)}" for name, value in self.request().bounds.items())
@@ -169,23 +181,36 @@ def run_of(document: Mapping[str, Any]) -> ProofRun:
     """A run from the document that it wrote.
 
     Raises:
-        Refusal: for another document, or a run that was cut.
+        Refusal: for another document, or a run of a system of one's own.
     """
     if document.get("command") != "prove" or "claims" not in document:
         raise Refusal("this is no document of `kraftcheck prove --json`")
-    if not document["complete"] or document["system"] not in SYSTEMS:
-        raise Refusal("a run that was cut, or of a system of one's own, says nothing for this table")
+    if document["system"] not in SYSTEMS:
+        raise Refusal("a run of a system of one's own says nothing for this table")
     bounds = {name: spelled(ANY) if value is None else value for name, value in document["bounds"].items()}
-    claims = [claim for claim in document["claims"] if claim["kind"] != "lemma"]
+    asked = [claim for claim in document["claims"] if document["complete"] or claim["queries"]]
+    claims = [claim for claim in asked if claim["kind"] != "lemma"]
     solvers = [solver for solver in (document["engine"], document["second_solver"]) if solver]
     return ProofRun(
         document["system"], document["scope"], document["rules"], document["engine"], bounds,
-        {claim["id"]: "proven" if claim["verdict"] == "holds" else claim["verdict"] for claim in claims},
+        {claim["id"]: _verdict(claim, document["complete"]) for claim in claims},
         tuple(document["bounded_by"]), sum(len(claim["queries"]) for claim in document["claims"]),
         document["behaviour"], {claim["id"]: claim["digest"] for claim in claims}, round(document["seconds"]),
         " and ".join(f"{solver} {document['versions'][solver]}" for solver in solvers), tuple(document["searched"]),
         {claim["id"]: " ".join(_others(claim)) for claim in document["claims"]},
     )  # fmt: skip
+
+
+HOLD = "queries that hold: "
+"""What says of a claim that a run was cut at how much of it is proven."""
+
+
+def _verdict(claim: Mapping[str, Any], complete: bool) -> str:
+    """The verdict on a claim; of one that a run was cut at, how many queries hold, and which have no proof."""
+    if complete:
+        return "proven" if claim["verdict"] == "holds" else str(claim["verdict"])
+    open_ = [query["action"] for query in claim["queries"] if query["result"] != PROVEN]
+    return f"{HOLD}{len(claim['queries']) - len(open_)}" + (f"; open: {', '.join(open_)}" if open_ else "")
 
 
 def _others(claim: Mapping[str, Any]) -> list[str]:
@@ -240,9 +265,12 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
         "column was made, and for all claims once the rules have changed. Of each bound that is `any` a run goes",
         "beyond what searches take, or it is refused. Below each table the statement of a column is made from its",
         "system: bounds, what is left out, and where runs begin; above it the fields of a state.",
-        "A nightly test proves every column again. To add one: `kraftcheck prove`",
+        "A nightly test proves again what a column says is proven. To add one: `kraftcheck prove`",
         "with `--json RUN.json`, then `python -m kraftcheck.ci.prove.table docs/reference/proofs.json RUN.json`, and",
-        "`python -m tests.documentation`. [Proofs](../explanation/proofs.md) has the theorems, and what they assume.",
+        "`python -m tests.documentation`. A run with `--max-time` may be cut: of a claim that it was cut at the table says",
+        "how many queries hold, each with every invariant assumed, which proves nothing yet. More runs of the same rules,",
+        "each with some `--property`, are put beside it. [Proofs](../explanation/proofs.md) has the theorems, and what",
+        "they assume.",
     )  # fmt: skip
     for system in dict.fromkeys(run.system for run in runs):
         columns = [run for run in runs if run.system == system]
@@ -361,12 +389,13 @@ def main(words: Sequence[str]) -> None:
         Refusal: for a run that calls a bound any which no run in its scope was seen to exceed.
     """
     table, *files = map(Path, words)
-    runs, more = read_runs(table) if table.exists() else [], [run_of(read_json(file)) for file in files]
-    for run in more:
+    runs = read_runs(table) if table.exists() else []
+    for run in [run_of(read_json(file)) for file in files]:
         if missing := freed_by(run.request()).unreached():
             names = ", ".join(missing)
             raise Refusal(f"{run.command()}: {names} any: no run goes beyond what searches take; free more bounds")
-    write_json(str(table), document([run.as_of_now() for run in merged(runs, more)]))
+        runs = merged(runs, [run.beside(next((one for one in runs if one.key() == run.key()), None))])
+    write_json(str(table), document([run.as_of_now() for run in merged(runs, [])]))
 
 
 if __name__ == "__main__":

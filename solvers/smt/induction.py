@@ -139,50 +139,18 @@ def checked(answer: ObligationAnswer, assumed: Sequence[str]) -> ObligationAnswe
     return answer
 
 
-_WORKER: list[ProofWorker | Exception] = []
-"""The worker of this process, once a pool has started it; or why there is none."""
-
-
-def _start(
-    meaning: str, build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock
-) -> None:  # fmt: skip
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides what a Ctrl-C ends
-    try:
-        _WORKER[:] = [_begin(meaning, build, few, effort, clock)]
-    except Exception as error:  # raised where an answer is wanted: of one that is raised here a pool says nothing
-        _WORKER[:] = [error]
-
-
-def _begin(
-    meaning: str, build: TheoryBuilder, few: Sequence[TheoryBuilder], effort: Effort, clock: Clock
-) -> ProofWorker:  # fmt: skip
-    """A worker with a theory made anew.
-
-    Raises:
-        SystemFault: where it is of another meaning than that of the process that asks.
-    """
-    subject = build()
-    if Meaning.of(subject.program).whole != meaning:
-        raise SystemFault(
-            "a worker process made another system of the same module; make it depend on nothing but its source"
-            " (no order of a set, no time, no process), or prove it with --workers 1"
-        )
-    return proof_worker(subject, few, effort, clock)
-
-
-def _answer(batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
-    if isinstance(worker := _WORKER[0], Exception):
-        raise worker
-    return worker.answer(batch, assumed)
+_BEGUN: dict[str, ProofWorker] = {}
+"""The worker of this process, by the proof: there is one at most."""
 
 
 @frozen
 class WorkerPlan:
-    """What a process that nobody has prepared makes its worker of, when it is first asked.
+    """What another process makes its worker of, when it is first asked.
 
     Attributes:
         proof: another for each proof.
-        meaning, build, few, effort, clock: as `prove` takes them; the meaning is that of the theory.
+        meaning: of the theory of the process that asks.
+        build, few, effort, clock: as `prove` takes them.
     """
 
     proof: str
@@ -193,15 +161,21 @@ class WorkerPlan:
     clock: Clock
 
     def answer(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> list[ObligationAnswer]:
-        """The answers of this process."""
+        """The answers of this process, which makes the theory anew.
+
+        Raises:
+            SystemFault: where it is of another meaning.
+        """
         if self.proof not in _BEGUN:
             _BEGUN.clear()
-            _BEGUN[self.proof] = _begin(self.meaning, self.build, self.few, self.effort, self.clock)
+            subject = self.build()
+            if Meaning.of(subject.program).whole != self.meaning:
+                raise SystemFault(
+                    "a worker process made another system of the same module; make it depend on nothing but its source"
+                    " (no order of a set, no time, no process), or prove it with --workers 1"
+                )
+            _BEGUN[self.proof] = proof_worker(subject, self.few, self.effort, self.clock)
         return _BEGUN[self.proof].answer(batch, assumed)
-
-
-_BEGUN: dict[str, ProofWorker] = {}
-"""The worker of this process, by the proof: there is one at most."""
 
 
 STOP_SECONDS = 1.0
@@ -224,17 +198,15 @@ class ProofPool:
 
     Attributes:
         pool: the processes; None for this one.
-        worker: what answers here.
+        ask: answers some obligations there.
         stop: once set, no further obligation is answered.
         progress: called with the number of answers in this round, and of obligations.
-        ask: answers some obligations there.
     """
 
     pool: Executor | None
-    worker: ProofWorker | None
+    ask: Callable[[Sequence[Obligation], Sequence[str]], list[ObligationAnswer]]
     stop: threading.Event
     progress: ProofProgress
-    ask: Callable[[Sequence[Obligation], Sequence[str]], list[ObligationAnswer]] = _answer
     _futures: set[Future[list[ObligationAnswer]]] = field(factory=set)
 
     def answers(self, batch: Sequence[Obligation], assumed: Sequence[str]) -> Iterator[ObligationAnswer]:
@@ -249,11 +221,10 @@ class ProofPool:
         self, chunks: Iterable[Sequence[Obligation]], assumed: Sequence[str]
     ) -> Iterator[list[ObligationAnswer]]:
         if self.pool is None:
-            assert self.worker is not None
             for chunk in chunks:
                 if self.stop.is_set():
                     return
-                answers = self.worker.answer(chunk, assumed)
+                answers = self.ask(chunk, assumed)
                 if self.stop.is_set():  # the time of a query ends with the time limit: it was not asked to its end
                     return
                 yield answers
@@ -292,19 +263,19 @@ def proof_pool(
     Raises:
         SystemFault: with an answer, where a worker made a program of another meaning.
     """
-    if not isinstance(workers, int):
-        plan = WorkerPlan(uuid.uuid4().hex, Meaning.of(subject.program).whole, build, few, effort, clock)
-        with workers() as executor:
-            yield ProofPool(executor, None, stop, progress, plan.answer)
-        return
     if workers == 1:
-        yield ProofPool(None, proof_worker(subject, few, effort, clock), stop, progress)
+        yield ProofPool(None, proof_worker(subject, few, effort, clock).answer, stop, progress)
         return
-    spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, spawn, _start,
-                               (Meaning.of(subject.program).whole, build, few, effort, clock))  # fmt: skip
+    ask = WorkerPlan(uuid.uuid4().hex, Meaning.of(subject.program).whole, build, few, effort, clock).answer
+    if not isinstance(workers, int):
+        with workers() as executor:
+            yield ProofPool(executor, ask, stop, progress)
+        return
+    # This process decides what a Ctrl-C ends, and no worker.
+    ignores = signal.signal, (signal.SIGINT, signal.SIG_IGN)
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), *ignores)
     try:
-        yield ProofPool(pool, None, stop, progress)
+        yield ProofPool(pool, ask, stop, progress)
     finally:
         # A query cannot be interrupted from here: without this the end would wait for its timeout.
         if stop.is_set():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kraftcheck.ci.mutants.page import page as load_bearing
 from kraftcheck.ci.mutants.table import read_parts
-from kraftcheck.ci.prove import attempt, lemmas, table
+from kraftcheck.ci.prove import lemmas, table
 from tests.ci.mutants import operator_page
 from tests.ci.mutants.scores import read_scores
 from tests.ci.night import record
@@ -19,7 +19,6 @@ from tests.properties.register.rules_page import page as rules_page
 from tests.shared.places import DOCS
 
 PROOFS = table.read_runs(DOCS / "reference" / "proofs.json")
-ATTEMPTS = attempt.read_attempts(DOCS / "reference" / "attempts.json")
 """The runs of provers that pages show."""
 
 PAGES: Mapping[Path, Callable[[], str]] = {
@@ -33,7 +32,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     DOCS / "reference" / "operator-mutants.md": lambda: operator_page.page(
         read_scores(DOCS / "reference" / "operator-mutants.json")
     ),
-    DOCS / "reference" / "proofs.md": lambda: table.page(PROOFS) + attempt.page(ATTEMPTS),
+    DOCS / "reference" / "proofs.md": lambda: table.page(PROOFS),
     **({record.PAGE: record.page} if record.DATA.exists() else {}),
     DOCS / "reference" / "lemmas.md": lambda: lemmas.page(PROOFS),
     **{DOCS / "images" / f"lemmas-{row.system}.svg": partial(lemmas.picture, row) for row in lemmas.shown(PROOFS)},

@@ -136,11 +136,32 @@ def test_a_verdict_on_what_has_changed_is_dropped() -> None:
 
 
 def test_what_is_no_proof_is_no_column() -> None:
-    """The document of another command, and that of a proof that was cut, are refused."""
+    """The document of another command, and that of a proof about a system of one's own, are refused."""
     with pytest.raises(Refusal, match="no document of `kraftcheck prove --json`"):
         run_of({"command": "explore"})
-    with pytest.raises(Refusal, match="was cut"):
-        run_of({"command": "prove", "claims": [], "complete": False, "system": "elections"})
+    with pytest.raises(Refusal, match="of a system of one's own"):
+        run_of({"command": "prove", "claims": [], "complete": True, "system": "mine"})
+
+
+def test_a_run_that_was_cut_proves_nothing(tmp_path: Path) -> None:
+    """Its claims say how many queries hold and which do not, and are put beside what other runs have proven."""
+    words = ("prove", "elections", "--scope", "tiny", "--rules", "fixed", "--quiet", "--workers", "1", "--json", "-")
+    whole = kraftcheck(*words, "--property", "replicas-distinct", "--property", "leader-in-isr").document()
+    cut = json.loads(json.dumps(whole)) | {"complete": False}
+    of, other = (claim for claim in cut["claims"] if claim["kind"] != "lemma")
+    other["queries"], of["queries"][0]["result"] = [], "unknown"
+    said, proven = run_of(cut), run_of(whole)
+    assert said.verdicts == {of["id"]: f"queries that hold: {len(of['queries']) - 1}; open: {of['queries'][0]['action']}"}
+    assert said.beside(proven).verdicts == proven.verdicts
+    assert said.beside(evolve(proven, verdicts={other["id"]: "proven"})).verdicts == {
+        other["id"]: "proven", **said.verdicts}  # fmt: skip
+    assert said.beside(evolve(proven, behaviour="of yesterday")) == said
+    places = [tmp_path / name for name in ("table.json", "whole.json", "cut.json")]
+    for place, document_ in zip(places[1:], (whole, cut), strict=True):
+        place.write_text(json.dumps(document_))
+    main([*map(str, places)])
+    (run,) = read_runs(places[0])
+    assert {*run.verdicts.values()} == {"proven", NOT_ASKED}
 
 
 def test_the_table_is_of_properties_that_there_are() -> None:
@@ -196,7 +217,10 @@ def test_columns_of_equal_numbers_are_told_apart() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.system} {run.scope} {run.head()}")
+@pytest.mark.parametrize(
+    "run", [run for run in RUNS if "proven" in run.verdicts.values()],
+    ids=lambda run: f"{run.system} {run.scope} {run.head()}",
+)  # fmt: skip
 def test_a_column_is_proven_again(run: ProofRun) -> None:
     """What a column says is proven, and what it says is not is not."""
     proof = run_proof(run.request(), Effort(timeout=600, solver=run.engine), (), 1, quiet=True)

@@ -123,7 +123,7 @@ class Threads(ThreadPoolExecutor):
 
     made: list[Threads] = []  # noqa: RUF012
 
-    def __init__(self, count: int, context: Any, start: Callable[..., None], given: tuple[Any, ...]) -> None:
+    def __init__(self, count: int, context: Any, start: Callable[..., Any], given: tuple[Any, ...]) -> None:
         super().__init__(1)
         assert context.get_start_method() == "spawn"
         start(*given)
@@ -153,7 +153,6 @@ class Process:
 def workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """How many processes; those of more than one are threads."""
     monkeypatch.setattr(induction, "ProcessPoolExecutor", Threads)
-    monkeypatch.setattr(induction, "_WORKER", [])
     monkeypatch.setattr(induction, "STOP_SECONDS", 0.05)
     signals = list[Any]()
     monkeypatch.setattr(signal, "signal", lambda number, way: signals.append((number, way)))
@@ -297,7 +296,6 @@ def test_a_worker_that_dies_ends_a_proof_that_is_stopped_and_no_other(
 def test_a_worker_that_makes_another_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it would prove is said of its own system: nothing is proven, and the error says what to mend."""
     monkeypatch.setattr(induction, "ProcessPoolExecutor", Threads)
-    monkeypatch.setattr(induction, "_WORKER", [])
     monkeypatch.setattr(signal, "signal", lambda number, way: None)
     reasons = {one: [frozenset[str]()] for one in asked_of((*EVERY, *DOMAINS))}
     monkeypatch.setattr(induction, "proof_worker", lambda *given: Drawn(reasons))

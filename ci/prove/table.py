@@ -267,10 +267,10 @@ def _lines(runs: Sequence[ProofRun]) -> Iterator[str]:
         "system: bounds, what is left out, and where runs begin; above it the fields of a state.",
         "A nightly test proves again what a column says is proven. To add one: `kraftcheck prove`",
         "with `--json RUN.json`, then `python -m kraftcheck.ci.prove.table docs/reference/proofs.json RUN.json`, and",
-        "`python -m tests.documentation`. A run with `--max-time` may be cut: of a claim that it was cut at the table",
-        "says how many queries hold, each with every invariant assumed, which proves nothing yet. More runs of the same",
-        "rules, each with some `--property`, are put beside it. [Proofs](../explanation/proofs.md) has the theorems, and",
-        "what they assume.",
+        "`python -m tests.documentation`. A run with `--max-time` may be cut: of a claim that it was cut at, the table",
+        "says how many queries hold, each with every invariant assumed, which proves nothing yet. More runs of the",
+        "same rules, each with some `--property`, are put beside it. [Proofs](../explanation/proofs.md) has the",
+        "theorems, and what they assume.",
     )  # fmt: skip
     for system in dict.fromkeys(run.system for run in runs):
         columns = [run for run in runs if run.system == system]

@@ -14,7 +14,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.mutants.page import html, page, summary, tally, verdict
-from kraftcheck.ci.mutants.table import TablePart, place, read_parts
+from kraftcheck.ci.mutants.table import place, read_parts
 from kraftcheck.properties.register.rules import UNCOVERED
 from kraftcheck.solvers.mutants.explore import Survived
 from tests.ci.fuzz.bounds import spoken
@@ -138,11 +138,6 @@ def test_the_findings_are_those_of_the_rows() -> None:
         assert set(re.findall(r"`([^`]+)`", line)) == set(part.sentences) - first
 
 
-def test_the_page_of_findings_is_short() -> None:
-    """Totals and findings are a page, not the table: below 3,000 words."""
-    assert 1000 < len(TEXT.split()) < 3000
-
-
 def test_pages_are_written_from_a_document_as_from_a_run(tmp_path: Path) -> None:
     """--from gives the pages, the document and the exit code of the run that wrote it, and explores nothing."""
     run, again = ({name: tmp_path / f"{folder}.{name}" for name in ("json", "html", "md")} for folder in "ab")
@@ -230,9 +225,3 @@ def test_a_value_of_another_kind_in_a_table_is_refused(tmp_path: Path) -> None:
         assert "not a whole table of this version" in told, (key, value)
         holder.clear()
         holder.update(before)
-
-
-def test_parts_are_frozen_values() -> None:
-    """Two readings of one document are equal."""
-    assert read_parts(PLACE) == PARTS
-    assert all(isinstance(part, TablePart) for part in PARTS)

@@ -312,15 +312,6 @@ def test_another_solver_is_asked_by_its_command(written: Path) -> None:
     assert ran.stderr.startswith("there is no such solver, or no such file: ")
 
 
-def test_proofs_are_written(written: Path, tmp_path: Path) -> None:
-    """Each answer that is a proof has a file with it, of cvc5's own format."""
-    ran = check(written, "--proofs", str(tmp_path / "proofs"))
-    assert ran.returncode == 0
-    proofs = {file.name: file.read_text() for file in (tmp_path / "proofs").iterdir()}
-    assert "action-take-invariant-who-holds-wants-.cpc" in proofs
-    assert all("(step" in text or "(assume" in text for text in proofs.values())
-
-
 def test_what_is_compared_is_said(written: Path) -> None:
     """An honest certificate agrees with the rules, in states that break each claim and in steps of each action."""
     ran = kraftcheck(*PROVE, "--against", written)
@@ -569,15 +560,6 @@ def test_what_the_last_one_breaks_has_no_certificate(of_any: Callable[[str], Pat
     ran = check(folder)
     assert ran.returncode in (1, 22)
     assert "not invariant: in-turn'" in ran.stdout
-
-
-def test_what_is_not_decided_is_not_shown(of_any: Callable[[str], Path], tmp_path: Path) -> None:
-    """A solver that knows no answer ends in exit code 22, and with a line that says so."""
-    solver = tmp_path / "solver.py"
-    solver.write_text("import sys\nprint('unknown\\n' * open(sys.argv[-1]).read().count('(check-sat)'))")
-    ran = check(of_any("MAJORITY"), sys.executable, str(solver))
-    assert ran.returncode == 22
-    assert ran.stdout.endswith("not everything is decided: this shows nothing\n")
 
 
 def test_nothing_is_written_where_nothing_is_proven(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -330,12 +329,3 @@ def test_what_lies_beside_the_script_is_not_run(tmp_path: Path) -> None:
     ran = run(place)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.endswith("everything is shown\n")
-
-
-def test_the_script_is_whole(tmp_path: Path) -> None:
-    """Its one file has the grammar, and imports nothing of this project."""
-    text = script()
-    assert "OPERATORS" in text
-    assert "AXIOMS" in text
-    assert "kraftcheck" not in text
-    shutil.rmtree(tmp_path)

@@ -145,13 +145,6 @@ class _Here:
     map = staticmethod(lambda function, items, chunksize: map(function, items))
 
 
-def test_bitwuzla_is_refused_for_any_number() -> None:
-    """It knows no Int, in which brokers and sizes are counted, and says so before any work."""
-    words = ("prove", "tests.shared.any_number:LEASE", "--brokers", "any")
-    for option in ("--solver", "--second-solver"):
-        assert "bitwuzla knows bit-vectors only" in kraftcheck(*words, option, "bitwuzla").refusal()
-
-
 @pytest.mark.parametrize("members", [(), (0,), (1, 3)])
 def test_claims_about_members_mean_the_same_of_any_number(members: tuple[int, ...]) -> None:
     """`each`, `some` and `count` of a mask, of a term of one, and of a sequence agree with Python's."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 import time
 
 import pytest
@@ -16,7 +15,7 @@ from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Unknown
+from kraftcheck.solvers.program.verdict import Refuted, Unknown
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.induction import Proof, obligations, prove
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, Effort, ObligationAnswer
@@ -52,14 +51,6 @@ def explored(system: System, scope: str | None = None, max_states: int | None = 
     return SearchEvidence(
         explore(trace(system, system.setting(scope)), SearchBudget(max_states=max_states), clock=time.monotonic)
     )
-
-
-def test_a_claim_that_induction_proves_holds() -> None:
-    """The clock's claims are proven, and the verdict says for how many steps."""
-    (first, second) = judge(proof_of(toy(toys.CLOCK)), SearchEvidence())
-    assert isinstance(first.verdict.verdict, Holds)
-    assert isinstance(second.verdict.verdict, Holds)
-    assert first.verdict.verdict.bound == "any number of steps of clock"
 
 
 def test_a_reachable_counterexample_has_a_run() -> None:
@@ -109,33 +100,6 @@ def test_a_lemma_that_no_proof_uses_is_reported() -> None:
     lemma = Property("lemma-idle", "always", "True of every state.", lambda s: implies(s.node == 7, s.node > 0))
     proof = proof_of(toy(evolve(unreached(toys.DIGRAPH), lemmas=lambda setting: [lemma])))
     assert proof.idle_lemmas() == ["lemma-idle"]
-
-
-def test_two_phase_commit_is_not_inductive_and_the_hasty_one_is_refuted() -> None:
-    """Consistency alone is not inductive; where the search is complete, right and hasty are told apart."""
-    for system, kind in ((toys.TWO_PHASE, Unknown), (toys.HASTY, Refuted)):
-        (found,) = judge(proof_of(toy(system, "3")), explored(system, "3"))
-        assert isinstance(found.verdict.verdict, kind)
-
-
-def test_invariants_that_fall_take_their_proofs_along() -> None:
-    """What was proven only from an invariant that is not inductive is not proven in the end."""
-    claims = [
-        Property("below-4", "always", "Not inductive: edges lead to 4.", lambda s: s.node < 4),
-        Property("not-5", "always", "Follows from below-4 only.", lambda s: s.node != 5),
-    ]
-    proof = proof_of(toy(evolve(toys.DIGRAPH, properties=lambda setting: claims)))
-    assert proof.rounds == 2
-    assert proof.unproven == ("below-4", "not-5")
-    assert not proof.proven("not-5")
-
-
-def test_an_unfinished_proof_proves_nothing() -> None:
-    """After a stop no claim counts as proven, and the verdict is incomplete."""
-    stop = threading.Event()
-    stop.set()
-    proof = proof_of(toy(toys.CLOCK), stop=stop)
-    assert all(isinstance(one.verdict.verdict, Incomplete) for one in judge(proof, SearchEvidence()))
 
 
 def test_a_name_that_is_no_claim_is_refused() -> None:

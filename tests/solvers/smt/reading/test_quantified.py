@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.anynumber import AnyReplicas, AnySet
 from kraftcheck.model.language.sequences import Sequence as Words
-from kraftcheck.model.language.sequences import cardinality, every, first_place, last_place, word_at
+from kraftcheck.model.language.sequences import cardinality, every, word_at
 from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
@@ -178,24 +178,6 @@ def test_a_set_that_is_one_of_two_has_its_size() -> None:
     assert follows(graph, symbols, [], either == choose(first, one, other))
     assert not follows(graph, symbols, [], either == one)
     assert not follows(graph, symbols, [first], either == other)
-
-
-@pytest.mark.parametrize("held", [(0, 0, 0), (0, 1, 0), (1, 0, 1)])
-@pytest.mark.parametrize("limit", [-1, 0, 1, 2])
-def test_first_and_last_places_are_those_of_concrete_words(held: tuple[int, ...], limit: int) -> None:
-    """The first place before a limit and the last up to one are proven to be where they are, and nowhere else."""
-    graph = Graph()
-    words = Words.of_state(graph, "words", 0, 1, truths=True)
-    assert words.symbol is not None
-    known = [content(graph, words, held)]
-    places = [at for at, one in enumerate(held) if one]
-    first = min([at for at in places if at < limit], default=max(limit, 0))
-    last = max([at for at in places if at <= limit], default=-1)
-    wanted = [(first_place(graph, words.at, limit), first)]
-    wanted += [(last_place(graph, words.at, limit), last)] if limit >= 0 else []
-    for word, place in wanted:
-        assert follows(graph, [words.symbol], known, word == place)
-        assert not follows(graph, [words.symbol], known, word == place + 1)
 
 
 def any_replication(rules: str = "fixed") -> Theory:

@@ -122,7 +122,8 @@ def test_a_mask_without_bound_is_refused() -> None:
         Z3Reader().expression(graph.apply("count", epoch))
 
 
-@pytest.mark.parametrize(("lo", "hi"), [(0, 7), (0, 5), (1, 5), (-1, 3), (-2, 1), (-1, 4), (3, 3)])
+@pytest.mark.parametrize(("lo", "hi"), [(0, 7), (0, 5), (1, 5), (-1, 3), (-2, 1), (-1, 4), (3, 3), (0, 1),
+                                        (0, 8), (-4, 0), (-1, 0), (-8, 8)])  # fmt: skip
 def test_within_admits_exactly_the_interval(lo: int, hi: int) -> None:
     """Of all values that the bit-vector of a variable can hold, `within` admits those of its interval."""
     graph = Graph()

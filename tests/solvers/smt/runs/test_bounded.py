@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,14 +18,12 @@ from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import always, step
 from kraftcheck.properties.register.defects import BUGS, Bug
 from kraftcheck.properties.register.verdicts import EXPECTED
-from kraftcheck.solvers.exploration.explore import explore
-from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace, Unknown, Verdict
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.runs.bounded import BoundedSearch, check_bounded, check_inductive
 from kraftcheck.solvers.smt.runs.lassos import Lassos
 from kraftcheck.solvers.smt.runs.unrolling import Unrolling
-from kraftcheck.solvers.smt.spacer import Horn, infer
+from kraftcheck.solvers.smt.spacer import infer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from tests import toys
 from tests.shared.samples import one_in
@@ -61,15 +58,6 @@ def lengths(verdicts: dict[str, Verdict]) -> dict[str, int]:
 def bounded(subject: Theory, depth: int) -> dict[str, Verdict]:
     """Bounded model checking of every claim."""
     return check_bounded(subject, [claim.id for claim in subject.claims], depth, EFFORT, threading.Event())
-
-
-@pytest.mark.parametrize(("system", "scope"), [(toys.DIGRAPH, None), (toys.HASTY, "3"), (toys.COUNTER, None)])
-def test_bounded_checking_finds_the_shortest_traces_of_toys(system: System, scope: str | None) -> None:
-    """Every refutation of the explorer is found in as many steps, and no other."""
-    program = trace(system, system.setting(scope))
-    found = explore(program, clock=time.monotonic)
-    wanted = {v.claim: v.depth for v in found.verdicts if isinstance(v.verdict, Refuted) and v.claim != "deadlock"}
-    assert lengths(bounded(toy(system, scope), 8)) == wanted
 
 
 @pytest.mark.parametrize("rules", one_in(4, ["kafka-4.0", "kafka-3.9", "kip", "fixed"]))
@@ -230,25 +218,9 @@ def test_longer_runs_prove_what_single_steps_do_not() -> None:
     assert lengths(check_inductive(toy(toys.DIGRAPH), ["never-5"], 5, EFFORT, threading.Event())) == {"never-5": 4}
 
 
-def test_spacer_finds_a_lemma_that_is_checked() -> None:
-    """Spacer strengthens the claim about the digraph and two-phase commit of two managers."""
-    found = infer(toy(NEVER_8), "never-8", EFFORT)
-    assert isinstance(found.verdict, Holds)
-    assert found.lemma
-    two = theory(toys.TWO_PHASE, toys.TWO_PHASE.setting(None, {"managers": 1}))
-    assert isinstance(infer(two, "consistent", EFFORT).verdict, Holds)
-
-
 def test_spacer_does_not_prove_what_is_false() -> None:
     """A reachable violation is unknown to Spacer; and so is a claim that it has no time for."""
     assert isinstance(infer(toy(toys.DIGRAPH), "never-5", EFFORT).verdict, Unknown)
     late = infer(toy(toys.TWO_PHASE, "7"), "consistent", Effort(timeout=0.01))
     assert isinstance(late.verdict, Unknown)
     assert late.lemma == ""
-
-
-def test_a_wrong_strengthening_is_not_believed() -> None:
-    """A lemma is checked: the claim itself, which is not inductive, and `false`, which no state has, are refused."""
-    horn = Horn(toy(NEVER_8), "never-8")
-    assert not horn.confirms(horn.holds, EFFORT)
-    assert not horn.confirms(~horn.holds & horn.holds, EFFORT)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
 
+from tests.browser.drawn import DRAWN, ENGINES, WIDE, boxes, measured, scale
 from tests.browser.screenshots import IMAGES, SCENES, VIEW, dead_leader, lasso, stored, structure
 from tests.documentation.console import pages
 from tests.shared.places import ROOT
@@ -43,7 +46,7 @@ def test_the_picture_of_a_lasso_is_the_lasso_of_now(folder: Path) -> None:
 def test_every_picture_is_shown_and_small() -> None:
     """Each picture stands in a page with words for who cannot see it, and is small."""
     names = {path.name for path in IMAGES.iterdir()}
-    drawn = {"billion.svg", "billion-spark.svg", "dead-leader.svg", "lasso.svg"}
+    drawn = {"billion.svg", "billion-spark.svg", "dead-leader.svg", "lasso.svg", *DRAWN}
     drawn |= {f"lemmas-{system}.svg" for system in ("elections", "replication", "directories")}
     assert names == drawn | {f"{name}.png" for name in SCENES}
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages())
@@ -51,3 +54,22 @@ def test_every_picture_is_shown_and_small() -> None:
     assert {name for _, name in shown} == names
     assert all((IMAGES / name).stat().st_size < 100_000 for name in names)
     assert (ROOT / "docs" / "images").samefile(IMAGES)
+
+
+def test_the_parts_of_the_architecture_are_in_the_sources() -> None:
+    """Each box is of folders that there are, and lies within the picture and beside all others."""
+    placed = boxes()
+    named = {folder for box in placed.values() for folder in box.folders}
+    assert {folder for folder in named if not (ROOT / folder / "__init__.py").exists()} == set()
+    for one, other in itertools.combinations(placed.values(), 2):
+        beside = one.x + one.width <= other.x or other.x + other.width <= one.x
+        assert beside or one.y + one.height <= other.y or other.y + other.height <= one.y
+    assert max(box.x + box.width for box in placed.values()) < WIDE
+
+
+def test_the_costs_that_are_drawn_are_those_of_the_page() -> None:
+    """Every engine of the page has a point for each figure of its table."""
+    rows = measured()
+    assert {engine for engine, *_ in rows} == set(ENGINES)
+    points = sum(not math.isnan(number) for _, _, *numbers in rows for number in numbers)
+    assert scale().count(' r="4"') == points

@@ -9,6 +9,7 @@ from pathlib import Path
 from kraftcheck.ci.mutants.page import page as load_bearing
 from kraftcheck.ci.mutants.table import read_parts
 from kraftcheck.ci.prove import lemmas, table
+from tests.browser import drawn
 from tests.ci.mutants import operator_page
 from tests.ci.mutants.scores import read_scores
 from tests.ci.night import record
@@ -36,6 +37,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     **({record.PAGE: record.page} if record.DATA.exists() else {}),
     DOCS / "reference" / "lemmas.md": lambda: lemmas.page(PROOFS),
     **{DOCS / "images" / f"lemmas-{row.system}.svg": partial(lemmas.picture, row) for row in lemmas.shown(PROOFS)},
+    **{DOCS / "images" / name: picture for name, picture in drawn.DRAWN.items()},
     DOCS / "reference" / "words.md": words.page,
     DOCS / "reference" / "rules.md": rules_page,
     DOCS / "reference" / "README.md": index.reference,

@@ -1,7 +1,7 @@
 """What leaving out orders gains: `python -m tests.solvers.search.orders.bench [SYSTEM...]`, in one thread.
 
-Prints rows of docs/explanation/orders.md: states with all orders and with some, and seconds of the processor for the
-search and its audit. Each pair is measured in one run, one search after the other.
+Prints rows of docs/explanation/adr/0018-orders-are-derived.md: states with all orders and with some, and seconds of the
+processor for the search and its audit. Each pair is measured in one run, one search after the other.
 """
 
 from __future__ import annotations

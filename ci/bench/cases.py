@@ -242,13 +242,14 @@ def _copies(number: int, place: Path) -> None:
         copytree(LOG, place / "log" / str(one))
 
 
-def _written(brokers: int, topics: int, records: int, place: Path) -> None:
-    """A synthetic log of a cluster."""
+def _written(brokers: int, topics: int, records: int, place: Path, partitions: int = 25, down: int = 0) -> None:
+    """A synthetic log of a cluster; some brokers are down at its end."""
     from kraftcheck.ci.bench.synthetic import SyntheticLog, SyntheticSize
 
     (place / "log").mkdir()
     with (place / "log" / f"{0:020}.log").open("wb") as segment:
-        segment.writelines(SyntheticLog(SyntheticSize(brokers, topics, records=records)).batches())
+        size = SyntheticSize(brokers, topics, partitions, records, down=down)
+        segment.writelines(SyntheticLog(size).batches())
 
 
 def _replayed() -> list[Contender]:
@@ -268,6 +269,13 @@ LOGS = Benchmark(
         "copies-spark": Case(_replayed()[1:], before=partial(_copies, 200)),
         "million": Case(_replayed(), before=partial(_written, 6, 40, 1_000_000)),
         "ten-millions": Case(_replayed(), before=partial(_written, 12, 80, 10_000_000)),
+        "large": Case(
+            [
+                *_replayed()[:1],
+                Contender("status", ("status", "{place}/log"), {"partitions": r"of ([\d,]+) partitions"}),
+            ],
+            before=partial(_written, 1000, 1000, 150_000, partitions=100, down=30),
+        ),
     },
     default=("copies",),
     note="copies of a captured log, or a synthetic one; medians of {runs}, the start of the command included",

@@ -33,7 +33,7 @@ the entries of a list or of a numbered table are added up, and its own name has 
 """
 
 TICKS = os.sysconf("SC_CLK_TCK")
-ENDS = frozenset({0, 12, 13, 20, 21, 22})
+ENDS = frozenset({0, 10, 12, 13, 14, 20, 21, 22})
 """Exit codes of commands that did what they were asked to, whatever the verdict."""
 
 

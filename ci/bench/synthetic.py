@@ -61,6 +61,9 @@ REPLICAS = 3
 MAX_CHANGES = 6
 """At most so many changes of ISRs are in one batch."""
 
+MOST_VARIED = 4000
+"""Of at most so many partitions, half, ISRs vary between two restarts."""
+
 _FORM = evolve(CODE_FORM, names=False)
 """Directories as bytes, the reserved ones too."""
 
@@ -69,13 +72,14 @@ Write = Callable[[Controller], Iterable[ModelRecord]]
 
 @frozen
 class SyntheticSize:
-    """How large a cluster is, and how long its log."""
+    """How large a cluster is, how long its log, and how many brokers are down at its end."""
 
     brokers: int = 6
     topics: int = 40
     partitions: int = 25
     records: int = 1_000_000
     seed: int = 0
+    down: int = 0
 
 
 @frozen
@@ -102,7 +106,9 @@ class SyntheticLog:
         while self._offset < self._size.records:
             broker = self._random.randrange(self._size.brokers)
             yield from self._restart(broker, clean=self._random.random() < 0.7)
-            yield from self._vary_isrs(len(self._ledger.slots) // 2)
+            yield from self._vary_isrs(min(len(self._ledger.slots), MOST_VARIED) // 2)
+        for broker in range(self._size.down):
+            yield self._event(broker, "fence", lambda c, broker=broker: fenced(c, broker, self._rules))  # type: ignore[misc]
 
     def _setup(self) -> Iterator[bytes]:
         """Features, brokers and topics, explained as a whole."""

@@ -14,7 +14,7 @@ from kraftcheck.ci.logs.known import time_text
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.errors import Resignation
-from kraftcheck.model.partition.registration import is_reserved
+from kraftcheck.model.partition.registration import Partition, is_reserved
 from kraftcheck.model.records.fields import CODE
 from kraftcheck.model.records.records import Registration, ids
 from kraftcheck.model.rules.ruleset import parse
@@ -116,8 +116,8 @@ class Condition:
 
     def _partition(self, key: PartitionKey) -> dict[str, Any]:
         number, history = self.recovery.now[key], self.end.history
-        state = self.recovery.states[number]
-        p, danger = state.partition, None if state.offline else self.recovery.fatal_fault(number)
+        state, p = self.recovery.shape(number), self._registered(key)
+        danger = None if state.offline else self.recovery.fatal_fault(number)
         kind = ("offline" if state.offline else "below min ISR" if state.unwritable
                 else "well" if danger is None else "one fault from offline")  # fmt: skip
         since = {"offline": history.offline, "below min ISR": history.short}.get(kind, {}).get(key)
@@ -132,6 +132,10 @@ class Condition:
             "writable_after": self.recovery.until_writable(number) if kind == "below min ISR" else None,
             "one_fault": danger, "lost": self._moment(lost),
         }  # fmt: skip
+
+    def _registered(self, key: PartitionKey) -> Partition:
+        """A partition as it is at the end of the log."""
+        return self.end.state.controller.image.topics[key[0]].partitions[key[1]]
 
     def _prospects(self, key: PartitionKey) -> list[Prospect]:
         """Every way to a leader; with loss only one to each leader."""
@@ -151,12 +155,12 @@ class Condition:
 
     def lacks(self, key: PartitionKey, leader: int) -> dict[str, Any] | None:
         """What a partition without leader may lack with this one, as `_loss`; None for one that has all of it."""
-        holds = leader in self.recovery.states[self.recovery.now[key]].holders
+        holds = leader in self.recovery.state(self.recovery.now[key]).holders
         return None if holds else self._loss(key, leader)
 
     def _loss(self, key: PartitionKey, leader: int) -> dict[str, Any]:
         """What a leader that need not have every record may lack; nothing is acknowledged while nobody leads."""
-        p = self.recovery.states[self.recovery.now[key]].partition
+        p = self._registered(key)
         history, member = self.end.history, p.isr.has(leader)
         left, offline = history.outside.get(key, {}).get(leader), history.offline.get(key)
         if left == NEVER:

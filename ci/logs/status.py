@@ -223,14 +223,16 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     """What to do now, what not, and what may be restarted later."""
     if found["brokers"]:
         yield "WHAT NOW" + ("" if found["shortest"] else " (there may be a shorter order)")
-    starting = _starting(found)
-    for number, step in enumerate(found["way_back"], 1):
+    starting, steps = _starting(found), found["way_back"]
+    for number, step in enumerate(steps, 1):
         writable = [name for name in step["writable"] if name not in {*step["leads"]}]
         told = {"gives {} a leader": step["leads"], "lets {} take acks=all again": writable,
                 "MAY LOSE RECORDS of {}": step["may_lose"]}  # fmt: skip
         texts = [words.format(_names(names, every)) for words, names in told.items() if names]
         what = "wait for broker" if step["start"] in starting else "start broker"
-        yield f"  {number}. {what} {step['start']}: {'; '.join(texts) or 'more replicas in sync'}"
+        goal = "they lead" if step["leads"] else "they do" if writable else "they are"
+        follows = f"; go on once {goal}" if number < len(steps) else ""
+        yield f"  {number}. {what} {step['start']}: {'; '.join(texts) or 'more replicas in sync'}{follows}"
     early: dict[int, list[str]] = {}
     for row in _of_state(found, "offline"):
         for one in row["leads_again"] if any(not one["may_lose"] for one in row["leads_again"]) else ():

@@ -19,7 +19,7 @@ from kraftcheck.ci.terminal.files import check_apart, check_writable, write_json
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.errors import Resignation
 from kraftcheck.model.rules.ruleset import parse
-from kraftcheck.solvers.logs.whatif import as_rows, distances
+from kraftcheck.solvers.logs.recovery import Recovery
 
 MOST_FAULTS = 6
 
@@ -60,14 +60,24 @@ def _path_text(moves: Sequence[str] | None) -> str:
     return "" if moves is None else ", ".join(moves) or "already so"
 
 
+def _resignations(resigns: Mapping[int, Sequence[str]], every: bool) -> Iterator[str]:
+    """A line for each broker whose return makes the controller resign."""
+    for broker, names in resigns.items():
+        yield f"broker {broker} makes the controller RESIGN as it comes back: {_named(names, every)}"
+
+
 def _losses(rows: Sequence[Mapping[str, Any]], every: bool) -> Iterator[str]:
-    """A line on partitions that a replica has led which was no holder, if there are any; three by name, or all."""
+    """A line on partitions that a replica has led which was no holder, if there are any."""
     lost = [f"{row['topic']}-{row['partition']} at {row['lost_at']}" for row in rows if row["lost_at"] is not None]
     if lost:
-        named = lost if every else lost[:3]
-        more = f", and {len(lost) - len(named)} more: --all" if len(lost) > len(named) else ""
         count = "1 partition" if len(lost) == 1 else f"{len(lost)} partitions"
-        yield f"{count} may have lost data before: {', '.join(named)}{more}"
+        yield f"{count} may have lost data before: {_named(lost, every)}"
+
+
+def _named(names: Sequence[str], every: bool) -> str:
+    """Three names, or all."""
+    shown = names if every else names[:3]
+    return ", ".join(shown) + (f", and {len(names) - len(shown)} more: --all" if len(names) > len(shown) else "")
 
 
 def _danger(row: Mapping[str, Any]) -> tuple[int, ...]:
@@ -82,7 +92,7 @@ def _danger(row: Mapping[str, Any]) -> tuple[int, ...]:
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; by default that of the metadata version.")
 @click.option("--static", multiple=True, metavar="KEY=VALUE", help="A line of the controller's configuration file.")
 @click.option("--allow-skipped", type=click.IntRange(0), default=0, help="Undecodable lines or batches to pass over.")
-@click.option("--all", "every", is_flag=True, help="Name all partitions that may have lost data before.")
+@click.option("--all", "every", is_flag=True, help="Name every partition that a line is about.")
 @shared.anonymise
 @click.option("--json", "target", metavar="FILE|-", help="Write the distances as a JSON document.")
 @click.option("--prometheus", "metrics", metavar="FILE|-", help="Write the distances in Prometheus' text format.")
@@ -122,16 +132,19 @@ class Distances:
         rows: one for each partition.
         faults: how many were explored.
         end: the end of the log or snapshot.
+        resigns: of each broker whose return makes the controller resign, the partitions concerned.
     """
 
     rows: Sequence[Mapping[str, Any]]
     faults: int
     end: ClusterEnd
+    resigns: Mapping[int, Sequence[str]]
 
     def document(self) -> dict[str, Any]:
         """The distances as plain values."""
         about = {"version": DOCUMENT_VERSION, "command": "whatif", "faults": self.faults, "rules": self.end.rules}
-        return {**about, **_document(self.end.summary), "partitions": self.rows}
+        resigns = [{"broker": broker, "partitions": names} for broker, names in self.resigns.items()]
+        return {**about, **_document(self.end.summary), "resigns": resigns, "partitions": self.rows}
 
     def show(self, screen: Screen, every: bool = False) -> None:
         """Print them, those in most danger first, and what a reader must know before they are believed.
@@ -142,7 +155,7 @@ class Distances:
         """
         if self.rows:
             screen.table(_table(sorted(self.rows, key=_danger), self.faults))
-        for line in (*_losses(self.rows, every), *self.end.doubts()):
+        for line in (*_resignations(self.resigns, every), *_losses(self.rows, every), *self.end.doubts()):
             screen.one_line(line)
         partitions = f"{len(self.rows)} partitions" if self.rows else "the cluster has no partition"
         screen.plain(f"{partitions}, up to {self.faults} faults, rules {self.end.rules} (exit 0)")
@@ -152,12 +165,15 @@ def distances_of(snapshot: Path, faults: int, options: ReplayOptions) -> Distanc
     """The distances at the end of a log or snapshot; raises Refusal for what cannot be read."""
     end = cluster_end(snapshot, options)
     try:
-        rows = as_rows(list(distances(end.state.controller, faults, parse(end.rules), end.holders)))
+        recovery = Recovery(end.state.controller, end.holders, parse(end.rules))
+        rows, resigning = recovery.distances(faults), recovery.all_resigning()
     except Resignation as reason:
         raise Refusal(
             f"{snapshot}: {reason}, so that the controller resigns at any change of its partitions; correct it first"
         ) from None
-    return Distances(rows, faults, end)
+    topics = end.state.controller.image.topics
+    resigns = {b: [f"{topics[topic].name}-{index}" for topic, index in keys] for b, keys in resigning.items()}
+    return Distances(rows, faults, end, resigns)
 
 
 def _document(summary: Summary) -> dict[str, Any]:

@@ -397,7 +397,7 @@ def check_assignment(controller: Controller, replicas: Ids, rules: ControllerRul
     """
     if not replicas:
         raise RequestError("INVALID_REPLICA_ASSIGNMENT", "empty")
-    previous, registered = None, controller.cluster().registered
+    previous, registered = None, IdList(tuple(b for b in replicas if controller.registration(b) is not None))
     for broker in sorted(replicas):
         if not targets_registered(IdList((broker,)), registered):
             raise RequestError("INVALID_REPLICA_ASSIGNMENT", "broker_not_registered")

@@ -1,7 +1,7 @@
 """The way back of a cluster: what becomes of its partitions as brokers are started and stopped, and leaders elected.
 
 Each step is what the controller's rules make of it. Partitions do not influence each other; those that are alike are
-one situation, and looked at once.
+one situation, and those that are alike but for the names of brokers and directories have one shape, looked at once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
@@ -26,6 +26,7 @@ from kraftcheck.model.controller.partitions import (
 from kraftcheck.model.controller.state import Controller, LogRecord, Place
 from kraftcheck.model.records.records import ids
 from kraftcheck.model.rules.ruleset import RuleSet
+from kraftcheck.solvers.logs.memo.situation import ShapeNames
 from kraftcheck.solvers.logs.whatif import (
     TOPIC_ID,
     FaultState,
@@ -33,11 +34,13 @@ from kraftcheck.solvers.logs.whatif import (
     Key,
     PartitionKey,
     apply,
+    count_faults,
     fence_broker,
     isolate,
     lose_power,
     moves,
     return_broker,
+    search,
     settle,
 )
 
@@ -177,6 +180,12 @@ class WayBack:
     after: Become
 
 
+def _named(move: str, names: ShapeNames) -> str:
+    """A move of a broker of a shape, which it begins with, with the broker's id."""
+    broker, _, rest = move.partition(" ")
+    return f"{names.to_ids.brokers[int(broker)]} {rest}"
+
+
 class Recovery:
     """The partitions of a cluster at the end of its log, and what becomes of them.
 
@@ -187,21 +196,23 @@ class Recovery:
 
     Attributes:
         now: of each partition the number of its situation there.
-        states: each situation, by its number.
-        fatal_fault, prospects: of a situation, as the functions have it.
         until_writable: the starts until a situation takes acks=all.
     """
 
     def __init__(self, controller: Controller, holders: Holders, rules: RuleSet) -> None:
-        self._controller, self._rules = controller, rules
-        self.states: list[FaultState] = []
-        self._numbers: dict[Key, int] = {}
+        self._controller, self._losses, self._rules = controller, holders.losses, rules
+        self._shapes: list[FaultState] = []
+        self._shape_numbers: dict[Key, int] = {}
+        self._situations: list[tuple[int, ShapeNames]] = []
+        self._numbers: dict[tuple[int, ShapeNames], int] = {}
         self._memo: dict[tuple[Move, int, int], int] = {}
-        self.fatal_fault = cache(lambda number: fatal_fault(self.states[number], rules))
-        self.prospects = cache(lambda number: tuple(prospects(self.states[number], rules)))
+        self._fatal_fault = cache(lambda shape: fatal_fault(self._shapes[shape], rules))
+        self._prospects = cache(lambda shape: tuple(prospects(self._shapes[shape], rules)))
+        self._ways = cache(lambda shape, faults: search(self._shapes[shape], faults, rules))
+        self._resigns = cache(lambda shape, broker: resigns(self._shapes[shape], broker, rules))
         self.until_writable = cache(self._until_writable)
         self.now: Mapping[PartitionKey, int] = {
-            key: self._number(isolate(controller, place, rules, holders.members.get(key)))
+            key: self._situation_of(isolate(controller, place, rules, holders.members.get(key)))
             for place in controller.places()
             for key in [(place.topic_id, place.index)]
         }
@@ -210,40 +221,110 @@ class Recovery:
         for key, number in self.now.items():
             self._places.setdefault(number, []).append(key)
         for number in self._places:
-            for broker in ids(self.states[number].partition.replicas):
+            for broker in self._replicas(number):
                 self._hosted.setdefault(broker, []).append(number)
+
+    def distances(self, faults: int) -> list[Mapping[str, Any]]:
+        """How many faults each partition is from each trouble, up to so many, with the shortest way there.
+
+        `lost_at` is the offset of the last record of the log with which data may have been lost already.
+        """
+        rows: list[Mapping[str, Any]] = []
+        for key, number in self.now.items():
+            shape, names = self._situations[number]
+            ways = self._ways(shape, faults)
+            rows.append({
+                "topic": self._controller.topic(key[0]).name, "partition": key[1],
+                **{f"faults_to_{name}": count_faults(way) for name, way in ways.items()},
+                **{f"to_{name}": None if way is None else [_named(move, names) for move in way]
+                   for name, way in ways.items()},
+                "lost_at": self._losses.get(key),
+            })  # fmt: skip
+        return rows
+
+    def all_resigning(self) -> dict[int, tuple[PartitionKey, ...]]:
+        """Of each broker that is down, and whose return makes the controller resign, the partitions concerned."""
+        return {broker: keys for broker in down(self._controller) if (keys := self.resigning(broker))}
 
     def resigning(self, broker: int) -> tuple[PartitionKey, ...]:
         """The partitions whose change makes the controller resign as a broker registers anew, or is unfenced."""
-        return self._keys(n for n in self._of(broker) if resigns(self.states[n], broker, self._rules))
+        situations = ((n, *self._situations[n]) for n in self._of(broker))
+        return self._keys(n for n, shape, names in situations if self._resigns(shape, names.to_shape.brokers[broker]))
 
     def _until_writable(self, number: int) -> list[int] | None:
         """The fewest brokers whose start makes a partition take acks=all, in order; None where none do without harm.
 
         Live replicas catch up first, so that it may be none at all.
         """
-        caught_up = self._after(number, catch_up, int(self.states[number].partition.leader))
+        (leader,) = self._real(number, [int(self.shape(number).partition.leader)])
+        caught_up = self._after(number, catch_up, leader)
         return self._search_one(caught_up, down(self._controller), lambda state: not state.unwritable)[0]
 
-    def _number(self, state: FaultState) -> int:
-        topic = state.controller.configs.topics[TOPIC_ID]
-        key = (*state.key(), tuple(sorted(topic.items())))
-        if key not in self._numbers:
-            self._numbers[key] = len(self.states)
-            self.states.append(state)
-        return self._numbers[key]
+    def shape(self, number: int) -> FaultState:
+        """A situation with the names of its shape, which tells no broker, but what a partition is."""
+        return self._shapes[self._situations[number][0]]
+
+    def state(self, number: int) -> FaultState:
+        """A situation with its own names."""
+        return self.shape(number).renamed(self._situations[number][1].to_ids)
+
+    def _situation_of(self, state: FaultState) -> int:
+        names = state.names()
+        return self._number(self._shape_number(state.renamed(names.to_shape)), names)
+
+    def _shape_number(self, state: FaultState) -> int:
+        number = self._shape_numbers.setdefault(state.key(), len(self._shapes))
+        if number == len(self._shapes):
+            self._shapes.append(state)
+        return number
+
+    def _number(self, shape: int, names: ShapeNames) -> int:
+        number = self._numbers.setdefault((shape, names), len(self._situations))
+        if number == len(self._situations):
+            self._situations.append((shape, names))
+        return number
+
+    def _replicas(self, number: int) -> list[int]:
+        return self._real(number, ids(self.shape(number).partition.replicas))
+
+    def _real(self, number: int, brokers: Iterable[int]) -> list[int]:
+        """The ids of brokers of a shape."""
+        ids_of = self._situations[number][1].to_ids.brokers
+        return [ids_of[broker] for broker in brokers]
+
+    def fatal_fault(self, number: int) -> str | None:
+        """A single fault that takes a situation offline, in words; None where it survives each."""
+        shape, names = self._situations[number]
+        fault = self._fatal_fault(shape)
+        return None if fault is None else _named(fault, names)
+
+    def prospects(self, number: int) -> list[Prospect]:
+        """The ways in which a situation without leader gets one."""
+        shape, names = self._situations[number]
+        real = names.to_ids.brokers
+        return [
+            evolve(
+                one, broker=None if one.broker is None else real[one.broker], leader=real[one.leader],
+                killed=None if one.killed is None else real[one.killed],
+            )
+            for one in self._prospects(shape)
+        ]  # fmt: skip
 
     def _after(self, number: int, move: Move, broker: int) -> int:
         """The situation after a move of a broker; the same where it has no replica, or is not registered."""
-        place = (move, number, broker)
+        shape, names = self._situations[number]
+        if broker not in names.brokers:
+            return number
+        place = (move, shape, names.to_shape.brokers[broker])
         if place not in self._memo:
-            state = self.states[number]
-            concerned = state.partition.replicas.has(broker) and state.controller.registration(broker) is not None
-            self._memo[place] = self._number(move(state, broker, self._rules)) if concerned else number
-        return self._memo[place]
+            state, own = self._shapes[shape], place[2]
+            concerned = state.partition.replicas.has(own) and state.controller.registration(own) is not None
+            self._memo[place] = self._shape_number(move(state, own, self._rules)) if concerned else shape
+        after = self._memo[place]
+        return number if after == shape else self._number(after, names)
 
     def _harms(self, before: int, after: int) -> bool:
-        return before != after and is_harmed(self.states[before], self.states[after])
+        return before != after and is_harmed(self.shape(before), self.shape(after))
 
     def troubles_of_stop(self, at: Become, broker: int) -> dict[str, tuple[PartitionKey, ...]]:
         """The partitions that stopping a broker takes offline, and those that refuse acks=all by it, as far as any."""
@@ -267,8 +348,8 @@ class Recovery:
         self, broker: int, before: Become, after: Become, has: Callable[[FaultState], bool]
     ) -> tuple[PartitionKey, ...]:
         """The partitions that have what they did not have, after a move of a broker."""
-        states = self.states
-        return self._keys(n for n in self._of(broker) if has(states[after[n]]) and not has(states[before[n]]))
+        shape = self.shape
+        return self._keys(n for n in self._of(broker) if has(shape(after[n])) and not has(shape(before[n])))
 
     def _keys(self, numbers: Iterable[int]) -> tuple[PartitionKey, ...]:
         """The partitions that are in these situations at the end of the log."""
@@ -312,8 +393,8 @@ class Recovery:
         if found is not None:
             return found, all(is_whole for _, is_whole in single.values())
         order, waiting, at = [], list(brokers), {number: number for number in targets}
-        hosted = {broker: [n for n in targets if self.states[n].partition.replicas.has(broker)] for broker in brokers}
-        while waiting and not all(goal(self.states[number]) for number in at.values()):
+        hosted = {broker: [n for n in targets if broker in self._replicas(n)] for broker in brokers}
+        while waiting and not all(goal(self.shape(number)) for number in at.values()):
             broker = min(waiting, key=lambda b: (*self._cost([at[n] for n in hosted[b]], b, goal), b))
             at |= {first: self._after(at[first], start, broker) for first in hosted[broker]}
             order.append(broker)
@@ -323,15 +404,15 @@ class Recovery:
     def _cost(self, hosted: Sequence[int], broker: int, goal: Callable[[FaultState], bool]) -> tuple[int, int]:
         """How many situations a start harms, and how many more it leaves short of the goal."""
         after = [self._after(number, start, broker) for number in hosted]
-        short = [sum(not goal(self.states[number]) for number in numbers) for numbers in (hosted, after)]
+        short = [sum(not goal(self.shape(number)) for number in numbers) for numbers in (hosted, after)]
         return sum(map(self._harms, hosted, after)), short[1] - short[0]
 
     def _search_one(
         self, number: int, brokers: Sequence[int], goal: Callable[[FaultState], bool]
     ) -> tuple[list[int] | None, bool]:
         """As `_search`, for one situation, among the brokers that it has replicas on."""
-        replicas = self.states[number].partition.replicas
-        return self._search((number,), [broker for broker in brokers if replicas.has(broker)], goal)
+        replicas = self._replicas(number)
+        return self._search((number,), [broker for broker in brokers if broker in replicas], goal)
 
     def _search(
         self, targets: tuple[int, ...], brokers: Sequence[int], goal: Callable[[FaultState], bool]
@@ -343,7 +424,7 @@ class Recovery:
         queue, seen, budget = deque([(targets, list[int]())]), {targets}, MOST_STEPS
         while queue:
             at, order = queue.popleft()
-            if all(goal(self.states[number]) for number in at):
+            if all(goal(self.shape(number)) for number in at):
                 return order, True
             for broker in brokers:
                 if budget <= 0:

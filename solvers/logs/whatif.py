@@ -23,7 +23,8 @@ from attrs import define, evolve, field, frozen
 from kraftcheck.model.controller.brokers import Records, directories_failed, fenced, restarted, unfenced
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.errors import Resignation
-from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Configs, Controller, Place
+from kraftcheck.model.controller.heartbeat import Sessions
+from kraftcheck.model.controller.state import MIN_ISR, UNCLEAN_ELECTION, Configs, Controller, Place, Soft
 from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import Partition, is_reserved
 from kraftcheck.model.records.records import (
@@ -35,6 +36,7 @@ from kraftcheck.model.records.records import (
 )
 from kraftcheck.model.records.replay import ElrIndex, ReplayError, Topic
 from kraftcheck.model.rules.ruleset import RIGHT, RuleSet
+from kraftcheck.solvers.logs.memo.situation import Renaming, ShapeNames, brokers_of, names_of
 
 PartitionKey: TypeAlias = tuple[str, int]
 """Topic id and partition."""
@@ -229,7 +231,28 @@ class FaultState:
         directories = tuple(int(p.directories.of(b)) for b in ids(p.replicas))
         partition_key = (*(ids(members) for members in lists), directories, int(p.leader), bool(p.recovering))
         index = tuple(sorted(self.controller.elr_index.differing.items()))
-        return partition_key, brokers, self.holders, self.minimum, self.dead, self.lost, index
+        limits = tuple(sorted(self.controller.configs.topics[TOPIC_ID].items()))
+        return partition_key, brokers, self.holders, self.minimum, self.dead, self.lost, index, limits
+
+    def names(self) -> ShapeNames:
+        """The names of its brokers and their directories; they stay where an index tells partitions by them."""
+        image, controller = self.controller.image, self.controller
+        named = {*brokers_of(self.partition), *image.registrations, *self.holders, *self.dead}
+        if controller.stale_dirs or controller.elr_index.differing:
+            return ShapeNames(tuple(sorted(named)), (), False)
+        registered = ((broker, image.registrations.get(broker)) for broker in named)
+        return names_of(self.partition, registered, None, controller.features.elr_enabled)
+
+    def renamed(self, renaming: Renaming) -> FaultState:
+        """The same with other names."""
+        image, name = self.controller.image, renaming.brokers
+        renamed = renaming.registrations(dict(sorted(image.registrations.items())))
+        registrations = {broker: registration for broker, registration in renamed.items() if registration is not None}
+        offsets = {name[b]: offset for b, offset in image.registration_offsets.items() if b in image.registrations}
+        topics = {TOPIC_ID: Topic(TOPIC_ID, {0: renaming.partition(self.partition)})}
+        image = evolve(image, topics=topics, registrations=registrations, registration_offsets=offsets)
+        holders, dead = (frozenset(name[broker] for broker in brokers) for brokers in (self.holders, self.dead))
+        return evolve(self, controller=evolve(self.controller, image=image), holders=holders, dead=dead)
 
 
 TROUBLES: Mapping[str, Callable[[FaultState], bool]] = {
@@ -243,51 +266,12 @@ Ways: TypeAlias = Mapping[str, tuple[str, ...] | None]
 
 
 @frozen
-class Distance:
-    """How far a partition is from trouble.
-
-    Attributes:
-        topic, partition: its name.
-        ways: there.
-        lost_at: the offset of the last record of the log with which data may have been lost already, or None.
-    """
-
-    topic: str
-    partition: int
-    ways: Ways
-    lost_at: int | None = None
-
-
-@frozen
 class BrokerMove:
     """Something that happens to a broker: its name, whether it is a fault, and the state after it."""
 
     name: str
     fault: bool
     after: Callable[[], FaultState]
-
-
-def distances(
-    controller: Controller, faults: int, rules: RuleSet, holders: Holders | None = None
-) -> Iterator[Distance]:
-    """The distance of every partition.
-
-    Args:
-        controller: the state.
-        faults: how many are looked at.
-        rules: the rule set.
-        holders: who holds what at that place of the log; a partition that it does not name is taken as a snapshot's.
-    """
-    memo: dict[Key, Ways] = {}
-    holders = holders or Holders()
-    for place in controller.places():
-        name = (place.topic_id, place.index)
-        state = isolate(controller, place, rules, holders.members.get(name))
-        limits = state.controller.configs.topics[TOPIC_ID]
-        key = (state.key(), tuple(sorted(limits.items())))
-        if key not in memo:
-            memo[key] = search(state, faults, rules)
-        yield Distance(controller.topic(place.topic_id).name, place.index, memo[key], holders.losses.get(name))
 
 
 def isolate(
@@ -309,7 +293,8 @@ def isolate(
     topic_config = {MIN_ISR: min_isr, UNCLEAN_ELECTION: unclean}
     image = evolve(controller.image, topics={TOPIC_ID: Topic(TOPIC_ID, {0: p})}, registrations=brokers)
     configs, index = Configs(topics={TOPIC_ID: topic_config}), _index_of(controller, place)
-    reduced = evolve(controller, image=image, configs=configs, elr_index=index)
+    soft = Soft(Sessions(controller.soft.sessions.timeout))  # no session bars anything where no time goes by
+    reduced = evolve(controller, image=image, configs=configs, elr_index=index, controllers={}, soft=soft)
     if holders is None:
         holders = first_holders(p)
     return settle(FaultState(reduced, holders, least_isr(controller, (place.topic_id, place.index))))
@@ -447,17 +432,3 @@ def settle(state: FaultState) -> FaultState:
 def count_faults(path: tuple[str, ...] | None) -> int | None:
     """How many moves of a way are faults."""
     return None if path is None else sum(not move.endswith(" returns") for move in path)
-
-
-def as_rows(results: list[Distance]) -> list[Mapping[str, Any]]:
-    """The distances as plain values."""
-    return [
-        {
-            "topic": distance.topic,
-            "partition": distance.partition,
-            **{f"faults_to_{name}": count_faults(way) for name, way in distance.ways.items()},
-            **{f"to_{name}": None if way is None else list(way) for name, way in distance.ways.items()},
-            "lost_at": distance.lost_at,
-        }
-        for distance in results
-    ]

@@ -56,6 +56,13 @@ def form_of(line: str) -> str:
     return QUORUM if _QUORUM.match(line) or line.startswith("NodeId") or _NODE.match(line) else ""
 
 
+def is_cut(lines: Sequence[str]) -> bool:
+    """Whether the last line lacks something that such a line has, and the partitions before it have."""
+    *before, last = ({*_KEYS.split(line)[1::2]} for line in lines if form_of(line) == TOPICS)
+    each = {"Partition", "Leader", "Replicas", "Isr"}.union(*(keys & {"Elr", "LastKnownElr"} for keys in before))
+    return not (each <= last or {"PartitionCount", "ReplicationFactor"} <= last)
+
+
 @frozen
 class _Row:
     """A partition as it is shown; `elr` and `last_known` are None where the cluster tells none."""

@@ -13,9 +13,8 @@ missing is left out, and that is said.
 
 from __future__ import annotations
 
+import codecs
 import functools
-import gzip
-import io
 import json
 import re
 import sys
@@ -418,10 +417,13 @@ Part: TypeAlias = tuple[str, Iterator[Batch | CompactBatch]]
 
 
 def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool) -> Iterator[Part]:
-    data, suffix = _standard_input() if path == STDIN else read_bytes(path, MAX_LOG_BYTES), path.suffix
+    data, suffix, is_whole = _standard_input() if path == STDIN else read_bytes(path, MAX_LOG_BYTES), path.suffix, True
     name = "standard input" if path == STDIN else str(path) if skipped.aliases is None else path.name
     if data.startswith(_GZIP):
-        data, suffix = _unpacked(data, name), Path(path.stem).suffix if suffix == ".gz" else suffix
+        data, is_whole = _unpacked(data, name)
+        suffix = Path(path.stem).suffix if suffix == ".gz" else suffix
+        if not is_whole:
+            skipped.note(f"WARNING: {name}: the compressed file is cut off: what it held behind is missing")
     encoding = pasted.encoding_of(data)
     segment = suffix in BINARY or (path == STDIN and b"\0" in data[:_HEAD] and encoding == "utf-8-sig")
     if segment and not data.startswith((b"Dumping", b"SLF4J", b"{")):
@@ -434,11 +436,14 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool) -> Ite
                 whole = len(data)
         yield path.name, segments.batches(data[:whole], name, skipped.problem, compact_form)
         return
+    decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        text = data.decode(encoding)
+        text = decoder.decode(data)
     except UnicodeDecodeError:
         raise LogError(f"{name}: neither text nor a file named as a segment ({', '.join(BINARY)})") from None
-    yield from _text(text, name, skipped, path.name)
+    if decoder.getstate()[0]:
+        skipped.note(f"WARNING: {name}: the text ends within a character, which is left out")
+    yield from _text(text if is_whole else text[: text.rfind("\n") + 1], name, skipped, path.name)
 
 
 def _text(text: str, name: str, skipped: SkipCount, part: str) -> Iterator[Part]:
@@ -447,7 +452,7 @@ def _text(text: str, name: str, skipped: SkipCount, part: str) -> Iterator[Part]
     skipped.noise += noise
     forms = {described.form_of(line) or _form(line) for line in lines}
     if described.TOPICS in forms or described.QUORUM in forms:
-        yield part, _described(lines, name, skipped)
+        yield part, _described(_without_cut_row(lines, text.endswith("\n"), name, skipped), name, skipped)
     elif _DUMP in forms or not forms & {_RECORD_LINE}:
         if next((line for line in lines if _form(line) == _DUMP), "").startswith("|"):
             raise LogError(f"{name}: the text begins within a batch, so that what was before is missing; {_WHOLE}")
@@ -463,6 +468,17 @@ def _text(text: str, name: str, skipped: SkipCount, part: str) -> Iterator[Part]
             skipped.note(f"WARNING: {name}:{len(lines)}: the text ends within a record, which is left out")
             lines = lines[:-1]
         yield part, line_batches(lines, name, skipped.problem)
+
+
+def _without_cut_row(lines: Sequence[str], ended: bool, name: str, skipped: SkipCount) -> Sequence[str]:
+    """The lines of kafka-topics --describe without a last one that is cut off."""
+    last = lines[-1].strip()
+    if ended or not last or (described.form_of(lines[-1]) != described.TOPICS and not "Topic:".startswith(last)):
+        return lines
+    is_cut = "Topic:".startswith(last) or described.is_cut(lines)
+    told = "is cut off, and left out" if is_cut else "has no end: if the text is cut there, it tells less than it did"
+    skipped.note(f"WARNING: {name}:{len(lines)}: the last line {told}")
+    return lines[:-1] if is_cut else lines
 
 
 def _described(lines: Sequence[str], name: str, skipped: SkipCount) -> Iterator[Batch]:
@@ -549,13 +565,22 @@ def _standard_input() -> bytes:
     return data
 
 
-def _unpacked(data: bytes, name: str) -> bytes:
-    """What gzip has compressed; raises LogError for what is damaged, or too large."""
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            unpacked = packed.read(MAX_LOG_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise LogError(f"{name}: damaged, as gzip says: {error}") from None
-    if len(unpacked) > MAX_LOG_BYTES:
-        raise LogError(f"{name}: unpacked more than {MAX_LOG_BYTES >> 30} GB")
-    return unpacked
+def _unpacked(data: bytes, name: str) -> tuple[bytes, bool]:
+    """What gzip has compressed, as far as it is there, and whether that is all.
+
+    Raises:
+        LogError: for what is damaged, or too large.
+    """
+    unpacked = bytearray()
+    while data:
+        stream = zlib.decompressobj(wbits=segments.GZIP_MEMBER)
+        try:
+            unpacked += stream.decompress(data, MAX_LOG_BYTES + 1 - len(unpacked))
+        except zlib.error as error:
+            raise LogError(f"{name}: damaged, as gzip says: {error}") from None
+        if len(unpacked) > MAX_LOG_BYTES:
+            raise LogError(f"{name}: unpacked more than {MAX_LOG_BYTES >> 30} GB")
+        if not stream.eof:
+            return bytes(unpacked), False
+        data = stream.unused_data.lstrip(b"\0")
+    return bytes(unpacked), True

@@ -165,7 +165,7 @@ _UNCOUNTED_BYTES = 12
 
 _LENGTH = struct.Struct(">i")
 _CONTROL, _COMPRESSION, _GZIP = 0x20, 0x07, 1
-_GZIP_MEMBER = 31
+GZIP_MEMBER = 31
 """What zlib calls a stream of gzip with its header and checksum."""
 
 _CONTROLS = {2: "LEADER_CHANGE", 3: "SNAPSHOT_HEADER", 4: "SNAPSHOT_FOOTER", 5: "KRAFT_VERSION", 6: "KRAFT_VOTERS"}
@@ -318,7 +318,7 @@ def _plain(data: bytes, budget: int) -> bytes:
 
 def _expanded(data: bytes, base: int) -> bytes:
     """The records of a batch of one member of gzip."""
-    stream = zlib.decompressobj(wbits=_GZIP_MEMBER)
+    stream = zlib.decompressobj(wbits=GZIP_MEMBER)
     try:
         expanded = stream.decompress(data, MAX_EXPANDED)
     except zlib.error as reason:

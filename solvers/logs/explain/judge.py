@@ -74,20 +74,19 @@ def elections_numbering(
 
     Where there are more brokers than a set holds, only those of the partitions, and those that are named besides.
     """
-    registered, mentioned = set[int](), set(named)
-    directories: dict[int, set[int]] = {}
-    for controller in controllers:
-        registered |= controller.image.registrations.keys()
+    mentioned, directories = set(named), dict[int, set[int]]()
     for p in partitions:
         for members in (p.replicas, p.isr, p.elr, p.last_known_elr, p.adding, p.removing, (int(p.leader),)):
             mentioned |= {broker for broker in members if broker != NO_LEADER}  # type: ignore[union-attr]
         for broker in ids(p.replicas):
             directories.setdefault(broker, set()).add(int(p.directories.of(broker)))
-    ordered = tuple(sorted(mentioned if len(registered | mentioned) > MASK_BITS else registered | mentioned))
-    for controller in controllers:
+    known = [controller.image.registrations for controller in controllers]
+    every = mentioned.union(*known) if all(len(one) <= MASK_BITS for one in known) else mentioned
+    ordered = tuple(sorted(every if len(every) <= MASK_BITS else mentioned))
+    for registrations in known:
         for broker in ordered:
-            known = controller.image.registrations.get(broker)
-            directories.setdefault(broker, set()).update(() if known is None else known.dirs)
+            own = registrations.get(broker)
+            directories.setdefault(broker, set()).update(() if own is None else own.dirs)
     local = {broker: (d for d in directories.get(broker, ()) if not is_reserved(d)) for broker in ordered}
     return ElectionsNumbering(
         ordered, {broker: tuple(sorted(directory_ids, key=directory_order)) for broker, directory_ids in local.items()}
@@ -286,9 +285,10 @@ def _failures(properties: Sequence[Property], subject: Any) -> tuple[tuple[str, 
 def _cleared_partitions(before: Controller, records: Sequence[ModelRecord]) -> Iterator[tuple[str, int]]:
     """Partitions whose ELR or last known leader a ClearElrRecord empties: that is a change of each."""
     topics = {r.topic for r in records if isinstance(r, ClearElrRecord)}
-    for place in before.places() if topics else ():
-        if clears(place.partition) and ("" in topics or before.topic(place.topic_id).name in topics):
-            yield place.topic_id, place.index
+    cleared = before.image.topics.items() if topics else ()
+    for topic_id, topic in cleared:
+        if "" in topics or topic.name in topics:
+            yield from ((topic_id, index) for index in sorted(topic.partitions) if clears(topic.partitions[index]))
 
 
 def _affected_places(
@@ -299,15 +299,15 @@ def _affected_places(
     brokers = {r.broker_id for r in records if hasattr(r, "broker_id")}
     topics = {r.name for r in records if isinstance(r, ConfigRecord)}
     general = any(isinstance(r, ConfigRecord) and r.scope != TOPIC and r.key == MIN_ISR for r in records)
-    every = general or brokers or topics
     own = {topic_id for topic_id, _ in (*partitions, *changed)}
     for topic_id, topic in after.image.topics.items():
-        if not every and topic_id not in own:
+        every = general or topic.name in topics
+        if not (every or brokers or topic_id in own):
             continue
         for index, p in sorted(topic.partitions.items()):
             key = topic_id, index
             if (
-                general or key in partitions or key in changed or topic.name in topics
+                every or key in partitions or key in changed
                 or any(p.replicas.has(broker) for broker in brokers)
             ):  # fmt: skip
                 yield Place(topic_id, index, p)

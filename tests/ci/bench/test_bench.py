@@ -98,8 +98,10 @@ def test_logs_and_questions_are_measured(tmp_path: Path, monkeypatch: pytest.Mon
     """Copies of a captured log have their records, and a synthetic one as many as it was asked for, at least."""
     few = {"copies": evolve(cases.LOGS.cases["copies"], before=lambda place: cases._copies(2, place)),
            "short": evolve(cases.LOGS.cases["copies"], before=lambda place: cases._written(3, 2, 500, place))}
+    few["down"] = evolve(cases.LOGS.cases["large"], before=lambda place: cases._written(5, 3, 300, place, 4, 3))
     monkeypatch.setitem(cases.BENCHMARKS, "logs", evolve(cases.LOGS, cases=few))
-    copies, short = measured(tmp_path, "--logs", "copies", "short")
+    copies, short, _, status = measured(tmp_path, "--logs", "copies", "short", "down")
+    assert status["partitions"] == 12
     assert copies["records"] == 226
     assert short["records"] >= 500
     asked = Case(cases.QUERY.cases["two-million"].contenders[:1],

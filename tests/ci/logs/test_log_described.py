@@ -72,6 +72,20 @@ def test_a_topic_in_part_is_never_all_well(tmp_path: Path) -> None:
     assert condition(well, tmp_path)["exit"] == 10
 
 
+@pytest.mark.parametrize("cut", range(1, len(LOST), 7))
+def test_a_last_row_that_is_cut_off_is_left_out(cut: int, tmp_path: Path) -> None:
+    """Wherever the text ends, no row is read as if its ISR were smaller: a cut one is left out, which is said."""
+    found = condition(ALL[:-cut], tmp_path)
+    told = " ".join(found["doubts"])
+    assert [partition(found, n)["state"] for n in range(2)] == ["below min ISR", "offline"]
+    if len(found["partitions"]) == 2:
+        assert "t has 3 partitions, and 2 are shown" in told
+        assert "described.txt:4: the last line is cut off, and left out" in told or cut == len(LOST) - 1
+    else:
+        assert partition(found, 2)["isr"] == []
+        assert "described.txt:4: the last line has no end" in told
+
+
 def test_the_forms_of_older_tools(tmp_path: Path) -> None:
     """Without topic ids, with -1 for no leader, with blanks for tabs, it is the same cluster, but without ELR."""
     old = ALL.replace("TopicId: 5zoAlv-xEh9xRANKXt1Lbg\t", "").replace("none", "-1").replace("\t", "    ")

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.pasted import clean
 from kraftcheck.ci.logs.format.read import NO_OFFSETS, LogError, SkipCount, find, read
 from kraftcheck.ci.logs.report import ReplayOptions
 from kraftcheck.solvers.logs.explain.state import Batch
 from tests.ci.logs.test_status import OUTAGE
+from tests.shared.captures import CAPTURED
 from tests.shared.places import ROOT
 
 TEXT = OUTAGE.read_text(encoding="utf-8")
@@ -143,10 +145,33 @@ def test_a_text_that_begins_within_a_batch_is_refused(tmp_path: Path) -> None:
         batches(path)
 
 
+@pytest.mark.parametrize("text", [TEXT.encode(), TEXT.encode("utf-16")], ids=["UTF-8", "UTF-16"])
+@pytest.mark.parametrize("kept", [0.3, 0.9, 0.999])
+def test_an_archive_that_is_cut_off_is_read_as_far_as_it_goes(text: bytes, kept: float, tmp_path: Path) -> None:
+    """Its whole batches are read, and a warning says that the rest is missing."""
+    path, packed = tmp_path / "log.gz", gzip.compress(text)
+    path.write_bytes(packed[: int(len(packed) * kept)])
+    found, skipped = batches(path)
+    assert found == batches(OUTAGE)[0][: len(found)]
+    assert found
+    assert any("the compressed file is cut off" in note for note in skipped.notes)
+
+
+def test_an_archive_of_a_segment_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    """Of a segment, too: the batches of the part that is there."""
+    path, segment = tmp_path / "0.log.gz", (CAPTURED / "trouble" / "00000000000000000000.log").read_bytes()
+    packed = gzip.compress(segment)
+    path.write_bytes(packed[: len(packed) // 2])
+    found, skipped = batches(path)
+    assert 10 < len(found) < len(list(segments.batches(segment, "", skipped.problem)))
+    assert any("the compressed file is cut off" in note for note in skipped.notes)
+
+
 def test_damaged_archives_are_refused(tmp_path: Path) -> None:
-    """A packed log that is cut is refused in a line, whatever it is called."""
-    path = tmp_path / "log.gz"
-    path.write_bytes(gzip.compress(TEXT.encode())[:-20])
+    """What is damaged within is no log that is cut off."""
+    path, packed = tmp_path / "log.gz", bytearray(gzip.compress(TEXT.encode()))
+    packed[-6] ^= 1
+    path.write_bytes(packed)
     with pytest.raises(LogError, match="damaged, as gzip says"):
         batches(path)
 

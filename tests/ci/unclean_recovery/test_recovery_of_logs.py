@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from kraftcheck.ci.logs.recovery.log_ends import read_log_ends
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.unclean_recovery.tool import ReplicaLog
+from tests.shared.captures import ELR, TROUBLE
 from tests.shared.commands import Ran, kraftcheck
 from tests.shared.places import TESTS
 
@@ -111,6 +113,52 @@ def test_elections_in_a_log_are_only_told(topics: Path) -> None:
     ran = kraftcheck("elect-leaders", "--snapshot", topics, "--election-type", "unclean", "--all-topic-partitions",
                      "--output", "x.json")  # fmt: skip
     assert ran.code == 2
+
+
+def segment(folder: Path, before: int) -> Path:
+    """The captured segment up to the batch that begins at an offset."""
+    name = "00000000000000000000.log"
+    data, end = (TROUBLE / name).read_bytes(), 0
+    while struct.unpack_from(">q", data, end)[0] < before:
+        end += struct.unpack_from(">i", data, end + 8)[0] + 12
+    path = folder / name
+    path.write_bytes(data[:end])
+    return path
+
+
+def test_a_segment_is_read_as_its_dump(tmp_path: Path) -> None:
+    """Of a binary segment, alone and as a folder's, the tools say the same as of what kafka-dump-log prints of it."""
+    path, log = segment(tmp_path, 91), dump(tmp_path / "one", 300, 1)
+    log.write_text(log.read_text(encoding="utf-8").replace("t-1/", "strict-1/"), encoding="utf-8")
+    unclean = ("--election-type", "unclean", "--all-topic-partitions")
+    for place in (path, tmp_path):
+        assert recover(place, "--logs", f"1={log}") == recover(OUTAGE, "--logs", f"1={log}")
+        held, told = (kraftcheck("elect-leaders", "--snapshot", one, *unclean) for one in (place, OUTAGE))
+        assert held == told
+        assert (held.code, "alone-0: failed: ELIGIBLE_LEADERS_NOT_AVAILABLE" in held.err) == (1, True)
+
+
+def test_an_election_in_a_segment_is_what_the_cluster_held(tmp_path: Path) -> None:
+    """Asked at the offset before the captured unclean election, `elect-leaders` seats whom Kafka seated."""
+    asked = ("--election-type", "unclean", "--topic", "strict", "--partition", "0")
+    ran = kraftcheck("elect-leaders", "--snapshot", segment(tmp_path, 64), *asked)
+    assert (ran.code, "strict-0: elected 0, without what was acknowledged since offset 46" in ran.out) == (0, True)
+
+
+def test_a_checkpoint_is_read(tmp_path: Path) -> None:
+    """Of a snapshot, in which clicks-0 is offline, the longer log is chosen, and an election has nobody to seat."""
+    (path,) = ELR.glob("*.checkpoint")
+    logs = []
+    for broker, end in ((0, 80), (1, 70)):
+        log = dump(tmp_path / str(broker), end, 3)
+        log.write_text(log.read_text(encoding="utf-8").replace("t-1/", "clicks-0/"), encoding="utf-8")
+        logs += ["--logs", f"{broker}={log}"]
+    ran = recover(path, *logs)
+    assert "clicks-0: 1 leads once 1 is started, and nothing is lost" in ran.out
+    assert "with 0 as leader, without what was acknowledged since it left the ISR, before the snapshot" in ran.out
+    assert "clicks-0: designate 0" in ran.out
+    ran = kraftcheck("elect-leaders", "--snapshot", path, "--election-type", "unclean", "--all-topic-partitions")
+    assert (ran.code, "clicks-0: failed: ELIGIBLE_LEADERS_NOT_AVAILABLE" in ran.err) == (1, True)
 
 
 def test_forms_of_log_ends(tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ from kraftcheck.model.controller.topics import CreateTopicsRequest, NewTopic, cr
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, RegisterBrokerRecord
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.whatif import Holders, as_rows, distances, first_holders
+from kraftcheck.solvers.logs.recovery import Recovery
+from kraftcheck.solvers.logs.whatif import Holders, first_holders
 from tests.model.controller.controllers import directory, lists, partition
 from tests.shared.commands import kraftcheck
 
@@ -109,7 +110,7 @@ class Log:
     def faults_to_loss(self, holders: Holders | None = None) -> int | None:
         """How many faults the partition is away from losing data."""
         followed = self.holders if holders is None else holders
-        rows = as_rows(list(distances(self.controller, 2, self.rules, followed)))
+        rows = Recovery(self.controller, followed, self.rules).distances(2)
         return rows[self.partition]["faults_to_loss"]
 
     def write(self, path: Path) -> Path:

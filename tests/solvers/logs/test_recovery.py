@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -17,8 +18,9 @@ from kraftcheck.model.records.replay import ElrIndex
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.solvers.logs import recovery
 from kraftcheck.solvers.logs.explain.state import Batch, Undone, effective, elected, empty, loading
+from kraftcheck.solvers.logs.memo.situation import ShapeNames
 from kraftcheck.solvers.logs.recovery import Recovery, WayBack
-from kraftcheck.solvers.logs.whatif import Holders
+from kraftcheck.solvers.logs.whatif import FaultState, Holders
 from tests.model.controller.controllers import FIXED, changed, cluster, with_topic
 from tests.shared.captures import EVERY, batches, replayed
 
@@ -104,7 +106,7 @@ def test_an_order_that_was_not_searched_to_its_end_is_not_called_the_shortest(mo
         found = recovery_of(controller)
         way = found.way_back()
         assert (sorted(order(way)), way.shortest) == ([0, 1, 2], False), most
-        assert all(not found.states[number].unwritable for number in way.after.values())
+        assert all(not found.state(number).unwritable for number in way.after.values())
 
 
 def test_stopping_a_broker_takes_what_only_it_serves() -> None:
@@ -121,7 +123,7 @@ def test_stopping_a_broker_takes_what_only_it_serves() -> None:
         2: {"offline": [], "unwritable": []},
     }  # fmt: skip
     again = found.restarted(now, 0)
-    assert [ids(found.states[n].partition.isr) != () for n in again.values()] == [True] * 3
+    assert [ids(found.state(n).partition.isr) != () for n in again.values()] == [True] * 3
     assert found.troubles_of_stop(again, 0) == found.troubles_of_stop(now, 0)
 
 
@@ -159,7 +161,7 @@ def test_who_has_caught_up_holds_the_records() -> None:
     """A replica that is back in the ISR of a leader with every record has them too."""
     found = recovery_of(dead(with_topic(cluster(4), "foo", (0, 1), min_insync_replicas="1"), 1), foo={0})
     (number,) = found.way_back().after.values()
-    assert found.states[number].holders == {0, 1}
+    assert found.state(number).holders == {0, 1}
 
 
 def test_an_unclean_election_counts_as_loss_whoever_wins() -> None:
@@ -200,7 +202,7 @@ def test_real_partitions_came_back_as_is_said(folder: Path) -> None:
         broker = steps[0].candidate.arguments["broker"]
         found = Recovery(controller, holders, batch.rules)
         for key in found.now:
-            state, after = found.states[found.now[key]], batch.state.controller.image.partition(*key)
+            state, after = found.state(found.now[key]), batch.state.controller.image.partition(*key)
             if state.offline and state.partition.replicas.has(broker):
                 ways = found.prospects(found.now[key])
                 leaders = {one.leader for one in ways if one.broker == broker and not one.asked}
@@ -208,3 +210,30 @@ def test_real_partitions_came_back_as_is_said(folder: Path) -> None:
                 assert leaders == ({int(after.leader)} - {-1}), (key, batch.batch.base_offset)
                 told += len(leaders)
     assert told or folder.name.startswith("kafka")
+
+
+def told(found: Recovery) -> dict[str, Any]:
+    """All that is answered about the end of a log."""
+    return {
+        "way": found.way_back().steps, "resigning": found.all_resigning(), "distances": found.distances(2),
+        "partitions": {key: (found.prospects(number), found.fatal_fault(number), found.until_writable(number))
+                       for key, number in found.now.items()},
+        "stops": [found.troubles_of_stop(found.unchanged(), broker) for broker in (0, 1, 2, 16, 34)],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("folder", EVERY, ids=lambda folder: folder.name)
+def test_names_of_brokers_change_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decided once for all that differs in names alone, or under its own names, each answer is the same."""
+
+    def answers() -> list[dict[str, Any]]:
+        rows = enumerate(zip(replayed(folder), ends(folder), strict=False))
+        return [told(Recovery(state, holders, batch.rules)) for n, (batch, (state, holders)) in rows if n % 25 == 24]
+
+    def own_names(state: FaultState) -> ShapeNames:
+        return ShapeNames(tuple(state.controller.image.registrations), (), False)
+
+    decided_once = answers()
+    monkeypatch.setattr(FaultState, "names", own_names)
+    assert answers() == decided_once
+    assert len(decided_once) > 2

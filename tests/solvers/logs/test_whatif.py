@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kraftcheck.ci.logs.whatif import prometheus
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.rules.ruleset import RuleSet, parse
+from kraftcheck.solvers.logs.recovery import Recovery
 from kraftcheck.solvers.logs.whatif import (
     TROUBLES,
     FaultState,
-    as_rows,
+    Holders,
     count_faults,
-    distances,
     isolate,
     lose_power,
     moves,
@@ -28,9 +30,14 @@ from tests.shared.captures import DEAD_LEADER, ELR, NO_ELR, TROUBLE, replayed
 from tests.shared.commands import kraftcheck
 
 
+def distances(controller: Controller, faults: int, rules: RuleSet) -> list[Mapping[str, Any]]:
+    """The rows of a cluster that is as a snapshot shows it."""
+    return Recovery(controller, Holders(), rules).distances(faults)
+
+
 def rows(controller: Controller, faults: int = 3, rules: RuleSet = FIXED) -> dict[str, tuple[int | None, int | None]]:
     """Faults to offline and to loss by partition."""
-    results = as_rows(list(distances(controller, faults, rules)))
+    results = distances(controller, faults, rules)
     return {f"{row['topic']}-{row['partition']}": (row["faults_to_offline"], row["faults_to_loss"]) for row in results}
 
 
@@ -55,7 +62,7 @@ def test_as_many_faults_as_replicas(factor: int, elr: bool) -> None:
 def test_producers_are_refused_once_the_isr_is_below_its_minimum(factor: int, minimum: int, expected: int) -> None:
     """Faults to a partition that refuses acks=all; a minimum beyond the replicas is all of them."""
     controller = with_topic(cluster(4), "foo", tuple(range(factor)), min_insync_replicas=str(minimum))
-    (row,) = as_rows(list(distances(controller, 3, FIXED)))
+    (row,) = distances(controller, 3, FIXED)
     assert (row["faults_to_unwritable"], len(row["to_unwritable"])) == (expected, expected)
 
 
@@ -64,7 +71,7 @@ def test_brokers_ask_for_the_minimum_of_the_partition_itself() -> None:
     controller = with_topic(cluster(4), "mixed", (0, 1, 2), (0, 1, 2), min_insync_replicas="2")
     controller = changed(controller, "mixed", replicas=(0,), isr=(0,))
     controller = with_topic(controller, "plain", (0, 1, 2), min_insync_replicas="1")
-    found = as_rows(list(distances(controller, 3, parse("kafka-4.1.2"))))
+    found = distances(controller, 3, parse("kafka-4.1.2"))
     assert [row["faults_to_unwritable"] for row in found] == [1, 2, 3]
 
 
@@ -143,10 +150,9 @@ def test_each_way_leads_where_it_says(folder: Path) -> None:
     final = replayed(folder)[-1]
     controller, played = final.state.controller, 0
     for place, distance in zip(controller.places(), distances(controller, 2, final.rules), strict=True):
-        assert (distance.topic, distance.partition) == (controller.topic(place.topic_id).name, place.index)
-        assert list(distance.ways) == list(TROUBLES)
+        assert (distance["topic"], distance["partition"]) == (controller.topic(place.topic_id).name, place.index)
         for kind, trouble in TROUBLES.items():
-            path, state = distance.ways[kind], isolate(controller, place, final.rules)
+            path, state = distance[f"to_{kind}"], isolate(controller, place, final.rules)
             for name in path or ():
                 assert not trouble(state)
                 state = next(move for move in moves(state, final.rules) if move.name == name).after()
@@ -230,6 +236,18 @@ def test_the_command_writes_tables_json_and_metrics(tmp_path: Path) -> None:
     assert 'kraftcheck_faults_to_offline{topic="lone",partition="0"} 0\n' in metrics
     assert "+Inf" in metrics
     assert kraftcheck("whatif", NO_ELR, "--prometheus", "-").out.startswith("# HELP kraftcheck_faults_to_offline")
+
+
+def test_a_return_that_ends_the_controller_is_warned_of(tmp_path: Path) -> None:
+    """A last known leader that is no replica, and is registered, is looked up at each return: `whatif` says by whom."""
+    path = tmp_path / "topics.txt"
+    row = "\tTopic: {}\tPartition: 0\tLeader: {}\tReplicas: {}\tIsr: {}\tElr: \tLastKnownElr: {}\n"
+    for last_known, brokers in (("3", [1, 2]), ("1", [])):
+        path.write_text(row.format("t", "none", "1,2", "", last_known) + row.format("u", 3, 3, 3, ""), encoding="utf-8")
+        ran, document = kraftcheck("whatif", path), kraftcheck("whatif", path, "--json", "-").document()
+        lines = [f"broker {broker} makes the controller RESIGN as it comes back: t-0" for broker in brokers]
+        assert [line for line in ran.out.splitlines() if "RESIGN" in line] == lines
+        assert document["resigns"] == [{"broker": broker, "partitions": ["t-0"]} for broker in brokers]
 
 
 def test_bad_input_is_refused(tmp_path: Path) -> None:

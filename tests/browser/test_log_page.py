@@ -85,7 +85,8 @@ def test_a_page_opens_at_what_is_wrong(outage: Page) -> None:
     """First what is broken in words, then what to do; the cluster is that of the end, partitions in danger first."""
     expect(outage.locator("h1")).to_have_text(re.compile("^2 of 8 partitions are offline, 6 are one fault"))
     assert outage.locator("h1").evaluate("part => getComputedStyle(part).color") == "rgb(179, 29, 40)"
-    expect(outage.locator(".parts p").first).to_have_text("1. start broker 2: gives strict-1, alone-0 a leader; go on once they lead")
+    first = "1. start broker 2: gives strict-1, alone-0 a leader; go on once they lead"
+    expect(outage.locator(".parts p").first).to_have_text(first)
     expect(outage.locator("#state")).to_have_text("The cluster after offset 90")
     expect(outage.locator("#counts")).to_have_text("2 offline, 6 one in sync")
     assert states(outage)[:3] == [

@@ -18,6 +18,7 @@ from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.drivers import PASSES, DriverError, run_tests
 from kraftcheck.ci.conformance.kafka.junit import junit, write_junit
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
+from kraftcheck.ci.run.result import TRACE, write_traces
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.report import steps_text
 from kraftcheck.ci.systems.subject import Subject, program, subject
@@ -123,6 +124,18 @@ def html(drawing: Drawing) -> str:
     body = BODY.format(**written, **parts)
     data = json.dumps(attrs.asdict(drawing), ensure_ascii=True)
     return page(drawing.claim, body, data, ("page.css",), ("page.js",))
+
+
+def write_drawn(
+    place: Path, chosen: Subject, program: Program, traces: Sequence[Trace], shortest: bool
+) -> dict[str, dict[str, str]]:
+    """Write counterexamples as ITF, and each as a page; returns the paths by property, and by `itf` and `html`."""
+    files = {}
+    for trace, name in zip(traces, write_traces(place, chosen, program, traces, shortest), strict=True):
+        shown = place / f"{name.removesuffix(TRACE)}.html"
+        write(shown, html(drawing(trace, program, chosen.title())))
+        files[trace.claim] = {"itf": str(place / name), "html": str(shown)}
+    return files
 
 
 def _own(drawing: Drawing) -> str:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from attrs import evolve, frozen
 
 from kraftcheck import model
-from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, Place
+from kraftcheck.ci.run.judged import HOLDS, NOT_JUDGED, JudgedProperty, JudgedRun, Place
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.lookup import entries
 from kraftcheck.ci.systems.subject import Subject
@@ -443,7 +443,8 @@ def _case(suite: ET.Element, run: JudgedRun, one: JudgedProperty) -> None:
     if not one.passed:
         tag = "error" if _is_error(one) else "failure"
         message = f"{one.outcome()} ({one.sentence})"
-        verdict = one.verdict.rstrip(" 0123456789").replace(" ", "-") if one.expected == HOLDS else "unexpected"
+        named = one.expected == HOLDS or one.verdict == NOT_JUDGED
+        verdict = one.verdict.rstrip(" 0123456789").replace(" ", "-") if named else "unexpected"
         element = ET.SubElement(case, tag, {"type": verdict, "message": xml_text(message)})
         element.text = xml_text(run.text(one))
 

@@ -93,11 +93,7 @@ class AddedGuard(Change):
     given: Callable[..., Any]
 
     def asked(self, state: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The conditions, by name.
-
-        Raises:
-            ChangeError: for an answer that is none.
-        """
+        """The conditions, by name; raises ChangeError for an answer that is none."""
         given = blamed(self.place, f"the {self.name}", lambda: self.given(state, **arguments))
         found = conjuncts(given, self.given.__name__.replace("_", " "))
         for value in found.values():
@@ -123,11 +119,7 @@ class AddedField(Change):
     then: Callable[[Step], Any] | None
 
     def shape(self, setting: Setting) -> Any:
-        """Its domain at a setting.
-
-        Raises:
-            ChangeError: for what is none.
-        """
+        """Its domain at a setting; raises ChangeError for what is none."""
         shape = _at(self.place, self.domain, setting)
         if not all(isinstance(one, DOMAINS) for _, one in leaves(shape)):
             raise ChangeError(f"{self.place}: the domain of {self.variable!r} is {described(shape)}; give one such as "
@@ -135,11 +127,7 @@ class AddedField(Change):
         return shape
 
     def start(self, setting: Setting) -> Any:
-        """Its value at the start.
-
-        Raises:
-            ChangeError: for a value that is none of its domain.
-        """
+        """Its value at the start; raises ChangeError for a value that is none of its domain."""
         value = _at(self.place, self.initial, setting)
         record = attrs.make_class("State", [self.variable], frozen=True)
         try:

@@ -287,13 +287,7 @@ def _fairness(system: System, claim: Property) -> str:
 
 @frozen
 class Check:
-    """A property that names a rule.
-
-    Attributes:
-        system: the property's system.
-        claim: the property.
-        refuted_by: of its refuting variants those that switch the rule.
-    """
+    """A property of a system that names a rule, and of its refuting variants those that switch the rule."""
 
     system: str
     claim: Property
@@ -306,9 +300,7 @@ class Entry:
 
     Attributes:
         rule: id, sentence, source, switches.
-        function: the function that states it, by its name within the module.
-        file: the function's file.
-        line: the line of the file where the rule is noted.
+        function, file, line: the function that states it, by its name within the module; where the rule is noted.
         references: what its citations lead to.
         checks: the properties that name it.
         defects: rows of the matrix whose variant switches it.
@@ -331,11 +323,7 @@ class Entry:
 
 @functools.cache
 def entries() -> tuple[Entry, ...]:
-    """Every rule of the model, by id.
-
-    Raises:
-        UnknownCitation: for a source that leads nowhere.
-    """
+    """Every rule of the model, by id; raises UnknownCitation for a source that leads nowhere."""
     claims = list(_claims())
     found = [_entry(rule, function, claims) for function in functions() for rule in rules_of(function)]
     return tuple(sorted(found, key=lambda entry: entry.rule.id))

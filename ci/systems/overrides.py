@@ -42,12 +42,7 @@ class _Nowhere:
 
 @frozen
 class _Force:
-    """What is in force.
-
-    Attributes:
-        rules: replacements by the key of the rule.
-        now: the state that decides, or _Nowhere.
-    """
+    """What is in force: replacements by the key of the rule, and the state that decides."""
 
     rules: Mapping[str, Replacement] = field(factory=dict)
     now: Any = _Nowhere

@@ -12,12 +12,10 @@ def random_run(
     engine: Integers, seed: int, steps: int, preferences: Sequence[Mapping[str, int]] = ({},),
     weights: Sequence[int] = (1,),
 ) -> Iterator[Transition]:  # fmt: skip
-    """A random run within the domains of the layout, the same for the same seed.
+    """A random run of at most so many steps within the domains of the layout, the same for the same seed.
 
     Args:
-        engine: the system.
-        seed: of the draws.
-        steps: most steps.
+        engine, seed, steps: what runs, what decides all that is drawn, and the longest run.
         preferences: of which one is drawn: how often to prefer an action, by name; 1 where it is not named.
         weights: of which one is drawn for each action, by which it is preferred besides; 0: the run never takes it.
     """

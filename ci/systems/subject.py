@@ -38,22 +38,13 @@ EXPLORE_OPTIONS = "kraftcheck explore --help"
 
 @frozen
 class CommandWords:
-    """The free words of a command line: one system, and flags with ints or `any`.
-
-    Attributes:
-        system: the system named.
-        flags: the other flags without dashes, with the text given.
-    """
+    """The free words of a command line: one system, and flags, without dashes, with the texts given for them."""
 
     system: str
     flags: Mapping[str, str]
 
     def bounds(self, names: Sequence[str], options: Sequence[str]) -> dict[str, int]:
-        """The flags as values of bounds; `any` is that of one that bounds nothing.
-
-        Args:
-            names: the bounds of the system.
-            options: the command's own options, for suggestions.
+        """The flags as values of the bounds that are named; `any` is that of one that bounds nothing.
 
         Raises:
             Refusal: for an unknown flag (nearest names given) or a value that is no int.

@@ -10,11 +10,10 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from attrs import asdict, field, frozen
 
-from kraftcheck.ci.explore.trace import html
+from kraftcheck.ci.explore.trace import write_drawn
 from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, judged_by_runs
 from kraftcheck.ci.run.questions import (
     NONE,
@@ -31,35 +30,15 @@ from kraftcheck.ci.run.walks import WALKED, walks_of
 from kraftcheck.ci.systems.lookup import properties_of
 from kraftcheck.ci.systems.subject import Subject, program, refuse_liveness, subject
 from kraftcheck.ci.systems.switches import check_switches
-from kraftcheck.ci.terminal.files import folder, write
+from kraftcheck.ci.terminal.files import write
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import System
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Trace
-from kraftcheck.solvers.traces import itf
+from kraftcheck.solvers.program.verdict import DEADLOCK, Holds
 from kraftcheck.solvers.walks.walker import WalkPlan
-
-
-def write_artefacts(place: Path, trace: Trace, program: Program, chosen: Subject, shortest: bool) -> dict[str, str]:
-    """Write both files below a folder; returns their paths by kind.
-
-    Args:
-        place: the folder, made if need be.
-        trace, program, chosen: the counterexample, and what it is of.
-        shortest: whether no shorter one exists.
-    """
-    stem = quote(trace.claim, safe=" +")
-    content = itf.document(trace, program, chosen.name, chosen.rules, shortest)
-    texts = {"itf": itf.text(content), "html": html(drawing(trace, program, chosen.title()))}
-    paths = {"itf": folder(place) / f"{stem}.itf.json", "html": place / f"{stem}.html"}
-    for kind, text in texts.items():
-        write(paths[kind], text)
-    return {kind: str(path) for kind, path in paths.items()}
-
 
 RUNS, STEPS = 1000, 1000
 """Walks, and their longest, where a request names none."""
@@ -104,11 +83,7 @@ class JudgementRequest:
         threads: int = 1, runs: int | None = None, steps: int | None = None, seed: int = 1, strict: bool = False,
         symmetry: bool | str = False, reduce: str = NONE,
     ) -> JudgementRequest:  # fmt: skip
-        """The arguments of a marker, checked.
-
-        Raises:
-            Refusal: naming what is unknown or out of range.
-        """
+        """The arguments of a marker, checked; raises Refusal naming what is unknown or out of range."""
         if not isinstance(engine, str) or engine not in ENGINES:
             raise Refusal(f"unknown engine {engine!r}; {nearest(str(engine), ENGINES)}")
         chosen = subject(system, scope, bounds or {}, rules)
@@ -278,9 +253,8 @@ def _judgement(
     request: JudgementRequest, answered: _Answered, one: JudgedProperty, worker: str, place: Path
 ) -> PropertyJudgement:
     """A verdict as an item says it, with the files of its counterexample."""
-    run, files = answered.run, {}
-    if one.trace is not None:
-        files = write_artefacts(place, one.trace, answered.program, request.chosen, answered.shortest)
+    run, traces = answered.run, [] if one.trace is None else [one.trace]
+    files = write_drawn(place, request.chosen, answered.program, traces, answered.shortest).get(one.id, {})
     text = "\n".join([run.text(one), *(f"{kind}: {path}" for kind, path in files.items())])
     seed = "none" if request.engine == "explore" else str(request.seed)
     return PropertyJudgement(

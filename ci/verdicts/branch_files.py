@@ -90,12 +90,7 @@ def _breach(system: str, found: Comparison, change: PromiseChange) -> Breach:
 
 
 def method_at(build: Build, asked: str) -> Place | None:
-    """Where the source of a build answers a request, or takes an action; None for what no method is named for.
-
-    Args:
-        build: whose classes were driven.
-        asked: the kind of a request, an action, or a check.
-    """
+    """Where the source of a build answers a kind of request, or takes an action; None where no method is named so."""
     found = place_in(build, METHODS[asked]) if asked in METHODS else None
     if found is None:
         return None
@@ -113,16 +108,9 @@ def located(build: Build, one: JudgedProperty) -> JudgedProperty:
 def written(
     place: Path | None, build: Build, told: tuple[str, ...], compared: Mapping[str, Comparison]
 ) -> Iterator[str]:
-    """Write the page, the pictures and the tests; what was written, in lines.
+    """Write the page, the pictures and the tests, if a place is named; what was written, in lines.
 
-    Args:
-        place: the folder, as of `results`; None: nothing is wanted.
-        build: which was asked.
-        told: all that the command said, in lines; the last one is the answer.
-        compared: by system, the promises of the release and of the build.
-
-    Raises:
-        DriverError, Refusal: as of `breaches`.
+    The last line that was told is the answer. Raises as `breaches` does.
     """
     if place is None:
         return

@@ -13,10 +13,8 @@ import click
 from attrs import evolve
 from rich.text import Text
 
-from kraftcheck.ci.conformance.vectors.core import VectorError
-from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT, VectorReport, conform, vector_lines
 from kraftcheck.ci.run.fanout import Cluster, LostPart, cluster_of, fan_out, fan_out_options, processes
-from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, claims_of, every_id, judged, not_judged
+from kraftcheck.ci.run.judged import JudgedProperty, JudgedRun, every_id, not_judged
 from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.run.reports import report_options
 from kraftcheck.ci.systems import assurance, report
@@ -28,17 +26,25 @@ from kraftcheck.ci.terminal.console import Column, Screen, Table, console
 from kraftcheck.ci.terminal.files import check_results, check_writable, results, write_json
 from kraftcheck.ci.terminal.interrupts import Interrupted, abandon, stop_requested
 from kraftcheck.ci.terminal.refusal import Refusal
-from kraftcheck.ci.verdicts.proofs import ProofRow, UnexpectedVerdict
+from kraftcheck.ci.verdicts.proofs import ProofRow
 from kraftcheck.ci.verdicts.row import CheckedRows, ExploredRow, RowOptions, RowPart, row_parts
 from kraftcheck.ci.verdicts.run_table import RunTable, find_table
 from kraftcheck.ci.verdicts.runs import Check, CheckOptions, check_table
 from kraftcheck.model.nearest import nearest
-from kraftcheck.properties.register.proofs import ANY_NUMBER, LONG, NOT_PROVEN, proofs_named
+from kraftcheck.properties.register.proofs import ANY_NUMBER, LONG, proofs_named
 from kraftcheck.properties.register.verdicts import EVERY, EXPECTED, Row, rows_named, word
-from kraftcheck.solvers.program.verdict import DEADLOCK, EXIT_INCOMPLETE, PropertyVerdict, exit_code, worst_first
+from kraftcheck.solvers.program.verdict import (
+    EXIT_INCOMPLETE,
+    EXIT_UNKNOWN,
+    EXIT_VACUOUS,
+    PropertyVerdict,
+    Refuted,
+    exit_code,
+    worst_first,
+)
 
 
-def table(explored: Sequence[ExploredRow], unexpected: Sequence[UnexpectedVerdict], verbose: bool) -> tuple[Table, int]:
+def table(explored: Sequence[ExploredRow], unexpected: Collection[tuple[Row, str]], verbose: bool) -> tuple[Table, int]:
     """A row for each property, a column for each rule set; the shortest refutation over all scopes.
 
     Returns:
@@ -52,7 +58,7 @@ def table(explored: Sequence[ExploredRow], unexpected: Sequence[UnexpectedVerdic
     for claim in claims:
         verdicts = [(one.row, one.verdict(claim)) for one in explored if _judges(one, claim)]
         by_preset = [[pair for pair in verdicts if pair[0][2] == preset] for preset in presets]
-        surprise = any(one.claim == claim and one.row in dict(verdicts) for one in unexpected)
+        surprise = any((row, claim) in unexpected for row, _ in verdicts)
         words = {report.WORDS[type(verdict.verdict)] for _, verdict in verdicts}
         rank = min(-1 if surprise else report.WORST_FIRST.index(word) for word in words)
         by_rank.setdefault(rank, []).append((claim, *(_cell(pairs, unexpected) for pairs in by_preset)))
@@ -67,23 +73,21 @@ def _judges(explored: ExploredRow, claim: str) -> bool:
     return any(verdict.claim == claim for verdict in explored.verdicts)
 
 
-def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Sequence[UnexpectedVerdict]) -> Text:
+def _cell(verdicts: Sequence[tuple[Row, PropertyVerdict]], unexpected: Collection[tuple[Row, str]]) -> Text:
     if not verdicts:
         return Text("-")
     ordered = sorted(verdicts, key=lambda pair: (-(exit_code(pair[1].verdict) or 0), pair[1].depth or 0))
     (system, _, rules), verdict = ordered[0]
     words = word(system, rules, verdict.claim, report.word_of(verdict))
-    if any(s.row == row and s.claim == verdict.claim for row, verdict in verdicts for s in unexpected):
+    if any((row, verdict.claim) in unexpected for row, verdict in verdicts):
         return Text(f"{words} UNEXPECTED", style="bold red")
     return Text(words, style=report.STYLES[words.split()[0]])
 
 
-def print_summary(screen: Screen, checked: CheckedRows, conformance: VectorReport | None, verbose: bool) -> None:
-    """Print the vectors, a table for each system, what is unexpected, and what the verdicts rest on."""
-    for line in [] if conformance is None else vector_lines(conformance):
-        screen.plain(line)
+def print_summary(screen: Screen, checked: CheckedRows, verbose: bool) -> None:
+    """Print a table for each system, what is unexpected, and what the verdicts rest on."""
     screen.plain("")
-    unexpected = checked.unexpected
+    unexpected = {(part.row, one.id) for part, one in checked.unexpected}
     for system in dict.fromkeys(one.row[0] for one in checked.explored):
         screen.plain(f"{system}: the worst verdict over all scopes, with the length of the shortest trace")
         table_, held = table([one for one in checked.explored if one.row[0] == system], unexpected, verbose)
@@ -91,8 +95,9 @@ def print_summary(screen: Screen, checked: CheckedRows, conformance: VectorRepor
             screen.table(table_)
         if held:
             screen.plain(report.held(held))
-    for s in unexpected:
-        screen.plain(f"UNEXPECTED {' '.join(s.row)} {s.claim}: expected {s.expected}, got {s.actual}")
+    for part, one in checked.unexpected:
+        proof = " by proof" * isinstance(part, ProofRow)
+        screen.plain(f"UNEXPECTED {' '.join(part.row)} {one.id}: expected {one.expected}, got {one.verdict}{proof}")
     screen.plain(assurance.of_explorations(checked.explored))
 
 
@@ -106,74 +111,50 @@ def document(checked: CheckedRows, code: int) -> dict[str, object]:
         "proofs": [
             {"system": one.row[0], "scope": one.row[1], "rules": one.row[2], "queries": one.queries,
              "proven": one.proven}
-            for one in checked.proofs
+            for one in checked.parts if isinstance(one, ProofRow)
         ],
         "unexpected": [
-            {"system": s.row[0], "scope": s.row[1], "rules": s.row[2], "property": s.claim, "expected": s.expected,
-             "actual": s.actual}
-            for s in checked.unexpected
+            {"system": part.row[0], "scope": part.row[1], "rules": part.row[2], "property": one.id,
+             "expected": one.expected, "actual": one.verdict}
+            for part, one in checked.unexpected
         ],
         "versions": report.versions(),
     }  # fmt: skip
 
 
-def last_line(verdicts: int, unexpected: int, failed: bool, skipped: int, code: int) -> str:
+def last_line(verdicts: int, unexpected: int, skipped: int, code: int) -> str:
     """The closing line: failures first, then the counts.
 
-    >>> last_line(185, 0, False, 0, 0)
+    >>> last_line(185, 0, 0, 0)
     '185 verdicts, 0 unexpected (exit 0)'
     """
     parts = [f"{unexpected} UNEXPECTED of {verdicts} verdicts" if unexpected else f"{verdicts} verdicts, 0 unexpected"]
-    parts = ["a vector FAILED"] * failed + [f"stopped: {skipped} rows NOT checked"] * (skipped > 0) + parts
+    parts = [f"stopped: {skipped} rows NOT checked"] * (skipped > 0) + parts
     return ", ".join(parts) + f" (exit {code})"
 
 
 def judged_rows(rows: Sequence[Row], checked: CheckedRows, planned: Collection[Row]) -> list[JudgedRun]:
-    """Every row that was planned, in order: its search and its proof; what was not judged is no pass.
-
-    Args:
-        rows: what was to be checked.
-        checked: the searches and proofs that began.
-        planned: the rows that were to be proven at their scope's bounds.
-    """
-    by_row = {one.row: one for one in checked.explored}
-    proven = {row: [proof for proof in checked.proofs if proof.row == row] for row in rows}
-    return [run for row in rows for run in _runs(row, by_row.get(row), proven[row], row in planned)]
+    """Every row, in order: its search and, where it was to be proven, its proof; what was not judged is no pass."""
+    return [run for row in rows for run in _runs(row, checked, row in planned)]
 
 
-def _runs(row: Row, explored: ExploredRow | None, proofs: Sequence[ProofRow], planned: bool) -> Iterator[JudgedRun]:
+def _runs(row: Row, checked: CheckedRows, planned: bool) -> Iterator[JudgedRun]:
+    runs = [run for part, run in zip(checked.parts, checked.runs, strict=True) if part.row == row]
+    yield from runs
     chosen = subject(row[0], row[1], {}, row[2])
-    if explored is None:
-        missing = not_judged(chosen, every_id(chosen), "the check ended before this row")
-        yield JudgedRun(chosen, "explore", missing)
-        return
-    properties = judged(chosen, explored.verdicts, EVERY[row])
-    unseen = sorted(set(EVERY[row]) - {one.id for one in properties})
-    missing = not_judged(chosen, unseen, "expected, and the system has no such property")
-    yield JudgedRun(chosen, "explore", (*properties, *missing), explored.seconds)
-    yield from (_proof_run(row, proof) for proof in proofs)
-    if not proofs and (planned or row in ANY_NUMBER):
+    if not runs:
+        yield JudgedRun(chosen, "explore", not_judged(chosen, every_id(chosen), "the check ended before this row"))
+    elif len(runs) == 1 and (planned or row in ANY_NUMBER):
         every = [claim.id for claim in chosen.system.properties(chosen.setting) if claim.kind in ("always", "step")]
         claims = every if planned else ANY_NUMBER[row]
         yield JudgedRun(chosen, "prove", not_judged(chosen, claims, "the check ended before this proof"))
 
 
-def _proof_run(row: Row, proof_row: ProofRow) -> JudgedRun:
-    chosen = proof_row.subject()
-    claims, open_claims = claims_of(chosen), NOT_PROVEN.get(row, ())
-    failed = "incomplete" if proof_row.stopped else "unknown"
-    properties = []
-    for claim in proof_row.proofs:
-        verdict = HOLDS if claim.proven else failed
-        expected = "unknown" if claim.id in open_claims else HOLDS
-        detail = "for any number of steps" if verdict == HOLDS else "not proven"
-        properties.append(
-            JudgedProperty(claim.id, claim.kind, verdict, detail, verdict == expected, expected=expected,
-                           claim=claims.get(claim.id))
-        )
-    unseen = sorted(set(open_claims) - {one.id for one in properties} - {DEADLOCK})
-    missing = not_judged(chosen, unseen, "expected, and nothing to prove has this name")
-    return JudgedRun(chosen, "prove", (*properties, *missing), proof_row.seconds)
+def unexpected_code(one: JudgedProperty) -> int:
+    """The exit code of a verdict that is not the expected one; a defect that is not found any more is vacuous."""
+    if one.verdict.startswith("refuted") and one.trace is not None:
+        return exit_code(Refuted(one.trace))
+    return {"incomplete": EXIT_INCOMPLETE, "unknown": EXIT_UNKNOWN}.get(one.verdict, EXIT_VACUOUS)
 
 
 Show = Callable[[RowPart], None]
@@ -183,14 +164,9 @@ Show = Callable[[RowPart], None]
 def check_rows(
     rows: Sequence[Row], planned: Collection[Row], options: RowOptions, show: Show, cluster: Cluster | None = None
 ) -> None:
-    """Check rows with as many workers as the budget has, up to the moment at which the work is stopped.
+    """Check rows with as many workers as the budget has, or on a cluster, up to the moment when the work is stopped.
 
-    Args:
-        rows: in the order in which they are shown.
-        planned: those that are proven at their scope's bounds.
-        options: for all rows.
-        show: is given each part.
-        cluster: what checks them instead, each row a task.
+    Each part is shown in the order of the rows; those that are planned are proven at their scope's bounds too.
 
     Raises:
         LostPart: when a process ended before its time.
@@ -251,11 +227,7 @@ def _check_whole(row: Row, parts: Sequence[RowPart], planned: Collection[Row]) -
 
 
 def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) -> list[Row]:
-    """The rows to check: those with expected verdicts, filtered.
-
-    Raises:
-        Refusal: for a name no row has.
-    """
+    """The rows to check: those with expected verdicts, filtered; raises Refusal for a name no row has."""
     for position, (noun, names) in enumerate((("system", systems), ("scope", scopes), ("rule set", rules))):
         offered_names = sorted({row[position] for row in EVERY})
         for name in names:
@@ -279,7 +251,6 @@ def plan(systems: Sequence[str], scopes: Sequence[str], rules: Sequence[str]) ->
     help="The table of runs to execute; by default the nearest kraftcheck.toml or pyproject.toml with one.",
 )
 @click.option("--built-in", is_flag=True, help="The systems that come with kraftcheck, also where there is a table.")
-@click.option("--vectors", multiple=True, type=click.Path(path_type=Path), help="Also run these vectors; repeatable.")
 @options.rows
 @options.memory
 @fan_out_options
@@ -305,8 +276,8 @@ def check_command(systems: tuple[str, ...], **flags: Any) -> None:
 
     \b
     Exit codes: 0 all as expected; else the worst of 12 refuted, 20 incomplete,
-    21 vacuous or a known defect not found, 22 a proof failed, 23 a vector failed,
-    24 an engine disagrees with the rules; 2 bad input.
+    21 vacuous or a known defect not found, 22 a proof failed, 24 an engine
+    disagrees with the rules; 2 bad input.
 
     \b
     Examples:
@@ -326,14 +297,12 @@ def check_command(systems: tuple[str, ...], **flags: Any) -> None:
     wanted = CheckOptions(
         *chosen, flags["workers"], flags["memory"], out, flags["quiet"], target is not None, flags["shard"], cluster
     )
-    screen, vectors = console(to_stderr=target == "-"), flags["vectors"]
+    screen = console(to_stderr=target == "-")
     if (table_of_runs := named_table(flags["config"], flags["built_in"])) is not None:
-        check_idle("is of the systems that come with kraftcheck (--built-in)", "vectors", "verbose")
+        check_idle("is of the systems that come with kraftcheck (--built-in)", "verbose")
         checked = check_table(table_of_runs, wanted, screen)
     else:
-        if vectors and any(reports.paths):
-            raise Refusal("--junit and --sarif hold verdicts about systems; run `kraftcheck conform --vectors` apart")
-        checked = check_built_in(wanted, screen, vectors, flags["verbose"])
+        checked = check_built_in(wanted, screen, flags["verbose"])
     if target is not None:
         write_json(target, checked.document)
     reports.write(screen, checked.runs, checked.code, checked.last_line)
@@ -341,26 +310,21 @@ def check_command(systems: tuple[str, ...], **flags: Any) -> None:
     leave(checked.code)
 
 
-def check_built_in(wanted: CheckOptions, screen: Screen, vectors: Sequence[Path] = (), verbose: bool = False) -> Check:
-    """Check the rows of the systems that come with kraftcheck, and report.
-
-    Raises:
-        Refusal: for a name that no row has, and for vectors that cannot be read.
-    """
+def check_built_in(wanted: CheckOptions, screen: Screen, verbose: bool = False) -> Check:
+    """Check the rows of the systems that come with kraftcheck, and report; raises Refusal for a name no row has."""
     for name in wanted.systems:
         find_system(name)
     rows = wanted.shard.of_parts(plan(wanted.systems, wanted.scopes, wanted.rules))
     planned = proofs_named(wanted.scopes)
-    conformance = _conform(vectors)
     with nullcontext() if wanted.out is None else results("--out", wanted.out) as place:
         budget = search_budget(wanted.workers, wanted.memory)
         options_ = RowOptions(budget, wanted.quiet, place, wanted.documented)
         checked = _check(screen, rows, planned, options_, wanted.cluster)
     unexpected, skipped = checked.unexpected, len(rows) - len(checked.explored)
-    print_summary(screen, checked, conformance, verbose)
-    failed = conformance is not None and conformance.exit_code(allow_unsupported=False) != 0
-    code = worst_first([*(s.code for s in unexpected), *[NON_CONFORMANT] * failed, *[EXIT_INCOMPLETE] * (skipped > 0)])
-    closing = wanted.shard.words + last_line(checked.claims, len(unexpected), failed, skipped, code)
+    print_summary(screen, checked, verbose)
+    codes = [unexpected_code(one) for _, one in unexpected]
+    code = worst_first([*codes, *[EXIT_INCOMPLETE] * (skipped > 0)])
+    closing = wanted.shard.words + last_line(checked.claims, len(unexpected), skipped, code)
     content = document(checked, code) if wanted.documented else {}
     return Check(judged_rows(rows, checked, planned), code, closing, content)
 
@@ -372,8 +336,7 @@ def _check(
     checked = CheckedRows()
 
     def show(part: RowPart) -> None:
-        checked.add(part)
-        screen.print(part.line(), soft_wrap=True)
+        screen.print(checked.add(part), soft_wrap=True)
 
     check_rows(rows, planned, wanted, show, cluster)
     return checked
@@ -392,12 +355,3 @@ def leave(code: int) -> NoReturn:
         sys.stdout.flush()
         abandon(code)
     sys.exit(code)
-
-
-def _conform(paths: Sequence[Path]) -> VectorReport | None:
-    if not paths:
-        return None
-    try:
-        return conform(tuple(paths))
-    except VectorError as error:
-        raise Refusal(str(error)) from error

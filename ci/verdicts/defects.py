@@ -156,11 +156,7 @@ def choose(names: Sequence[str]) -> list[Bug]:
 
 
 def explore_defect(bug: Bug, rules: str, budget: SearchBudget, quiet: bool) -> Exploration:
-    """The exploration of a defect's scope under a rule set.
-
-    Raises:
-        Interrupted: when a signal stopped it.
-    """
+    """The exploration of a defect's scope under a rule set; raises Interrupted when a signal stopped it."""
     return run_to_end(program(subject(bug.system, bug.scope, bug.bounds, rules)), budget, quiet, bug.variant)
 
 

@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 from kraftcheck.ci.prove.command import check_certificate, write_certificate
 from kraftcheck.ci.prove.question import run_proof, with_lemmas
 from kraftcheck.ci.prove.request import ProofRequest
+from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, claims_of, expecting, not_judged
 from kraftcheck.ci.run.questions import run
 from kraftcheck.ci.systems.lookup import find_system
 from kraftcheck.ci.systems.subject import Subject, program, subject
@@ -18,7 +19,6 @@ from kraftcheck.model.language.system import ANY
 from kraftcheck.properties.register.proofs import ANY_NUMBER, CERTIFIED, NOT_PROVEN
 from kraftcheck.properties.register.verdicts import Row
 from kraftcheck.solvers.exploration.explore import SearchBudget
-from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE, EXIT_UNKNOWN, EXIT_VACUOUS
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import REFUTED, Effort
@@ -70,12 +70,6 @@ def numbers_that_agree(
 ) -> tuple[int, ...]:
     """The numbers of brokers for which what is proven for any number holds; one that is not decided is left out.
 
-    Args:
-        request, proof: for any number of brokers.
-        effort: limits of each query with `FINITE` brokers.
-        budget: of each search.
-        quiet: whether no progress is shown.
-
     Raises:
         EngineDisagreement: where it does not hold for one.
     """
@@ -87,40 +81,7 @@ def numbers_that_agree(
     return tuple(agreeing)
 
 
-@frozen
-class UnexpectedVerdict:
-    """A verdict that is not the expected one.
-
-    Attributes:
-        row: system, scope, rule set.
-        claim: property.
-        expected, actual: verdicts in words.
-        code: its exit code.
-    """
-
-    row: Row
-    claim: str
-    expected: str
-    actual: str
-    code: int
-
-
 EFFORT = Effort(timeout=120)
-PROVEN, UNPROVEN = "proven", "not proven"
-
-
-@frozen
-class ClaimProof:
-    """A claim of a proof.
-
-    Attributes:
-        id, kind: of the claim.
-        proven: whether it is proven.
-    """
-
-    id: str
-    kind: str
-    proven: bool
 
 
 @frozen
@@ -129,7 +90,7 @@ class ProofRow:
 
     Attributes:
         row: system, scope, rule set.
-        proofs: every claim that was to be proven.
+        proofs: of every claim that was to be proven, whether it is.
         queries, seconds: how many were answered, and in what time.
         stopped: whether it was stopped before it was finished.
         bounds: those that are not the scope's.
@@ -138,7 +99,7 @@ class ProofRow:
     """
 
     row: Row
-    proofs: tuple[ClaimProof, ...]
+    proofs: Mapping[str, bool]
     queries: int
     seconds: float
     stopped: bool
@@ -147,27 +108,35 @@ class ProofRow:
     numbers: tuple[int, ...] = ()
 
     @property
-    def claims(self) -> int:
-        """How many claims were judged."""
-        return len(self.proofs)
-
-    @property
     def proven(self) -> list[str]:
         """The ids of the claims that are proven."""
-        return [one.id for one in self.proofs if one.proven]
+        return [id_ for id_, proven in self.proofs.items() if proven]
 
-    @property
-    def unexpected(self) -> tuple[UnexpectedVerdict, ...]:
-        """Claims that are proven and should not be, or the other way."""
-        return tuple(_unexpected(self))
+    def run(self) -> JudgedRun:
+        """The claims beside what is expected of them, and the numbers of brokers with which none is decided."""
+        chosen, open_claims = self.subject(), NOT_PROVEN.get(self.row, ())
+        claims, failed = claims_of(chosen), "incomplete" if self.stopped else "unknown"
+        rows = [
+            expecting(
+                JudgedProperty(id_, claims[id_].kind if id_ in claims else "always", HOLDS if proven else failed,
+                               "for any number of steps" if proven else "not proven", proven, claim=claims.get(id_)),
+                "unknown" if id_ in open_claims else HOLDS,
+            )
+            for id_, proven in self.proofs.items()
+        ]  # fmt: skip
+        if self.bounds and self.proven:
+            rows += [JudgedProperty(f"with {number} brokers", "always", "incomplete", "not decided", False)
+                     for number in sorted({*EXPLORED, FINITE} - {*self.numbers})]  # fmt: skip
+        missing = not_judged(chosen, sorted({*open_claims} - {*self.proofs}), "nothing to prove has this name")
+        rows += [expecting(one, "unknown") for one in missing]
+        return JudgedRun(chosen, "prove", tuple(rows), self.seconds)
 
     def subject(self) -> Subject:
         """What was proven."""
         return subject(self.row[0], self.row[1], self.bounds, self.row[2], proof=True)
 
-    def line(self) -> str:
+    def line(self, outcome: str) -> str:
         """The proof as the check prints it."""
-        outcome = "as expected" if not self.unexpected else f"[bold red]{len(self.unexpected)} UNEXPECTED[/]"
         few = f" (so with {', '.join(map(str, self.numbers))})" if self.numbers else ""
         number = "".join(f" and of {name}" for name in self.bounds) + few
         confirmed = {None: "", True: ", confirmed by cvc5", False: "; cvc5 is not installed, and was not asked"}
@@ -178,13 +147,9 @@ class ProofRow:
 
 
 def row_proofs(row: Row, proven: bool, budget: SearchBudget, quiet: bool) -> Iterator[ProofRow]:
-    """The proofs of a row, none where it has none; none follows one that was stopped.
+    """The proofs of a row, at its scope's bounds if asked; none follows one that was stopped.
 
-    Args:
-        row: system, scope, rule set.
-        proven: whether it is proven at its scope's bounds.
-        budget: as of the row's search; so many processes ask Z3.
-        quiet: whether no progress is shown.
+    As many processes as the budget has threads ask Z3.
 
     Raises:
         EngineDisagreement: where what is proven for any number of brokers is refuted for one.
@@ -220,7 +185,7 @@ def _of_any_number(row: Row, budget: SearchBudget, quiet: bool) -> ProofRow:
 
 
 def _proof_row(row: Row, proof: Proof, bounds: Mapping[str, int], certified: bool | None = None) -> ProofRow:
-    claims = tuple(ClaimProof(claim.id, claim.kind, proof.proven(claim.id)) for claim in proof.theory.claims)
+    claims = {claim.id: proof.proven(claim.id) for claim in proof.theory.claims}
     seconds = sum(answer.seconds for answer in proof.answers.values())
     return ProofRow(row, claims, len(proof.answers), seconds, proof.stopped, bounds=bounds, certified=certified)
 
@@ -241,18 +206,3 @@ def _confirmed(row: Row, proof: Proof) -> bool:
         fault = (checked.stdout + checked.stderr).strip().partition("\n")[0]
         raise EngineDisagreement(f"{' '.join(row)}: cvc5 does not confirm the certificate: {fault}")
     return True
-
-
-def _unexpected(proof: ProofRow) -> Iterator[UnexpectedVerdict]:
-    row, open_claims = proof.row, NOT_PROVEN.get(proof.row, ())
-    for claim in proof.proofs:
-        expected = UNPROVEN if claim.id in open_claims else PROVEN
-        actual = PROVEN if claim.proven else UNPROVEN
-        if expected != actual:
-            failed = EXIT_INCOMPLETE if proof.stopped else EXIT_UNKNOWN
-            yield UnexpectedVerdict(row, claim.id, expected, actual, EXIT_VACUOUS if actual == PROVEN else failed)
-    if proof.bounds and proof.proven:
-        for number in sorted({*EXPLORED, FINITE} - {*proof.numbers}):
-            yield UnexpectedVerdict(row, f"with {number} brokers", PROVEN, "not decided", EXIT_INCOMPLETE)
-    for id_ in sorted(set(open_claims) - {claim.id for claim in proof.proofs}):
-        yield UnexpectedVerdict(row, id_, UNPROVEN, "not judged", EXIT_VACUOUS)

@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
+from kraftcheck.ci.run.judged import HOLDS, JudgedProperty, JudgedRun, expecting, judged, not_judged
 from kraftcheck.ci.run.questions import SearchQuestion, run
 from kraftcheck.ci.run.result import write_traces
-from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import program, subject
-from kraftcheck.ci.verdicts.proofs import ProofRow, UnexpectedVerdict, row_proofs
-from kraftcheck.properties.register.verdicts import EVERY, OF_NOTHING, Row, expected
+from kraftcheck.ci.verdicts.proofs import ProofRow, row_proofs
+from kraftcheck.properties.register.verdicts import EVERY, OF_NOTHING, Row
 from kraftcheck.solvers.audit.audit import Audit
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.program.trace import Pruning
-from kraftcheck.solvers.program.verdict import EXIT_VACUOUS, PropertyVerdict, Refuted, exit_code
+from kraftcheck.solvers.program.verdict import PropertyVerdict, Refuted
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 
 
@@ -69,27 +69,31 @@ class ExploredRow:
         """Whether it was stopped from outside."""
         return is_stop(self.cut)
 
-    @property
-    def claims(self) -> int:
-        """How many properties were judged."""
-        return len(self.verdicts)
+    def run(self) -> JudgedRun:
+        """The verdicts beside the expected ones; what is expected and was not judged is no pass."""
+        chosen = subject(self.row[0], self.row[1], {}, self.row[2])
+        rows = [self._of_some_case(one) for one in judged(chosen, self.verdicts, EVERY[self.row])]
+        unseen = sorted({*EVERY[self.row]} - {one.id for one in rows})
+        missing = not_judged(chosen, unseen, "expected, and the system has no such property")
+        rows += [expecting(one, EVERY[self.row][one.id]) for one in missing]
+        return JudgedRun(chosen, "explore", tuple(rows), self.seconds)
 
-    @property
-    def unexpected(self) -> tuple[UnexpectedVerdict, ...]:
-        """Every verdict that is not the expected one, in either direction."""
-        return tuple(_unexpected(self))
+    def _of_some_case(self, one: JudgedProperty) -> JudgedProperty:
+        """A property that must hold of nothing is no pass where it holds of some case."""
+        of_nothing = OF_NOTHING.get((self.row[0], self.row[2]), ())
+        if one.verdict != HOLDS or one.id not in of_nothing or one.id in self.nothing:
+            return one
+        return evolve(one, verdict="holds of some case", expected="vacuous", passed=False)
 
     def verdict(self, claim: str) -> PropertyVerdict:
         """The verdict of a property by its id; raises KeyError for another."""
         return {verdict.claim: verdict for verdict in self.verdicts}[claim]
 
-    def line(self) -> str:
+    def line(self, outcome: str) -> str:
         """The search as the check prints it."""
-        count = len(self.unexpected)
-        text = "as expected" if not count else f"[bold red]{count} UNEXPECTED[/]"
         return (
             f"{' '.join(self.row):34} {self.distinct:>12,} distinct {self.generated:>14,} generated  "
-            f"depth {self.depth:>3} {self.seconds:6.1f} s (+{self.compile_seconds:.1f} s compile)  {text}"
+            f"depth {self.depth:>3} {self.seconds:6.1f} s (+{self.compile_seconds:.1f} s compile)  {outcome}"
         )
 
 
@@ -99,41 +103,42 @@ RowPart = ExploredRow | ProofRow
 
 @define
 class CheckedRows:
-    """What was found of rows, in their order.
+    """What was found of rows.
 
     Attributes:
-        explored, proofs: searches and proofs.
+        parts: searches and proofs, in the order of the rows.
+        runs: the verdicts of each beside the expected ones.
     """
 
-    explored: list[ExploredRow] = field(factory=list)
-    proofs: list[ProofRow] = field(factory=list)
+    parts: list[RowPart] = field(factory=list)
+    runs: list[JudgedRun] = field(factory=list)
 
-    def add(self, part: RowPart) -> None:
-        """Add a search or a proof."""
-        if isinstance(part, ExploredRow):
-            self.explored.append(part)
-        else:
-            self.proofs.append(part)
+    def add(self, part: RowPart) -> str:
+        """Add a search or a proof; returns its line."""
+        self.parts.append(part)
+        self.runs.append(part.run())
+        count = sum(not one.passed for one in self.runs[-1].properties)
+        return part.line(f"[bold red]{count} UNEXPECTED[/]" if count else "as expected")
+
+    @property
+    def explored(self) -> list[ExploredRow]:
+        """The searches."""
+        return [part for part in self.parts if isinstance(part, ExploredRow)]
 
     @property
     def claims(self) -> int:
         """How many properties were judged and claims proven, or not."""
-        return sum(one.claims for one in self.explored) + sum(one.claims for one in self.proofs)
+        return sum(len(run.properties) for run in self.runs)
 
     @property
-    def unexpected(self) -> list[UnexpectedVerdict]:
-        """Every verdict that is not the expected one, those of searches first."""
-        found = [verdict for one in self.explored for verdict in one.unexpected]
-        return found + [verdict for one in self.proofs for verdict in one.unexpected]
+    def unexpected(self) -> list[tuple[RowPart, JudgedProperty]]:
+        """Every verdict that is not the expected one, in either direction, with the search or the proof."""
+        pairs = zip(self.parts, self.runs, strict=True)
+        return [(part, one) for part, run in pairs for one in run.properties if not one.passed]
 
 
 def row_parts(row: Row, proven: bool, options: RowOptions) -> Iterator[RowPart]:
-    """Search a row, then prove it; nothing follows a part that was stopped.
-
-    Args:
-        row: system, scope, rule set.
-        proven: whether it is proven at its scope's bounds.
-        options: for all rows.
+    """Search a row, then prove it, at its scope's bounds if asked; nothing follows a part that was stopped.
 
     Raises:
         Interrupted: when the search was stopped before it began.
@@ -165,18 +170,3 @@ def _compare(explored: ExploredRow, proof: ProofRow) -> None:
     for verdict in explored.verdicts:
         if verdict.claim in proof.proven and isinstance(verdict.verdict, Refuted):
             raise EngineDisagreement(f"{' '.join(explored.row)}: {verdict.claim} is proven, and refuted")
-
-
-def _unexpected(explored: ExploredRow) -> Iterator[UnexpectedVerdict]:
-    row, claims = explored.row, set()
-    for verdict in explored.verdicts:
-        claims.add(verdict.claim)
-        expected_word, actual_word = expected(row, verdict.claim), report.word_of(verdict)
-        if expected_word != actual_word:
-            code = exit_code(verdict.verdict) or EXIT_VACUOUS
-            yield UnexpectedVerdict(row, verdict.claim, expected_word, actual_word, code)
-    for claim in OF_NOTHING.get((row[0], row[2]), ()):
-        if claim in claims - explored.nothing:
-            yield UnexpectedVerdict(row, claim, "vacuous", "holds of some case", EXIT_VACUOUS)
-    for claim in sorted(set(EVERY[row]) - claims):
-        yield UnexpectedVerdict(row, claim, EVERY[row][claim], "not judged", EXIT_VACUOUS)

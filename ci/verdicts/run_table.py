@@ -78,26 +78,14 @@ _TYPES: Mapping[str, tuple[type, str]] = {
 
 @frozen
 class RunTable:
-    """The table of runs.
-
-    Attributes:
-        path: its file.
-        text: what the file holds.
-        runs: in order.
-    """
+    """The table of runs in a file, with the text of the file."""
 
     path: Path
     text: str
     runs: tuple[ConfiguredRun, ...] = ()
 
     def refuse(self, number: int, key: str, fault: str) -> NoReturn:
-        """Refuse a run, at its line where that is known.
-
-        Args:
-            number: of the run, from 0.
-            key: the key at fault, with dots; empty: the run.
-            fault: what is wrong, and the mend.
-        """
+        """Refuse a run, by its number from 0, or a key of it with dots, at its line where that is known."""
         line = self.line(number, key)
         where = f"{self.path}: " + (f"line {line}: " if line else "") + f"runs[{number + 1}]{f'.{key}' if key else ''}"
         raise Refusal(f"{where}: {fault}")

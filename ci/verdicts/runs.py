@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from attrs import evolve, frozen
 
-from kraftcheck.ci.explore.trace import html
+from kraftcheck.ci.explore.trace import write_drawn
 from kraftcheck.ci.prove.question import MOST_STATES, ProofQuestion, check_only
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.run.fanout import WHOLE, Cluster, Shard, fan_out
@@ -26,19 +25,17 @@ from kraftcheck.ci.systems.subject import Subject, program, subject
 from kraftcheck.ci.systems.switches import check_switches
 from kraftcheck.ci.terminal import interrupts
 from kraftcheck.ci.terminal.console import Screen
-from kraftcheck.ci.terminal.files import folder, results, write
+from kraftcheck.ci.terminal.files import results
 from kraftcheck.ci.terminal.interrupts import Interrupted, stop_requested, within
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.ci.verdicts.run_table import ConfiguredRun, RunTable
 from kraftcheck.model.language.system import System
 from kraftcheck.model.nearest import nearest
-from kraftcheck.solvers.drawings.drawing import drawing
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, EXIT_INCOMPLETE, EXIT_SAFETY, EXIT_UNKNOWN, worst_first
 from kraftcheck.solvers.smt.queries import Effort
 from kraftcheck.solvers.smt.theory import theory
-from kraftcheck.solvers.traces import itf
 from kraftcheck.solvers.walks.walker import WalkPlan
 
 
@@ -94,11 +91,7 @@ class ExecutedRun:
 
 
 def prepare(table: RunTable, number: int) -> PreparedRun:
-    """A run of the table, once all that it names is there.
-
-    Raises:
-        Refusal: with file, line, key and the nearest name.
-    """
+    """A run of the table, once all that it names is there; raises Refusal with file, line, key and the nearest name."""
     one = table.runs[number]
     name, folder = found_from_here(table, one.system)
     for key in ("system", "scope", "rules", "bounds", "properties"):
@@ -159,11 +152,7 @@ def found_from_here(table: RunTable, system: str) -> tuple[str, str]:
 
 
 def execute(prepared: PreparedRun, workers: int, memory: int, quiet: bool) -> ExecutedRun:
-    """Judge a run.
-
-    Raises:
-        Interrupted: when it was stopped before there was a verdict.
-    """
+    """Judge a run; raises Interrupted when it was stopped before there was a verdict."""
     result = _answered(prepared, workers, memory, quiet)
     judged_run = prepared.judged(result.rows, result.seconds, result.options)
     return ExecutedRun(prepared, judged_run, result.document, result.size, result.program)
@@ -216,14 +205,7 @@ class CheckOptions:
 
 @frozen
 class Check:
-    """A check that has ended.
-
-    Attributes:
-        runs: every verdict beside the expected one.
-        code: the exit code.
-        last_line: the result in a line.
-        document: the whole check as plain values; empty where nobody asked.
-    """
+    """A check that has ended: verdicts beside the expected ones, exit code, closing line, and all as plain values."""
 
     runs: Sequence[JudgedRun]
     code: int
@@ -292,7 +274,10 @@ def _execute_all(
         title = done.prepared.configured.title
         screen.plain(f"{title}: {done.size}, {_verdicts(len(done.judged.properties))}, {outcome}")
         if place is not None:
-            _write_traces(place / folder_name(done.prepared), done)
+            assert done.program is not None
+            judged, shortest = done.judged, done.judged.engine == "explore"
+            traces = [one.trace for one in judged.properties if one.trace is not None]
+            write_drawn(place / folder_name(done.prepared), judged.subject, done.program, traces, shortest)
     return executed
 
 
@@ -325,18 +310,6 @@ def _execute_there(prepared: PreparedRun, memory: int) -> ExecutedRun:
 
 def _verdicts(count: int) -> str:
     return f"{count} verdict{'s' * (count != 1)}"
-
-
-def _write_traces(place: Path, done: ExecutedRun) -> None:
-    """Each counterexample as ITF and as a page."""
-    assert done.program is not None
-    chosen = done.judged.subject
-    for one in done.judged.properties:
-        if one.trace is not None:
-            name, shortest = quote(one.id, safe=" +"), done.judged.engine == "explore"
-            content = itf.document(one.trace, done.program, chosen.name, chosen.rules, shortest)
-            write(folder(place) / f"{name}.itf.json", itf.text(content))
-            write(place / f"{name}.html", html(drawing(one.trace, done.program, chosen.title())))
 
 
 def _left_out(prepared: PreparedRun) -> JudgedRun:

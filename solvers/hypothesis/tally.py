@@ -70,11 +70,7 @@ class Tally:
         return lines
 
     def verify(self) -> None:
-        """Refuse a run that shows too little.
-
-        Raises:
-            VacuousRun: naming what never occurred.
-        """
+        """Refuse a run that shows too little; raises VacuousRun naming what never occurred."""
         missing = self.missing()
         if missing or not self.examples:
             raise VacuousRun(missing or (Vacuous("any example"),), "\n".join(self.lines()))

@@ -257,6 +257,23 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("log", lambda: kc.replay("/nowhere"), "/nowhere"),
     ("no-log", lambda: kc.replay(), "at least one path"),
     ("vectors", lambda: kc.conform("/nowhere.json"), "/nowhere.json"),
+    ("engine", lambda: kc.explore(tank(), engine="dsk"), "engine is 'dsk', none of native, disk, spark"),
+    ("cluster", lambda: kc.explore(tank(), cluster={"resum": True}), "no option 'resum'; did you mean resume"),
+    ("idle", lambda: kc.explore(tank(), cluster={"resume": True}), "--resume is an option of"),
+    ("find", lambda: kc.explore(tank(), find="level =="), "tank: --find"),
+    ("find-judges", lambda: kc.explore(tank(), find="level == 1", properties=["deadlock"]), "find judges no property"),
+    ("orders", lambda: kc.explore(tank(), find="level == 1", reduce="orders"), "find asks for the shortest way"),
+    ("disk-orders", lambda: kc.explore(tank(), engine="disk", reduce="orders"), "works with engine='native'"),
+    ("time", lambda: kc.explore(tank(), time_limit="5"), "time_limit takes a time"),
+    ("out", lambda: kc.explore(tank(), out="/proc/x"), "/proc/x"),
+    ("url", lambda: kc.explore(tank(), out="s3://bucket/run"), "is a URL"),
+    ("open", lambda: kc.open("/nowhere"), "/nowhere"),
+    ("query", lambda: kc.query("/nowhere", "SELECT 1"), "/nowhere"),
+    ("rows", lambda: kc.query("/nowhere", "SELECT 1", limit=0), "limit takes an int of at least 1"),
+    ("check", lambda: kc.check("electons", built_in=True), "did you mean elections"),
+    ("faults", lambda: kc.whatif("/nowhere", faults=9), "faults takes an int from 0 to 6"),
+    ("whatif", lambda: kc.whatif("/nowhere"), "/nowhere"),
+    ("status", lambda: kc.status("/nowhere"), "/nowhere"),
 ]
 
 

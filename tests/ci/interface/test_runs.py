@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from attrs import frozen
@@ -132,33 +130,3 @@ def test_distances_are_those_of_the_command() -> None:
     place = TESTS / "captured" / "elr"
     ran = kraftcheck("whatif", place, "--faults", "1", "--json", "-")
     assert kc.whatif(place, faults=1).document == ran.document()
-
-
-REFUSED: list[tuple[str, Callable[[], Any], str]] = [
-    ("engine", lambda: kc.explore(tank(), engine="dsk"), "engine is 'dsk', none of native, disk, spark"),
-    ("cluster", lambda: kc.explore(tank(), cluster={"resum": True}), "no option 'resum'; did you mean resume"),
-    ("idle", lambda: kc.explore(tank(), cluster={"resume": True}), "--resume is an option of"),
-    ("find", lambda: kc.explore(tank(), find="level =="), "tank: --find"),
-    ("find-judges", lambda: kc.explore(tank(), find="level == 1", properties=["deadlock"]), "find judges no property"),
-    ("orders", lambda: kc.explore(tank(), find="level == 1", reduce="orders"), "find asks for the shortest way"),
-    ("disk-orders", lambda: kc.explore(tank(), engine="disk", reduce="orders"), "works with engine='native'"),
-    ("time", lambda: kc.explore(tank(), time_limit="5"), "time_limit takes a time"),
-    ("out", lambda: kc.explore(tank(), out="/proc/x"), "/proc/x"),
-    ("url", lambda: kc.explore(tank(), out="s3://bucket/run"), "is a URL"),
-    ("open", lambda: kc.open("/nowhere"), "/nowhere"),
-    ("query", lambda: kc.query("/nowhere", "SELECT 1"), "/nowhere"),
-    ("rows", lambda: kc.query("/nowhere", "SELECT 1", limit=0), "limit takes an int of at least 1"),
-    ("check", lambda: kc.check("electons", built_in=True), "did you mean elections"),
-    ("faults", lambda: kc.whatif("/nowhere", faults=9), "faults takes an int from 0 to 6"),
-    ("whatif", lambda: kc.whatif("/nowhere"), "/nowhere"),
-    ("status", lambda: kc.status("/nowhere"), "/nowhere"),
-]
-
-
-@pytest.mark.parametrize(("asked", "says"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_what_cannot_be_asked_is_refused_in_a_line(asked: Callable[[], Any], says: str) -> None:
-    """Bad arguments raise `Refusal` with one line that names the argument and what is nearest."""
-    with pytest.raises(kc.Refusal) as refused:
-        asked()
-    assert says in str(refused.value)
-    assert "\n" not in str(refused.value)

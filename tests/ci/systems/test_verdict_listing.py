@@ -13,7 +13,6 @@ import kraftcheck as kc
 from kraftcheck.ci.systems.report import held, in_order, print_verdicts
 from kraftcheck.ci.terminal.console import Screen
 from kraftcheck.ci.verdicts.command import table
-from kraftcheck.ci.verdicts.proofs import UnexpectedVerdict
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, PropertyVerdict, Refuted, Trace, Unknown, Vacuous
 from tests.shared.commands import kraftcheck
 
@@ -91,7 +90,7 @@ def test_the_check_lists_what_is_unexpected_before_all() -> None:
     """A verdict that is not the expected one is listed first even where it holds; what fails comes next."""
     rows = [("one", "tiny", "fixed"), ("one", "tiny", "kip")]
     verdicts = {one.claim: one for one in JUDGED}
-    surprise = [UnexpectedVerdict(rows[0], "second-holds", "refuted 4", "holds", 21)]
+    surprise = {(rows[0], "second-holds")}
     explored = [SimpleNamespace(row=row, verdicts=JUDGED, verdict=verdicts.__getitem__) for row in rows]
     listed, count = table(explored, surprise, verbose=False)  # type: ignore[arg-type]
     names = [row[0].plain for row in listed.rows]

@@ -157,7 +157,7 @@ def endless(tmp_path: Path) -> dict[str, Path]:
 
 
 READERS = [
-    "trace {}", "simulate tests.toys:CLOCK --from {}", "conform --vectors {}", "check elections --vectors {}",
+    "trace {}", "simulate tests.toys:CLOCK --from {}", "conform --vectors {}",
     "replay {}", "status {}", "whatif {}",
     "unclean-recovery --snapshot {} --all-offline-partitions --show-replica-info",
     "unclean-recovery --snapshot tests/snapshots/outage.json --path-to-json-file {} --show-replica-info",

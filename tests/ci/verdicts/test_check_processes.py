@@ -36,7 +36,7 @@ def explored(row: Row) -> ExploredRow:
 
 def proof(row: Row) -> ProofRow:
     """A proof of nothing about a row."""
-    return ProofRow(row, (), 0, 0.0, stopped=False)
+    return ProofRow(row, {}, 0, 0.0, stopped=False)
 
 
 class Answers:

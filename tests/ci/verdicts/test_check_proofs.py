@@ -7,13 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from kraftcheck.ci.run.judged import JudgedProperty
 from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.verdicts import proofs
+from kraftcheck.ci.verdicts.command import unexpected_code
+from kraftcheck.ci.verdicts.row import RowPart
 from kraftcheck.properties.register.proofs import ANY_NUMBER, CERTIFIED, LONG, NOT_PROVEN, proofs_named
 from kraftcheck.properties.register.verdicts import EXPECTED
 from tests.shared.commands import Ran, kraftcheck
 
 BUDGET = search_budget(1, 1 << 30)
+
+
+def faults(part: RowPart) -> list[JudgedProperty]:
+    """What is not as expected of a search or a proof."""
+    return [one for one in part.run().properties if not one.passed]
 
 
 def checked(row: tuple[str, str, str]) -> Ran:
@@ -26,17 +34,18 @@ def test_a_theorem_for_any_number_is_part_of_the_check() -> None:
     (row,) = ANY_NUMBER
     assert row in EXPECTED
     proof_row = proofs._of_any_number(row, BUDGET, quiet=True)
-    assert proof_row.proven == [claim.id for claim in proof_row.proofs] == list(ANY_NUMBER[row])
-    assert (proof_row.unexpected, proof_row.subject().setting.text().split(",")[0]) == ((), "brokers any")
-    assert "and of brokers (so with 2, 3, 5), " in proof_row.line()
+    assert proof_row.proven == [*proof_row.proofs] == list(ANY_NUMBER[row])
+    assert {one.passed for one in proof_row.run().properties} == {True}
+    assert proof_row.subject().setting.text().split(",")[0] == "brokers any"
+    assert "and of brokers (so with 2, 3, 5), " in proof_row.line("as expected")
 
 
 def test_what_is_not_proven_for_any_number_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """A claim that does not follow from those named is no pass: exit 22."""
     (row,) = ANY_NUMBER
     monkeypatch.setitem(ANY_NUMBER, row, ("leader-active",))  # type: ignore[arg-type]
-    (one,) = proofs._of_any_number(row, BUDGET, quiet=True).unexpected
-    assert (one.claim, one.expected, one.actual, one.code) == ("leader-active", "proven", "not proven", 22)
+    (one,) = faults(proofs._of_any_number(row, BUDGET, quiet=True))
+    assert (one.id, one.expected, one.verdict, unexpected_code(one)) == ("leader-active", "holds", "unknown", 22)
 
 
 @pytest.mark.slow

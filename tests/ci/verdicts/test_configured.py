@@ -329,7 +329,7 @@ def test_a_project_without_a_table_is_passed_over(text: str, repository: Path) -
         (("--scope", "x"), "kraftcheck.toml: no run has the scope 'x'"),
         (("--config", "none.toml"), "cannot read none.toml: "),
         (("--config", "kraftcheck.toml", "--built-in"), "--built-in and --config exclude each other"),
-        (("--vectors", "x"), "--vectors is of the systems that come with kraftcheck (--built-in); leave it out"),
+        (("--verbose",), "--verbose is of the systems that come with kraftcheck (--built-in); leave it out"),
     ],
 )
 def test_what_a_table_does_not_take_is_refused(words: tuple[str, ...], told: str) -> None:

@@ -10,6 +10,7 @@ from attrs import evolve
 from kraftcheck.ci.prove.question import run_proof
 from kraftcheck.ci.prove.request import ProofRequest
 from kraftcheck.ci.verdicts import proofs, row
+from kraftcheck.ci.verdicts.command import unexpected_code
 from kraftcheck.ci.verdicts.proofs import EXPLORED, FINITE, numbers_that_agree, of_number, proven_with
 from kraftcheck.model.language.system import ANY, System
 from kraftcheck.properties.register.proofs import ANY_NUMBER, NOT_PROVEN
@@ -18,7 +19,7 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.smt.induction import Proof
 from kraftcheck.solvers.smt.queries import Effort, Premises, Questions
 from kraftcheck.solvers.smt.theory import INITIATION
-from tests.ci.verdicts.test_check_proofs import BUDGET, checked
+from tests.ci.verdicts.test_check_proofs import BUDGET, checked, faults
 from tests.shared.any_number import FORGETS, LEASE
 
 WRONG = ("elections", "tiny", "kip")
@@ -73,10 +74,9 @@ def test_a_number_that_refutes_what_is_proven_for_any_is_a_fault() -> None:
 
 def test_what_is_proven_and_refuted_of_a_row_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proof at the bounds of a scope is compared with the search there, also where both are expected."""
-    monkeypatch.setattr(row, "row_proofs", lambda *_: [proofs.ProofRow(
-        WRONG, (proofs.ClaimProof(CLAIM, "always", True),), 1, 0.0, False)])  # fmt: skip
+    monkeypatch.setattr(row, "row_proofs", lambda *_: [proofs.ProofRow(WRONG, {CLAIM: True}, 1, 0.0, False)])
     parts = row.row_parts(WRONG, True, row.RowOptions(BUDGET, True, None, False))
-    assert [verdict.claim for verdict in next(parts).unexpected] == []
+    assert faults(next(parts)) == []
     with pytest.raises(EngineDisagreement, match=f"elections tiny kip: {CLAIM} is proven, and refuted"):
         next(parts)
 
@@ -97,10 +97,10 @@ def test_a_number_that_is_not_decided_is_no_pass() -> None:
     cut = evolve(BUDGET, max_states=2)
     assert numbers_that_agree(of_any(LEASE), proof, EFFORT, cut, quiet=True) == (FINITE,)
     any_row = proofs._proof_row(("elections", "small", "fixed"), proof, {"brokers": ANY})
-    assert [(one.claim, one.code) for one in evolve(any_row, numbers=(2, FINITE)).unexpected] == [
+    assert [(one.id, unexpected_code(one)) for one in faults(evolve(any_row, numbers=(2, FINITE)))] == [
         ("with 3 brokers", 20)
     ]
-    assert evolve(any_row, numbers=(*EXPLORED, FINITE)).unexpected == ()
+    assert faults(evolve(any_row, numbers=(*EXPLORED, FINITE))) == []
 
 
 def test_every_row_that_is_proven_for_any_number_is_explored_and_proven_as_well() -> None:

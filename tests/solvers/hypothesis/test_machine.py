@@ -117,14 +117,6 @@ def test_a_wrong_rule_is_found_beyond_the_layouts(name: str, variant: str, claim
     assert f"fails: {found.broken.claim}" in str(found)
 
 
-def test_a_violation_is_shrunk() -> None:
-    """No detour is left on the way to node 5 of the toy graph, and it is the shorter one."""
-    goals = Tally()
-    with pytest.raises(Violation) as raised:
-        run(machine(Integers(DIGRAPH, DIGRAPH.setting()), tally=goals), chosen=SHORT)
-    assert [one.step.after.node for one in raised.value.transitions] == [6, 7, 4, 5]
-
-
 def examples_until_refuted(how: Callable[[type[SystemMachine]], None]) -> tuple[int, list[int]]:
     """Of a machine that breaks a property: how many examples it ran, and the nodes that it shows in the end."""
     made = machine(Integers(DIGRAPH, DIGRAPH.setting()), tally=Tally())

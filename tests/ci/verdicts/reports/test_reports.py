@@ -143,7 +143,6 @@ ODD = kc.System(
         (("explore", "tests.toys:CLOCK", "--junit", "none/a.xml"), "there is no folder"),
         (("prove", "tests.toys:CLOCK", "--junit", "out/a.xml", "--smt2", "out"), "there is no folder"),
         (("explore", "tests.toys:CLOCK", "--junit", "out/a.xml", "--out", "out"), "lies in the folder of --out"),
-        (("check", "broker-ids", "--vectors", "x", "--junit", "a.xml"), "run `kraftcheck conform --vectors` apart"),
     ],
 )
 def test_places_are_refused_before_work(words: tuple[str, ...], told: str) -> None:

@@ -230,3 +230,22 @@ def test_no_address_is_invented() -> None:
     least = PROJECT["requires-python"].removeprefix(">=")
     assert f"Programming Language :: Python :: {least}" in PROJECT["classifiers"]
     assert f"## {PROJECT['version']} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("place", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")), ids=lambda one: one.stem)
+def test_a_template_of_issues_is_a_form(place: Path) -> None:
+    """It asks for something that must be answered, each part by an id of its own, and names commands that there are."""
+    form = yaml.safe_load(place.read_text(encoding="utf-8"))
+    assert {"name", "description", "body"} <= {*form}
+    ids = [part["id"] for part in form["body"]]
+    assert len({*ids}) == len(ids)
+    assert any(part.get("validations", {}).get("required") for part in form["body"])
+    named = re.findall(r"`kraftcheck ([a-z-]+)", place.read_text(encoding="utf-8"))
+    assert {*named} <= {*cli.list_commands(click.Context(cli))}
+
+
+def test_who_cites_names_this_version() -> None:
+    """The version and the licence of CITATION.cff are those of the package."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (cited["version"], cited["license"]) == (PROJECT["version"], PROJECT["license"])
+

@@ -153,6 +153,14 @@ def test_the_wheel_holds_one_package(installed: Installed) -> None:
     assert names == code | {f"kraftcheck/{name}" for name in public}
 
 
+def test_an_index_would_take_both(installed: Installed) -> None:
+    """Wheel and sdist have whole metadata, and a README that an index can show."""
+    files = [*installed.wheel.parent.iterdir()]
+    assert {file.suffix for file in files} == {".whl", ".gz"}
+    ran = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *files], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout.count("PASSED")) == (0, 2), ran.stdout + ran.stderr
+
+
 def test_the_environment_has_kraftcheck_from_the_wheel(installed: Installed) -> None:
     """The package is that of the environment, and no layer can be imported as a package of its own."""
     code = (

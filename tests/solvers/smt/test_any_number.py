@@ -1,35 +1,24 @@
-"""Proofs for any number of brokers: what is said of sizes and orders is true of sets, and enough to prove with."""
+"""Claims about any number of brokers: what provers are told of sizes and orders is true of concrete sets."""
 
 from __future__ import annotations
 
 import itertools
 import operator
-import time
 from typing import Any
 
-import pytest
 import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.anynumber import AnyReplicas, AnySet
 from kraftcheck.model.language.sequences import Sequence
-from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import negate
 from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.program.evaluation import closure
-from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Clock, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.reading.z3_endless import Value, answer, refine
-from kraftcheck.solvers.smt.smtlib import ActionQueries, second_answer
-from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION, Theory, theory
-from kraftcheck.solvers.smt.worker import SolverSession
 from kraftcheck.solvers.smt.z3terms import Z3Reader
-from tests.shared.commands import kraftcheck
-from tests.shared.samples import one_in
 
 COUNT = 4
 MEMBERS = st.lists(st.integers(0, 1), min_size=COUNT, max_size=COUNT)
@@ -150,111 +139,3 @@ def table(read: Z3Reader, world: Places, node: Term) -> Any:
     for at, word in enumerate(words):
         result = z3.If(place == at, read.constant(node, word), result)
     return result
-
-
-def any_elections(rules: str = "fixed") -> Theory:
-    """The theory of elections with any number of brokers."""
-    chosen = subject("elections", None, {"brokers": ANY}, rules, proof=True)
-    return theory(chosen.system, chosen.setting)
-
-
-def session(of: Theory, action: str, timeout: float = 60.0, clock: Clock = time.monotonic) -> SolverSession:
-    """A session about an action that may assume every invariant."""
-    questions = Questions(of)
-    premises = questions.premises(action, [claim.id for claim in of.invariants])
-    return SolverSession(questions, premises, Effort(timeout=timeout), clock)
-
-
-SAMPLE = ("isr-within-replicas", "leader-in-isr", "elr-within-replicas", "leader-active", "clean-candidate-kept")
-"""Claims that are proven of one action here; all of all actions are proven by night."""
-
-
-def test_elections_of_any_number_of_brokers_are_proven() -> None:
-    """Fencing keeps the headline invariants however many brokers and replicas there are, and is possible at all."""
-    of = any_elections()
-    solver = session(of, "fence")
-    assert {name: solver.ask(Obligation(name, "fence")).result for name in SAMPLE} == dict.fromkeys(SAMPLE, PROVEN)
-    initially = session(of, INITIATION)
-    assert initially.ask(Obligation("leader-in-isr", INITIATION)).result == PROVEN
-    false = of.program.graph.constant(False)
-    for possible in (solver, initially):
-        assert possible._check(Questions(of).read.expression(false), [false]).result != PROVEN
-
-
-def test_the_time_of_a_query_is_that_of_all_its_rounds() -> None:
-    """A query that needs several rounds is undecided where these together take longer than a query may."""
-    of, asked, seconds = any_elections(), Obligation("elr-empty-at-min-isr", "assign"), itertools.count(step=20)
-    assert session(of, "assign").ask(asked).result == PROVEN
-    hurried = session(of, "assign", clock=lambda: next(seconds)).ask(asked)
-    assert (hurried.result, hurried.reason) == (UNDECIDED, "timeout")
-
-
-@pytest.mark.slow
-def test_every_claim_of_elections_is_proven_for_any_number() -> None:
-    """Every invariant, lemma and step property of `elections` under `fixed`, initially and of every action."""
-    of = any_elections()
-    wanted, open_claims = obligations(of, [claim.id for claim in of.claims]), []
-    for action in {obligation.action: None for obligation in wanted}:
-        solver = session(of, action)
-        open_claims += [o for o in wanted if o.action == action and solver.ask(o).result != PROVEN]
-    assert len(wanted) > 700
-    assert not open_claims
-
-
-@pytest.mark.slow
-def test_cvc5_confirms_queries_for_any_number() -> None:
-    """A query in nine of `elections`, of every action some, is refuted by cvc5 too; so is none that denies nothing."""
-    pytest.importorskip("cvc5")
-    of, effort = any_elections(), Effort(timeout=60)
-    named = [claim.id for claim in of.invariants]
-    wanted = [o for o in obligations(of, [claim.id for claim in of.claims]) if o.claim not in DOMAINS]
-    actions = {o.action: [one for one in wanted if one.action == o.action] for o in wanted}
-    for action, asked in actions.items():
-        queries = ActionQueries(of, action, True, named, effort, time.monotonic)
-        sample = [queries.text(one) for one in asked[::9]]
-        assert {second_answer("cvc5", text, effort) for text in sample} == {"unsat"}, action
-    possible = sample[0].partition("(assert")[0] + "(check-sat)\n"
-    assert second_answer("cvc5", possible, effort) == "sat"
-
-
-BROKEN = [
-    ("removed-replicas-stay-in-elr", "elr-within-replicas"),
-    ("elr-keeps-isr-members", "isr-elr-disjoint"),
-    ("elr-kept-at-min-isr", "elr-empty-at-min-isr"),
-    ("every-restart-is-unclean", "clean-restart-keeps-elr"),
-    ("dead-last-known-leader-electable", "leader-active"),
-    ("fenced-leader-acceptable", "leader-active"),
-    ("unregister-keeps-elr", "elr-registered"),
-    ("retarget-keeps-old-reassignment", "adding-removing-disjoint"),
-]
-
-
-@pytest.mark.parametrize("row", one_in(16, BROKEN), ids="-".join)
-def test_a_defect_is_not_proven_away(row: tuple[str, str]) -> None:
-    """What a rule variant breaks with two or three brokers is not proven for any number under it."""
-    variant, claim = row
-    of = any_elections(f"fixed+{variant}")
-    assert any(session(of, o.action, 5.0).ask(o).result != PROVEN for o in obligations(of, [claim]))
-
-
-def test_a_rule_that_counts_slots_is_refused_for_any_number() -> None:
-    """The seeded defect of lists that repeat needs slots: it is refused with its place, and nothing is proven."""
-    ran = kraftcheck("prove", "elections", "--brokers", "any", "--rules", "fixed+reassignment-repeats-replicas")
-    assert ran.code == 2
-    assert "needs slots, not AnyReplicas: name a number" in ran.err
-    assert "model/triggers/table.py:" in ran.err
-
-
-@pytest.mark.parametrize(("command", "message"), [
-    (("explore", "elections", "--brokers", "any"), "brokers = any is out of range 2..5"),
-    (("prove", "elections", "--directories", "any"), "directories = any is out of range 1..2"),
-    (("prove", "elections", "--brokers", "many"), "--brokers takes an int, not 'many'"),
-    (("prove", "elections", "--brokers", "any", "--replication", "2"), "bounds nothing with brokers = any"),
-    (("prove", "elections", "--brokers", "any", "--bmc", "3"), "leave out"),
-])  # fmt: skip
-def test_any_is_refused_where_it_means_nothing(command: tuple[str, ...], message: str) -> None:
-    """Explorers, other bounds, other words and engines without places take no `any`, and say so in one line."""
-    ran = kraftcheck(*command)
-    assert ran.code == 2
-    assert message in ran.err
-    assert len(ran.err.strip().splitlines()) == 1

@@ -14,8 +14,8 @@ from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.queries import PROVEN, Obligation, Questions
 from kraftcheck.solvers.smt.theory import INITIATION, Theory, theory
 from tests.shared.samples import one_in
+from tests.solvers.smt.asking import session
 from tests.solvers.smt.paxos import COUNTED, DISJOINT, FORGETFUL, HALVES, PAXOS
-from tests.solvers.smt.test_any_number import session
 
 SIZES = [bound.name for bound in PAXOS.bounds]
 DEFECTS = [

@@ -1,0 +1,42 @@
+"""Asks provers about shipped systems with any number of brokers, action by action."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Sequence
+
+from kraftcheck.ci.systems.subject import subject
+from kraftcheck.model.language.system import ANY
+from kraftcheck.solvers.smt.induction import obligations
+from kraftcheck.solvers.smt.queries import PROVEN, Clock, Effort, Questions
+from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.worker import SolverSession
+
+
+@functools.lru_cache(maxsize=2)
+def of_any(system: str, scope: str | None = None, rules: str = "fixed", *bounds: tuple[str, int]) -> Theory:
+    """The theory of a shipped system with any number of brokers, and other bounds."""
+    chosen = subject(system, scope, {"brokers": ANY, **dict(bounds)}, rules, proof=True)
+    return theory(chosen.system, chosen.setting)
+
+
+def session(of: Theory, action: str, timeout: float = 60.0, clock: Clock = time.monotonic) -> SolverSession:
+    """A session about an action that may assume every invariant."""
+    questions = Questions(of)
+    premises = questions.premises(action, [claim.id for claim in of.invariants])
+    return SolverSession(questions, premises, Effort(timeout=timeout), clock)
+
+
+def open_claims(of: Theory, action: str, names: Sequence[str], timeout: float = 60.0) -> list[str]:
+    """Of some claims those that are not proven of an action."""
+    solver = session(of, action, timeout)
+    asked = [one for one in obligations(of, names) if one.action == action]
+    assert asked
+    return [one.claim for one in asked if solver.ask(one).result != PROVEN]
+
+
+def is_possible(of: Theory, action: str) -> bool:
+    """Whether false is not proven of an action: else all that is proven of it says nothing."""
+    false = of.program.graph.constant(False)
+    return session(of, action)._check(Questions(of).read.expression(false), [false]).result != PROVEN

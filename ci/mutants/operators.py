@@ -262,7 +262,7 @@ class ExploreContext:
             )  # fmt: skip
 
     def judge(
-        self, chosen: Subject, mutants: Sequence[SourceMutant], memory: Memory,
+        self, chosen: Subject, mutants: Sequence[SourceMutant], memory: Memory | None,
         drawn: Callable[[str], bool] = lambda name: False,
     ) -> Campaign:  # fmt: skip
         """The outcomes of the operator mutants that a subject meets, and of those of its conditions that are drawn.
@@ -419,7 +419,7 @@ def scores(
 
     Conditions are not: the load-bearing table has further scopes for them.
     """
-    mutants, memory = request.mutants(), Outcomes(request.results, context.budget.max_states or NO_LIMIT).memory()
+    mutants, memory = request.mutants(), Outcomes(request.results, context.budget.max_states or NO_LIMIT)
     found = {one.name: context.judge(one, mutants, memory, request.shared(mutants)) for one in chosen}
     others = dict(found)
     for label, one in further.items():

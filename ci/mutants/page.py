@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-
-from attrs import field, frozen
+from operator import itemgetter
 
 from kraftcheck.ci.explore.trace import page as page_of
 from kraftcheck.ci.mutants.table import COMPUTED, NO_EFFECT, OPEN, WORDS, MutantRow, TablePart, counts, groups_of, place
@@ -64,52 +63,27 @@ JSON is written by `kraftcheck explain --json docs/reference/load-bearing.json`,
 """
 
 
-@frozen
-class Tally:
-    """What became of a system's mutants, in numbers.
-
-    Attributes:
-        title: system, scope and rules.
-        outcomes: outcome to number of mutants.
-        survivors: what it means that nothing kills a mutant, to number of mutants.
-    """
-
-    title: str
-    outcomes: Mapping[str, int]
-    survivors: Mapping[str, int] = field(factory=dict)
-
-
-def tally(title: str, rows: Sequence[MutantRow]) -> Tally:
-    """The numbers of a part."""
-    kinds = Counter(row.judged[0] for row in rows if isinstance(row.outcome, Survived))
-    return Tally(title, counts(rows), kinds)
-
-
-def summary(tallies: Sequence[Tally]) -> Iterator[str]:
-    """A row of numbers for each system, and their sums."""
-    outcomes = [word for word in WORDS.values() if any(one.outcomes.get(word) for one in tallies)]
-    kinds = [kind for kind in (*COMPUTED, *KINDS, OPEN) if any(one.survivors.get(kind) for one in tallies)]
+def summary(parts: Sequence[tuple[str, Sequence[MutantRow]]]) -> Iterator[str]:
+    """A row of numbers for each system, by its title, and their sums."""
+    by_outcome = [Counter(counts(rows)) for _, rows in parts]
+    by_kind = [Counter(row.judged[0] for row in rows if isinstance(row.outcome, Survived)) for _, rows in parts]
+    outcomes = [word for word in WORDS.values() if any(map(itemgetter(word), by_outcome))]
+    kinds = [kind for kind in (*COMPUTED, *KINDS, OPEN) if any(map(itemgetter(kind), by_kind))]
     yield f"| system | mutants | {' | '.join([*outcomes, *kinds])} |"
     yield "|---" * (2 + len(outcomes) + len(kinds)) + "|"
-    for one in tallies:
-        system, _, scope = one.title.split(" (")[0].partition(", ")
-        yield _numbers(f"`{system}`, {scope}", one.outcomes, one.survivors, outcomes, kinds)
-    total = sum((Counter(one.outcomes) for one in tallies), Counter())
-    meant = sum((Counter(one.survivors) for one in tallies), Counter())
-    yield _numbers("all", total, meant, outcomes, kinds)
-
-
-def _numbers(
-    name: str, by_outcome: Mapping[str, int], by_kind: Mapping[str, int], outcomes: Sequence[str], kinds: Sequence[str]
-) -> str:
-    cells = [sum(by_outcome.values()), *(by_outcome.get(word, 0) for word in outcomes)]
-    cells += [by_kind.get(kind, 0) for kind in kinds]
-    return f"| {name} | {' | '.join(f'{cell:,}' for cell in cells)} |"
+    names = []
+    for title, _ in parts:
+        system, _, scope = title.split(" (")[0].partition(", ")
+        names.append(f"`{system}`, {scope}")
+    sums = sum(by_outcome, Counter()), sum(by_kind, Counter())
+    for name, of_outcome, of_kind in [*zip(names, by_outcome, by_kind, strict=True), ("all", *sums)]:
+        cells = [of_outcome.total(), *(of_outcome[word] for word in outcomes), *(of_kind[kind] for kind in kinds)]
+        yield f"| {name} | {' | '.join(f'{cell:,}' for cell in cells)} |"
 
 
 def page(parts: Sequence[TablePart]) -> str:
     """The page."""
-    numbers = "\n".join(summary([tally(part.title, part.rows) for part in parts]))
+    numbers = "\n".join(summary([(part.title, part.rows) for part in parts]))
     return "\n".join([HEAD.format(summary=numbers), *_findings(parts), TAIL, *_left_rules()]) + "\n"
 
 

@@ -36,7 +36,6 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.words import BRANCH, CONJUNCT
 from kraftcheck.model.visible import visible
 from kraftcheck.properties.register.mutants import JUDGEMENTS, LEFT, NAMESAKES, Judgement
-from kraftcheck.solvers.mutants.campaign import Memory
 from kraftcheck.solvers.mutants.explore import (
     GoalLost,
     Killed,
@@ -116,11 +115,8 @@ class Outcomes:
                 raise Refusal(f"{place}: no outcome of a mutant: {error}; name another file") from error
             self._rows.setdefault((row["right"], row["mutant"]), []).append(row)
 
-    def memory(self) -> Memory:
-        """The outcomes as a campaign asks for them."""
-        return Memory(self._recall, self._note)
-
-    def _recall(self, right: Meaning, mutant: Meaning) -> MutantOutcome | None:
+    def recall(self, right: Meaning, mutant: Meaning) -> MutantOutcome | None:
+        """See `kraftcheck.solvers.mutants.campaign.Memory`."""
         for row in self._rows.get((right.behaviour, mutant.behaviour), ()):
             outcome: MutantOutcome = row["of"]
             same = row["whole"] == (right.whole, mutant.whole)
@@ -129,7 +125,8 @@ class Outcomes:
                 return outcome
         return None
 
-    def _note(self, right: Meaning, mutant: Meaning, outcome: MutantOutcome) -> None:
+    def note(self, right: Meaning, mutant: Meaning, outcome: MutantOutcome) -> None:
+        """See `kraftcheck.solvers.mutants.campaign.Memory`."""
         says = _says(right, mutant, outcome.by[0]) if isinstance(outcome, Killed) else ()
         row = {
             "right": right.behaviour, "mutant": mutant.behaviour, "whole": (right.whole, mutant.whole), "says": says,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from attrs import define, evolve, field, frozen
 
@@ -175,17 +175,14 @@ class Campaign:
     outcomes: tuple[tuple[SourceMutant | ConditionMutant, MutantOutcome], ...]
 
 
-@frozen
-class Memory:
-    """What an earlier campaign found, and where to leave what this one finds.
+class Memory(Protocol):
+    """What an earlier campaign found, and where to leave what this one finds; a mutant goes by its meaning."""
 
-    Attributes:
-        recall: the outcome of a mutant's meaning, beside the right one, where it is known.
-        note: called with both meanings and an outcome that was found.
-    """
+    def recall(self, right: Meaning, mutant: Meaning) -> MutantOutcome | None:
+        """The outcome of a mutant beside the right rules, where it is known."""
 
-    recall: Callable[[Meaning, Meaning], MutantOutcome | None] = lambda right, mutant: None
-    note: Callable[[Meaning, Meaning, MutantOutcome], None] = lambda right, mutant, outcome: None
+    def note(self, right: Meaning, mutant: Meaning, outcome: MutantOutcome) -> None:
+        """Keep an outcome that was found."""
 
 
 @define
@@ -194,7 +191,7 @@ class _Run:
     setting: Setting
     budget: SearchBudget
     right: Meaning
-    memory: Memory
+    memory: Memory | None
     progress: Progress
     stop: threading.Event
     total: int = 0
@@ -252,14 +249,14 @@ class _Run:
     def _tell(self, one: Told, result: MutantOutcome) -> None:
         assert one.meaning is not None
         self.results[one.meaning.whole] = result
-        if result != Undecided(STOPPED):
+        if result != Undecided(STOPPED) and self.memory is not None:
             self.memory.note(self.right, one.meaning, result)
         self.progress(len(self.results), self.total, f"{one.mutant.name} of {self.system.name}")
 
 
 def campaign(
     system: System, setting: Setting, budget: SearchBudget, mutants: Sequence[SourceMutant], *,
-    memory: Memory = Memory(), progress: Progress = lambda finished, of, what: None,
+    memory: Memory | None = None, progress: Progress = lambda finished, of, what: None,
     stop: threading.Event | None = None,
 ) -> Campaign:  # fmt: skip
     """Judge the operator mutants that a system meets.
@@ -282,7 +279,7 @@ def campaign(
     new: dict[str, Told] = {}
     for one in every:
         if one.meaning is not None and one.meaning.whole != right.whole:
-            remembered = memory.recall(right, one.meaning)
+            remembered = None if memory is None else memory.recall(right, one.meaning)
             if remembered is None:
                 new.setdefault(one.meaning.whole, one)
             else:

@@ -37,7 +37,6 @@ _MACHINERY = (
     "kraftcheck.model.language.brokersets",
     "kraftcheck.model.language.idlists",
     "kraftcheck.solvers.mutants.mutate",
-    "kraftcheck.solvers.mutants.mutate",
 )
 _FIELDS = frozenset({"set_when", "clear_when", "or_else"})
 _DECIDING = frozenset({"choose", "all_of", "any_of", "none_of", "implies", "word"}) | _FIELDS

@@ -8,7 +8,8 @@ every operator; tests compare this reader with it and with machine code.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import z3
@@ -359,40 +360,17 @@ class Z3Reader:
         if node.op in ("div", "mod"):
             operands = [self.resize(v, arg, division_width(node)) for v, arg in zip(values, node.args, strict=True)]
             return divided(node, *operands)
-        a, b = (self.resize(v, arg, width) for v, arg in zip(values, node.args, strict=True))
-        match node.op:
-            case "add":
-                return a + b
-            case "sub":
-                return a - b
-            case "mul":
-                return a * b
-            case "band":
-                return a & b
-            case "bor":
-                return a | b
-            case "bclear":
-                return a & ~b
-        raise LoweringError(f"unknown operator {node.op}")
+        if node.op not in _ON_WORDS:
+            raise LoweringError(f"unknown operator {node.op}")
+        return _ON_WORDS[node.op](*(self.resize(v, arg, width) for v, arg in zip(values, node.args, strict=True)))
 
     def _number_operator(self, node: Term) -> Any:
         """Operators with an Int among operands and result."""
         values = [v if a.is_truth else self._as_int(a) for a, v in ((a, self._expressions[a.index]) for a in node.args)]
-        match node.op:
-            case "ite":
-                return z3.If(*values)
-            case "eq":
-                return values[0] == values[1]
-            case "lt":
-                return values[0] < values[1]
-            case "add":
-                return values[0] + values[1]
-            case "sub":
-                return values[0] - values[1]
-            case "mul":
-                return values[0] * values[1]
-            case "div" | "mod" | "narrow":
-                return self._as_sort(node, values[0] if node.op == "narrow" else divided_number(node, *values[:2]))
+        if node.op in _ON_NUMBERS:
+            return _ON_NUMBERS[node.op](*values)
+        if node.op in ("div", "mod", "narrow"):
+            return self._as_sort(node, values[0] if node.op == "narrow" else divided_number(node, *values[:2]))
         if node.op == "single":
             return self.from_bits([values[0] == k for k in range(MASK_BITS)])
         mask = self._expressions[node.args[0].index]
@@ -476,6 +454,11 @@ class Z3Reader:
 
 _ON_PLACES = frozenset({"bound", "read", *BINDERS})
 _ON_TRUTHS = frozenset({"not", "and", "or", "eq", "lt", "ite"})
+_ARITHMETIC: Mapping[str, Callable[..., Any]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+_ON_NUMBERS: Mapping[str, Callable[..., Any]] = {**_ARITHMETIC, "ite": z3.If, "eq": operator.eq, "lt": operator.lt}
+_ON_WORDS: Mapping[str, Callable[..., Any]] = {
+    **_ARITHMETIC, "band": operator.and_, "bor": operator.or_, "bclear": lambda a, b: a & ~b,
+}  # fmt: skip
 
 
 def is_number(term: Term) -> bool:

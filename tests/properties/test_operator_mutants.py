@@ -14,7 +14,7 @@ from kraftcheck.ci.run.questions import search_budget
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.properties.register.mutants import CAMPAIGNS, OPERATOR_JUDGEMENTS
-from kraftcheck.solvers.mutants.campaign import Memory, reached
+from kraftcheck.solvers.mutants.campaign import reached
 from kraftcheck.solvers.mutants.source import SourceMutant
 from tests.ci.mutants.scores import read_scores
 from tests.shared.places import DOCS
@@ -40,7 +40,7 @@ def judged(
     """The score now of mutants of a system, and of its conditions whose names are drawn."""
     context = ExploreContext(search_budget(1, 2 << 30, max_states=LIMIT), True, threading.Event(), threading.Event())
     chosen = subject(system, CAMPAIGNS[system], {}, "fixed")
-    return score(system, chosen.title(), context.judge(chosen, mutants, Memory(), drawn))
+    return score(system, chosen.title(), context.judge(chosen, mutants, None, drawn))
 
 
 def lot_of(mutants: Sequence[SourceMutant]) -> int:

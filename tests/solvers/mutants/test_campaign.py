@@ -125,13 +125,13 @@ def with_claim(predicate: Callable[[Gate], object]) -> System:
 def test_a_campaign_goes_on_with_what_is_known(tmp_path: Path) -> None:
     """What a file has is not asked again; one more property asks of survivors again, and of nothing that is killed."""
     place = tmp_path / "outcomes.jsonl"
-    first = campaign(GATE, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT).memory())
+    first = campaign(GATE, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT))
     rows = len(place.read_text(encoding="utf-8").splitlines())
-    again = campaign(GATE, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT).memory())
+    again = campaign(GATE, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT))
     assert again == first
     assert len(place.read_text(encoding="utf-8").splitlines()) == rows > 10
     more = with_claim(lambda state: any_of(state.open, state.inside < MOST))
-    third = campaign(more, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT).memory())
+    third = campaign(more, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT))
     asked = len(place.read_text(encoding="utf-8").splitlines()) - rows
     alive = {told_.whole for m, result in first.outcomes if isinstance(result, Survived | GoalLost | LeavesDomain)
              and (told_ := told(GATE, SETTING, m).meaning) is not None}  # fmt: skip
@@ -143,9 +143,9 @@ def test_a_campaign_goes_on_with_what_is_known(tmp_path: Path) -> None:
 def test_a_new_property_kills_what_survived(tmp_path: Path) -> None:
     """A property that comes later is asked of the survivors in the file, and kills those that it refutes."""
     place = tmp_path / "outcomes.jsonl"
-    campaign(GATE, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT).memory())
+    campaign(GATE, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT))
     strict = with_claim(lambda state: state.inside <= MOST - 1)
-    weak = campaign(strict, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT).memory())
+    weak = campaign(strict, SETTING, BUDGET, MUTANTS, memory=Outcomes(place, LIMIT))
     fresh = campaign(strict, SETTING, BUDGET, MUTANTS)
     assert [(m.name, type(result)) for m, result in weak.outcomes] == [
         (m.name, type(result)) for m, result in fresh.outcomes
@@ -157,8 +157,8 @@ def test_a_larger_budget_asks_again_of_what_was_cut(tmp_path: Path) -> None:
     right, mutant = (Meaning(name, {"": name}) for name in "ab")
     cut = Undecided("state limit 10")
     place = tmp_path / "outcomes.jsonl"
-    Outcomes(place, 10).memory().note(right, mutant, cut)
-    known = {limit: Outcomes(place, limit).memory().recall(right, mutant) for limit in (5, 10, 20)}
+    Outcomes(place, 10).note(right, mutant, cut)
+    known = {limit: Outcomes(place, limit).recall(right, mutant) for limit in (5, 10, 20)}
     assert known == {5: cut, 10: cut, 20: None}
 
 

@@ -10,7 +10,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import pytest
 from attrs import evolve
 
 from kraftcheck.ci.mutants.page import html, page, summary, verdict
@@ -157,22 +156,6 @@ def broken(change: Any) -> Iterator[str]:
     yield json.dumps(content)
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ((), "not a table of `kraftcheck explain --json`"),
-        (("elections",), "--from takes every system from"),
-        (("--limit", "5"), "--limit explores, and --from does not; leave it out"),
-        (("--rules", "kip"), "--rules explores, and --from does not; leave it out"),
-    ],
-)
-def test_what_a_file_does_not_answer_is_refused(words: tuple[str, ...], says: str, tmp_path: Path) -> None:
-    """A file that is no table, a system beside --from, and what only an exploration takes are refused in a line."""
-    place = tmp_path / "other.json"
-    place.write_text('{"version": 1, "command": "explore"}', encoding="utf-8")
-    assert says in kraftcheck("explain", *words, "--from", place).refusal()
-
-
 def test_a_damaged_table_is_refused(tmp_path: Path) -> None:
     """A document without a field, or with an outcome that there is not, is refused, and nothing is written over it."""
     place = tmp_path / "table.json"
@@ -184,6 +167,8 @@ def test_a_damaged_table_is_refused(tmp_path: Path) -> None:
         place.write_text(next(broken(change)), encoding="utf-8")
         assert "not a whole table of this version" in kraftcheck("explain", "--from", place).refusal()
     assert "cannot both write to" in kraftcheck("explain", "--from", place, "--json", place).refusal()
+    place.write_text('{"version": 1, "command": "explore"}', encoding="utf-8")
+    assert "not a table of `kraftcheck explain --json`" in kraftcheck("explain", "--from", place).refusal()
 
 
 def test_a_lost_goal_that_is_none_is_refused(tmp_path: Path) -> None:

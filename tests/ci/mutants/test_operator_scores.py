@@ -219,25 +219,6 @@ def test_a_file_of_outcomes_that_cannot_be_read_is_refused(content: bytes | None
         Outcomes(place, 9)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["elections", "--operators", "--action", "fence"], "--action"),
-        (["--operators", "--markdown", "x.md"], "--markdown"),
-        (["--operators", "--from", "x.json"], "--from"),
-        (["elections", "--sample", "3"], "--operators"),
-        (["elections", "--seed", "3"], "--operators"),
-        (["elections", "--results", "x"], "--operators"),
-        (["fair-elections"], "explain asks its mutants for"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(words: list[str], said: str, tmp_path: Path) -> None:
-    """Options that would do nothing, and systems whose properties no mutant is asked for, are refused in a line."""
-    code, printed = invoke(*words)
-    assert code == 2
-    assert said in printed
-
-
 def test_a_term_that_is_too_wide_is_refused_at_both_doors(monkeypatch: pytest.MonkeyPatch) -> None:
     """What machine code cannot hold is a line that names the system, for conditions and for operators."""
 

@@ -349,19 +349,6 @@ def one(claim: str, action: str, guard: str = "more") -> kc.System:
 BAR, BACKSLASH, PRIME, PART = one("a|b", "up"), one("up", "a\\b"), one("a", "b", "c'"), one("a", "up, guard: b")
 
 
-@pytest.mark.parametrize("word", ["--certificate", "--against"])
-@pytest.mark.parametrize(
-    ("system", "name"), [("BAR", "a|b"), ("BACKSLASH", "a\\b"), ("PRIME", "c'"), ("PART", "up, guard: b")]
-)
-def test_a_name_that_is_no_symbol_has_no_certificate(system: str, name: str, word: str, tmp_path: Path) -> None:
-    """What could be read as another name is refused before anything is proven, with the mend."""
-    words = ("prove", f"tests.ci.prove.test_certificates:{system}", "--quiet", "--workers", "1")
-    ran = kraftcheck(*words, word, tmp_path / "none")
-    assert ran.code == 2
-    assert f"no certificate can have the name {name!r}; name it without |" in ran.err.replace("\n", " ")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     "text", ["[]", "", "[" * 5000, '{"sentences": 3}', '{"sentences": ["wanted-before", "who-holds-wants"]}'],
     ids=["list", "empty", "deep", "number", "names"],
@@ -392,15 +379,6 @@ def test_a_third_tool_reads_the_same(written: Path) -> None:
     assert shortcuts.is_valid(stays, solver_name="z3")
     other = shortcuts.Implies(shortcuts.And(invariant, trans), substitute(properties[0], subs=later))
     assert not shortcuts.is_valid(shortcuts.Implies(trans, shortcuts.Not(other)), solver_name="z3")
-
-
-@pytest.mark.parametrize("words", [("--certificate",), ("--against",)])
-def test_a_first_member_of_any_number_has_no_certificate(words: tuple[str], tmp_path: Path) -> None:
-    """Where a rule asks for the first member of a set of any number no certificate is written, or compared."""
-    ran = kraftcheck("prove", "elections", "--brokers", "any", *words, tmp_path / "none")
-    assert ran.code == 2
-    assert "it asks for a first or smallest member of a set of any number" in ran.err.replace("\n", " ")
-    assert list(tmp_path.iterdir()) == []
 
 
 ANY_SYSTEMS = {

@@ -11,16 +11,6 @@ from tests.shared.commands import kraftcheck
 TINY = ("prove", "elections", "--scope", "tiny", "--quiet", "--workers", "1")
 
 
-def test_a_proof_says_so() -> None:
-    """A proven property exits 0 and is the only one that is judged; what it rests on is named."""
-    ran = kraftcheck(*TINY, "--rules", "fixed", "--property", "isr-elr-disjoint", "--core", "-v")
-    assert (ran.code, ran.err) == (0, "")
-    row = next(line for line in ran.out.splitlines() if line.startswith("isr-elr-disjoint "))
-    assert row.split()[1] == "proven"
-    assert "what each proof used" in ran.out
-    assert ran.last == "1 holds (exit 0)"
-
-
 def test_a_defect_is_refuted_with_its_shortest_trace() -> None:
     """Under the snapshot's rules a reachable counterexample refutes the property, with the explorer's trace."""
     ran = kraftcheck(*TINY, "--rules", "kafka-4.0", "--property", "leader-active", "--json", "-")
@@ -64,20 +54,6 @@ def test_without_lemmas(claim: str, flags: tuple[str, ...], code: int, says: str
     assert (ran.code, ran.err) == (code, "")
     assert says in ran.text
     assert ran.last.endswith(f"(exit {code})")
-
-
-@pytest.mark.parametrize(
-    ("words", "refusal"),
-    [
-        (["prove"], "missing argument SYSTEM"),
-        (["prove", "elections", "--brokers", "10"], "elections: brokers = 10 is out of range 2..9"),
-        (["prove", "elections", "--property", "leader-activ"], "elections has nothing to prove named 'leader-activ'"),
-        (["explore", "elections", "--brokers", "9"], "elections: brokers = 9 is out of range 2..5"),
-    ],
-)
-def test_bad_input_is_one_line(words: list[str], refusal: str) -> None:
-    """A missing system, an unknown property and a bound out of range are refused in one line."""
-    assert kraftcheck(*words).refusal().startswith(refusal)
 
 
 def test_a_claim_of_steps_is_vacuous_where_none_is_taken(tmp_path: Path) -> None:

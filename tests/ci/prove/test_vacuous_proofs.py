@@ -97,12 +97,6 @@ def test_every_proof_needs_a_run(
         assert claim["detail"] == "proven, but no run shows a state that satisfies its premise (--search 0)"
 
 
-def test_bounded_runs_take_no_search() -> None:
-    """`--bmc` proves nothing, so that no run has to show a premise: `--search` is refused there."""
-    asked = kraftcheck("prove", f"{__name__}:ONCE", "--bmc", "1", "--search", "5")
-    assert asked.refusal() == "--search does nothing with --bmc; leave it out"
-
-
 @frozen
 class Marked:
     """The numbers that are marked."""
@@ -144,16 +138,6 @@ RECOVERING = evolve(ONCE, properties=[
     kc.always("zero", "the second word is 0", lambda s: s.y == 0), kc.sometimes("four", "four", lambda s: s.x == 4),
     kc.recovers("again", "the first word is 0 again", lambda s: s.x == 0),
 ])  # fmt: skip
-
-
-@pytest.mark.parametrize("engine", [(), ("--k", "1"), ("--bmc", "1")], ids=["induction", "k", "bmc"])
-def test_what_proofs_do_not_judge_is_listed(engine: tuple[str, ...]) -> None:
-    """`recovers` claims and goals are named with what judges them, unless a property is asked for by name."""
-    words = ("prove", f"{__name__}:RECOVERING", *engine, "--quiet", "--workers", "1")
-    listed = "not judged by proofs: again (recovers) and 1 goal; `kraftcheck explore` judges them"
-    assert listed in kraftcheck(*words).out
-    assert "not judged" not in kraftcheck(*words, "--property", "zero").out
-    assert kraftcheck(*words, "--json", "-").document()["not_judged"] == ["four", "again"]
 
 
 def test_python_lists_what_proofs_do_not_judge() -> None:

@@ -15,7 +15,6 @@ from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation
 from kraftcheck.solvers.smt.smtlib import ActionQueries, second_answer
 from kraftcheck.solvers.smt.theory import DOMAINS, INITIATION
 from kraftcheck.solvers.smt.worker import proof_worker
-from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in
 from tests.solvers.smt.asking import is_possible, of_any, open_claims, session
 
@@ -176,26 +175,3 @@ def test_a_new_topic_without_any_bound_has_every_invariant() -> None:
     few = ProofRequest("replication", "tiny", {"brokers": ANY, "unbounded": 1}, "fixed").few()
     judged = [[claim.id for claim in one.claims if claim.id not in one.lemmas] for one in (few, of)]
     assert (judged[0], few.endless) == (judged[1], False)  # explorers take the epochs of few
-
-
-PROVE, ANY_BROKERS = "prove elections", "prove elections --brokers any"
-
-
-@pytest.mark.parametrize(("words", "said"), [
-    ("explore elections --brokers any", "brokers = any is out of range 2..5"),
-    (f"{PROVE} --directories any", "directories = any is out of range 1..2"),
-    (f"{PROVE} --brokers many", "--brokers takes an int, not 'many'"),
-    (f"{ANY_BROKERS} --replication 2", "bounds nothing with brokers = any"),
-    (f"{ANY_BROKERS} --bmc 3", "leave out"),
-    (f"{ANY_BROKERS} --rules fixed+reassignment-repeats-replicas", "needs slots, not AnyReplicas: name a number"),
-    ("prove directories --brokers any --scope migration", "any number of brokers begins with a new topic"),
-    ("prove replication --brokers any --scope tiny --lag 2", "any number of brokers takes no bound lag below epochs"),
-])  # fmt: skip
-def test_any_is_refused_where_it_means_nothing(words: str, said: str) -> None:
-    """Explorers, other bounds, other words, engines without places, and what no number has: a line says so.
-
-    A rule that counts slots is named with its place.
-    """
-    refusal = kraftcheck(*words.split()).refusal()
-    assert said in refusal
-    assert "slots" not in said or "model/triggers/table.py:" in refusal

@@ -213,16 +213,6 @@ def test_each_side_of_a_domain_is_a_fault_or_a_cap(system: System, faults: list[
     assert len(capped(program)) == caps
 
 
-@pytest.mark.parametrize(
-    ("name", "code"), [("UNCAPPED", 20), ("CAPPED", 21), ("DRAINED", 20), ("WITHIN", 21)]
-)  # fmt: skip
-def test_exit_codes_of_prove(name: str, code: int) -> None:
-    """A step that may leave a domain undeclared is named; else a claim that the domain makes true is vacuous."""
-    ran = kraftcheck("prove", f"tests.shared.capped:{name}", "--quiet", "--json", "-", "--workers", "1")
-    assert ran.code == code
-    assert ran.document()["undeclared"] == (["level"] if code == 20 else [])
-
-
 @frozen
 class Three:
     """A capped field, one without a cap, and one that is wrong where that is left."""

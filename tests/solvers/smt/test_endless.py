@@ -32,7 +32,6 @@ from kraftcheck.solvers.smt.smtlib import ActionQueries, second_answer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import SolverSession
 from kraftcheck.solvers.smt.z3terms import Z3Reader
-from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in
 
 REPLICATION = SYSTEMS["replication"]
@@ -233,23 +232,6 @@ def test_equal_claims_are_one_term() -> None:
     made = sorted_()
     assert isinstance(made, Term)
     assert sorted_() is made
-
-
-@pytest.mark.parametrize(
-    ("words", "refusal"),
-    [
-        (("explore", "replication", "--unbounded", "1"), "replication: unbounded = 1 is out of range 0..0"),
-        (("prove", "replication", "--unbounded", "2"), "replication: unbounded = 2 is out of range 0..1"),
-        (("prove", "elections", "--unbounded", "1"), "unknown option --unbounded"),
-        (("prove", "replication", "--unbounded", "1", "--records", "2"),
-         "replication: records bounds nothing with unbounded = 1; leave out --records"),
-        (("prove", "replication", "--unbounded", "1", "--bmc", "3"),
-         "--bmc, --k and --pdr need a number for every bound; leave out --unbounded"),
-    ],
-)
-def test_what_cannot_be_asked_without_bound_is_refused(words: tuple[str, ...], refusal: str) -> None:
-    """Explorers and bounded proofs refuse logs without bound in one line."""
-    assert kraftcheck(*words).refusal().startswith(refusal)
 
 
 @pytest.mark.parametrize("solvers", [("bitwuzla", None), ("z3", "bitwuzla")])

@@ -161,16 +161,3 @@ def _model(truth: z3.BoolRef) -> z3.ModelRef:
     solver.add(truth)
     assert solver.check() == z3.sat
     return solver.model()
-
-
-@pytest.mark.parametrize(
-    ("words", "refusal"),
-    [
-        (["--solver", "bitwuzla", "--bmc", "2"], "--bmc, --k and --pdr are Z3's; leave out --solver bitwuzla"),
-        (["--second-solver", "z3"], "--second-solver z3 is the first one too; name another of bitwuzla, cvc5"),
-    ],
-)
-def test_solvers_that_cannot_do_it_are_refused(words: list[str], refusal: str) -> None:
-    """Bounded checking by Bitwuzla, and a solver that would confirm itself, are refused in one line."""
-    pytest.importorskip("bitwuzla")
-    assert kraftcheck(*TINY, *words).refusal() == refusal

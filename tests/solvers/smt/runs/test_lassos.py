@@ -193,21 +193,6 @@ def test_many_random_graphs_have_a_lasso_where_components_say_so(source: random.
     check_puzzle(draw_puzzle(source, most=6, fairness=3))
 
 
-def test_the_native_engine_agrees_on_random_graphs() -> None:
-    """A lasso of bounded length is never longer than the native engine's, and there is one exactly where it has one."""
-    source = random.Random(22)
-    for _ in range(4):
-        puzzle = draw_puzzle(source, most=5, fairness=2)
-        system = listed(puzzle)
-        native = explore(trace(system, system.setting()), clock=time.perf_counter)
-        found = bounded(system, lasso_bound(puzzle))
-        for kind in LIVENESS:
-            verdict, other = found[kind], native.verdict(kind).verdict
-            assert isinstance(verdict, Refuted) == isinstance(other, Refuted), (kind, puzzle)
-            if isinstance(verdict, Refuted) and isinstance(other, Refuted):
-                assert len(verdict.trace.steps) <= len(other.trace.steps)
-
-
 MOST = 5
 """Steps of a lasso of a random system that is looked for."""
 
@@ -256,21 +241,6 @@ def test_many_random_systems_have_the_lassos_of_the_native_engine(part: int) -> 
 
 
 NAME = "tests.solvers.liveness.toys:LIFT"
-
-
-@pytest.mark.parametrize(
-    ("words_", "code", "text"),
-    [
-        (("--scope", "weak", "--bmc", "4"), 13, "a run of 0 steps into a cycle of 4"),
-        (("--scope", "idle", "--bmc", "0", "--property", "top"), 13, "a run of 0 steps into a halt"),
-        (("--scope", "fair", "--bmc", "3"), 20, "no counterexample of at most 3 steps"),
-    ],
-)
-def test_the_command_exits_13_with_a_lasso_and_20_without(words_: tuple[str, ...], code: int, text: str) -> None:
-    """`prove --bmc` shows the lasso with what is fair in it; without one nothing holds."""
-    ran = kraftcheck("prove", NAME, *words_, "--quiet")
-    assert (ran.code, text in ran.text) == (code, True)
-    assert ("for ever:" in ran.out) == (code == 13)
 
 
 def test_the_document_has_the_cycle() -> None:

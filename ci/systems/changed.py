@@ -236,7 +236,7 @@ class ChangedSystem(System):
         """A choice that may be named; empty for none."""
         choices = _words(self).choices
         if name and name not in choices:
-            near = nearest(name, [one.name for one in self.of(Choice)] or choices, "kraftcheck list")
+            near = nearest(name, [one.name for one in self.of(Choice)] or choices, "kraftcheck list --variants")
             raise ChangeError(f"{caller()}: there is no choice {name!r}; {near}")
         return name
 

@@ -201,14 +201,16 @@ def catalogue(systems: Sequence[System]) -> dict[str, object]:
 
 @click.command("list")
 @click.argument("system", required=False)
+@click.option("--variants", "of_variants", is_flag=True, help="Every choice of the rules, or those that SYSTEM reads.")
 @click.option("--json", "target", metavar="FILE|-", help="Write the catalogue (of SYSTEM) as a JSON document.")
-def list_command(system: str | None, target: str | None) -> None:
-    """Show what there is: all systems, rule sets and variants, or the properties of one SYSTEM.
+def list_command(system: str | None, of_variants: bool, target: str | None) -> None:
+    """Show what there is: all systems and rule sets, or the properties of one SYSTEM; or variants.
 
     \b
     Examples:
       kraftcheck list
       kraftcheck list elections
+      kraftcheck list elections --variants
       kraftcheck list --json -
     """
     chosen = None if system is None else find_system(system)
@@ -216,6 +218,9 @@ def list_command(system: str | None, target: str | None) -> None:
         write_json(target, catalogue((*SYSTEMS.values(), *FAIR_SYSTEMS.values()) if chosen is None else (chosen,)))
         return
     screen = console()
+    if of_variants:
+        _print_variants(screen, _choices(chosen))
+        return
     if chosen is not None:
         _print_system(screen, chosen)
         return
@@ -229,12 +234,25 @@ def list_command(system: str | None, target: str | None) -> None:
     screen.plain("")
     screen.heading("rule sets")
     for name, note in rules.PRESET_NOTES.items():
-        screen.plain(f"  {name}: {note}")
-    _print_variants(screen, rules.variants())
+        if name not in rules.RELEASES:
+            screen.plain(f"  {name}: {note}")
+    first, *others = rules.RELEASES
+    released = ", ".join([first, *(name.removeprefix("kafka-") for name in others)])
+    screen.plain(f"  {released}: the controller of that release")
+    screen.plain("")
+    every = _choices(None)
+    screen.heading("variants", f"(PRESET+NAME switches one on, PRESET-NAME off): {len(every)}; --variants shows them")
+
+
+def _choices(system: System | None) -> Mapping[str, attrs.Attribute[bool]]:
+    """The choices of all rules, or those that the rules of a system read."""
+    if system is None:
+        return rules.variants()
+    words = words_of(system)
+    return {} if words is None else {name: one for name, one in words.choices.items() if words.reads(name)}
 
 
 def _print_variants(screen: Screen, choices: Mapping[str, attrs.Attribute[bool]]) -> None:
-    screen.plain("")
     screen.heading("variants", "(PRESET+NAME switches one on, PRESET-NAME off)")
     table = Table((Column(), Column(), Column(is_prose=True), Column(is_prose=True)))
     for name, choice in choices.items():
@@ -256,14 +274,15 @@ def _print_system(screen: Screen, system: System) -> None:
         screen.plain(f"  --{bound.name} {bound.lo}..{bound.hi}: {bound.help}")
     words = words_of(system)
     if words is not None and words.declared:
-        screen.plain(f"\nreads choices of: {', '.join(words.declared)} (kraftcheck list shows them)")
+        screen.plain(f"\nreads choices of: {', '.join(words.declared)} (--variants shows them)")
         own = {name: choice for name, choice in words.choices.items() if not words.group(name)}
         if own:
+            screen.plain("")
             _print_variants(screen, own)
     elif words is not None:
         screen.plain("")
         screen.heading("rule sets")
-        screen.plain(f"  {BASE}: {BASE_NOTE}")
+        screen.plain(f"  {BASE}: {BASE_NOTE}\n")
         _print_variants(screen, words.choices)
     screen.plain("")
     screen.heading("properties")

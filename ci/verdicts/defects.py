@@ -151,7 +151,7 @@ def choose(names: Sequence[str]) -> list[Bug]:
     variants = [bug.variant for bug in BUGS]
     for name in names:
         if name not in variants:
-            raise Refusal(f"no defect {name!r}; {nearest(name, variants, 'kraftcheck list')}")
+            raise Refusal(f"no defect {name!r}; {nearest(name, variants, 'kraftcheck list --variants')}")
     return [bug for bug in BUGS if not names or bug.variant in names]
 
 

@@ -50,7 +50,8 @@ def spelt(text: str, presets: Collection[str], variants: Collection[str]) -> Spe
         name = _longest(rest, variants)
         if name is None:
             odd = rest.split("+")[0]
-            raise ScopeError(f"unknown variant {odd!r} in {text!r}; {nearest(odd, variants, 'kraftcheck list')}")
+            near = nearest(odd, variants, "kraftcheck list --variants")
+            raise ScopeError(f"unknown variant {odd!r} in {text!r}; {near}")
         switches.append((name, sign == "+"))
         rest = rest[len(name) :]
     return Spelling(preset, tuple(switches))

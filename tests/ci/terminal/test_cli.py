@@ -12,7 +12,7 @@ from kraftcheck.ci.explore import command as explore
 from kraftcheck.ci.run import questions
 from kraftcheck.ci.systems import subject as settings
 from kraftcheck.ci.terminal.commands import COMMANDS
-from kraftcheck.model.rules.ruleset import PRESETS, variants
+from kraftcheck.model.rules.ruleset import PRESETS, RELEASES, variants
 from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from tests.shared.commands import kraftcheck
 
@@ -58,13 +58,25 @@ def test_what_computes_nothing_imports_no_engine(words: list[str]) -> None:
     assert ran.stdout.splitlines()[-1] == "LOADED []"
 
 
-def test_list_names_everything() -> None:
-    """`list` names every system, rule set and variant."""
+def test_list_names_everything_on_one_screen() -> None:
+    """`list` names every system and rule set in 40 lines, and says how many variants there are."""
     ran = kraftcheck("list")
     assert (ran.code, ran.err) == (0, "")
-    assert "elections: " in ran.out
-    for name in (*PRESETS, *variants()):
-        assert f"  {name}" in ran.out
+    assert len(ran.out.splitlines()) <= 40
+    assert all(f"\n  {name}: " in ran.out for name in (*SYSTEMS, *FAIR_SYSTEMS, *(PRESETS.keys() - RELEASES.keys())))
+    assert all(f" {name.removeprefix('kafka-')}" in ran.out.replace("kafka-", "") for name in RELEASES)
+    assert f"off): {len(variants())}; --variants shows them" in ran.out
+
+
+def test_variants_are_shown_when_they_are_asked_for() -> None:
+    """`list --variants` has every choice of the rules, and of a system those of the groups that it reads alone."""
+    every, own = (kraftcheck("list", *words, "--variants").out for words in ([], ["elections"]))
+    names = [*variants()]
+    assert all(f"\n  {name}\n" in f"\n{every}" for name in names)
+    read = [name for name in names if f"\n  {name}\n" in f"\n{own}"]
+    assert 20 < len(read) < len(names)
+    assert "removed-replicas-stay-in-elr" in read
+    assert "fresh-ids-drawn" not in read
 
 
 def test_list_system_names_its_parts() -> None:

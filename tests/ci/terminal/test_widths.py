@@ -26,7 +26,7 @@ from tests.shared.places import ROOT, TESTS
 OUTAGE = TESTS / "snapshots" / "outage.json"
 ONLY = ("--property", "unclean-stop-loses-eligibility", "--property", "elr-within-replicas")
 TABLES: dict[str, tuple[object, ...]] = {
-    "list": ("list",),
+    "list": ("list", "--variants"),
     "list-system": ("list", "elections"),
     "explore": ("explore", "elections", "--scope", "tiny", "--rules", "kafka-4.0", "--quiet", *ONLY),
     "explore-verbose": ("explore", "elections", "--scope", "tiny", "--rules", "fixed", "-v", "--quiet", *ONLY),

@@ -75,7 +75,7 @@ def test_variants_apply_in_order(name: str, switches: list[tuple[str, bool]]) ->
         ("fxied", "unknown rule set 'fxied'; did you mean fixed?"),
         ("", "unknown rule set ''; there are 18, such as fixed, kafka-3.9, kafka-3.9.2; `kraftcheck list` shows all"),
         ("kafka-4.0+assignment-clear-elr", "unknown variant 'assignment-clear-elr' in .*mean assignment-clears-elr"),
-        ("fixed+", "unknown variant '' in 'fixed\\+'; there are [0-9]+, such as .*; `kraftcheck list --variants` shows all"),
+        ("fixed+", "unknown variant '' in 'fixed\\+'; there are .*; `kraftcheck list --variants` shows all"),
         ("fixed-elr", "unknown variant 'elr' in 'fixed-elr'"),
         ("fixed+elr-available+nonsense", "unknown variant 'nonsense'"),
         ("fixed+kip", "unknown variant 'kip'"),

@@ -303,20 +303,11 @@ def together(missing: Mapping[Link, Rule], system: str) -> dict[str, frozenset[s
 @click.command()
 @click.argument("target", type=click.Path(path_type=Path), default=Path("docs/reference/witnesses.json"))
 @click.option("--system", "systems", multiple=True, type=click.Choice(list(SYSTEMS)), help="Only links of this system.")
-@click.option("--again", is_flag=True, help="Search those that the file has, too.")
-@click.option("--choices", is_flag=True, help="By choices only.")
-@click.option("--stated", multiple=True, help="Only links of this rule.")
-def witnesses_command(
-    target: Path, systems: tuple[str, ...], again: bool, choices: bool, stated: tuple[str, ...]
-) -> None:
-    """Write the witnesses of links to TARGET, those that it has first; what it does not find it names."""
+def witnesses_command(target: Path, systems: tuple[str, ...]) -> None:
+    """Write the witnesses of links to TARGET, which keeps those that it has; what it does not find it names."""
     declared = links()
     known = {one.link: one for one in read_witnesses(target) if one.link in declared} if target.exists() else {}
-    wanted = [
-        one
-        for one in declared
-        if (not systems or one.system in systems) and (again or one not in known) and (not stated or one.rule in stated)
-    ]
+    wanted = [one for one in declared if one not in known and (not systems or one.system in systems)]
     for link in wanted:
         found = by_matrix(link, declared[link])
         if found is not None:
@@ -325,9 +316,7 @@ def witnesses_command(
     asked = {system: together(left, system) for system in SYSTEMS}
     missing = []
     for number, (link, rule) in enumerate(left.items(), 1):
-        found = by_choice(link, rule, asked[link.system])
-        if found is None and not choices:
-            found = by_mutant(link)
+        found = by_choice(link, rule, asked[link.system]) or by_mutant(link)
         if found is None:
             missing.append(link)
         else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -276,23 +275,3 @@ def test_an_unconfirmed_counterexample_is_a_fault(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("kraftcheck.solvers.mutants.explore.disproof", forged)
     with pytest.raises(EngineDisagreement):
         explained(TWO_PHASE, TWO_PHASE.setting("3"))
-
-
-def test_the_command_tells_and_writes_the_table(tmp_path: Path) -> None:
-    """The command prints each outcome, writes HTML and JSON, and ends with 0 although mutants survive."""
-    page = tmp_path / "page.html"
-    ran = kraftcheck("explain", "tests.gates:GATE", "--quiet", "--html", page, "--workers", 1)
-    assert (ran.code, ran.err) == (0, "")
-    assert "empty-when-shut in 3 steps, open() enter() shut(): Nobody is behind a shut gate." in ran.out
-    assert "inside takes a value that it cannot have, in 5 steps" in ran.out
-    assert "room (tests/gates.py:" in ran.out
-    assert ran.last == "every mutant is decided (exit 0)"
-    written = page.read_text(encoding="utf-8")
-    assert "<td>state.open in all_of(state.open, state.inside &lt; MOST)</td><td>condition dropped</td>" in written
-    told = kraftcheck("explain", "tests.gates:GATE", "--quiet", "--json", "-", "--action", "shut").document()
-    assert [(m["condition"], m["outcome"]) for m in told["systems"][0]["mutants"]] == [
-        ("is open", "survives"), ("nobody is inside", "killed"),
-    ]  # fmt: skip
-    assert told["systems"][0]["mutants"][1]["steps"] == ["open()", "enter()", "shut()"]
-    cut = kraftcheck("explain", "tests.solvers.mutants.test_explain:FREE", "--quiet", "--limit", 40)
-    assert (cut.code, cut.last) == (20, "2 undecided (exit 20)")

@@ -67,13 +67,13 @@ def test_claims_of_any_number_mean_the_same_as_of_three_brokers(freed: Mapping[s
     claims = [*fixed.system.properties(fixed.setting), *fixed.system.lemmas(fixed.setting)]
     compared = {claim.id: claim for claim in claims
                 if claim.id in terms and claim.kind == "always" and "controller" not in claim.id}  # fmt: skip
-    paths, dice, failed = [slot.path for slot in of.program.layout.slots], random.Random(5), set[str]()
+    dice, failed = random.Random(5), set[str]()
     runs = [state for _ in range(4) for state in reachable(fixed.system, fixed.setting, dice)]
     for state in dice.sample(runs, 8):
         # Where budgets have no bound deaths are counted, which the claims of a fixed number read from the budget.
         dead = evolve(state, deaths=BOUNDS["unclean-stops"] - state.left.unclean_stops)
         for seen in (dead, disturbed(dead, dice), disturbed(dead, dice)):
-            world = Places(BROKERS, {path: words(path, seen) for path in paths})
+            world = Places(BROKERS, {slot.path: words(slot, seen, BROKERS) for slot in of.program.layout.slots})
             truths = {name: all_of(*conjuncts(claim.predicate(seen), name).values())
                       for name, claim in compared.items()}  # fmt: skip
             assert {name: bool(world.value(terms[name])) for name in compared} == truths

@@ -14,12 +14,14 @@ from attrs import frozen
 
 from kraftcheck.ci.systems.subject import Subject, subject
 from kraftcheck.model.language.anynumber import Family
+from kraftcheck.model.language.layout import Endless, Slot
 from kraftcheck.model.language.system import ANY
+from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.theory import Theory, theory
-from tests.solvers.smt.reading.few import meaning_of_few, other_fields
 from tests.solvers.smt.reading.test_premises import outside
+from tests.solvers.smt.reading.worlds import meaning
 
 BROKERS, RUNS, STEPS, TRIES = 3, 30, 50, 12
 """Of the states that are explored; random runs, their length, arguments that are tried."""
@@ -96,13 +98,30 @@ def refused(of: Theory, step: Any, before: Places) -> list[str]:
 
 def before_step(of: Theory, step: Taken) -> Places:
     """The state before a step and its arguments as they are read."""
-    return meaning_of_few(of, step.before, kind_of(of, step.action), step.arguments, BROKERS)
+    return meaning(of, step.before, step.arguments, BROKERS, step.action)
 
 
 def otherwise(of: Theory, step: Taken) -> list[str]:
     """The fields that the effect, as provers read it, makes other than the step has them."""
-    after = meaning_of_few(of, step.after, None, {}, BROKERS)
+    after = meaning(of, step.after, {}, BROKERS)
     return other_fields(of, kind_of(of, step.action), before_step(of, step), after)
+
+
+def other_fields(of: Theory, kind: Kind, before: Places, after: Places) -> list[str]:
+    """The fields that an effect, as provers read it, makes other than a step has them; of ranks only the order."""
+    slots = zip(of.program.layout.slots, kind.after, strict=True)
+    return [slot.path for slot, term in slots if _differs(slot, term, before, after)]
+
+
+def _differs(slot: Slot, term: Term, before: Places, after: Places) -> bool:
+    held, name = after.words[slot.path], slot.path.rpartition(".")[2]
+    if not isinstance(slot.domain, Endless):
+        return name != "top" and before.value(term) != held[0]
+    found = [before.value(term, {0: at}) for at in range(before.count)]
+    if name != "ranks":
+        return found != held
+    inside = [at for at, member in enumerate(after.words[slot.path.replace("ranks", "members")]) if member]
+    return sorted(inside, key=found.__getitem__) != sorted(inside, key=held.__getitem__)
 
 
 def kind_of(of: Theory, action: str) -> Kind:
@@ -125,7 +144,7 @@ def denied(of: Theory, system: str, brokers: int) -> list[str]:
     settings = [of_few(system, brokers, factor) for factor in range(1, brokers + 1)]
     states = [state for few in settings for state in few.system.initial(few.setting)]
     assert len(states) >= brokers
-    read = [meaning_of_few(of, state, None, {}, brokers) for state in states]
+    read = [meaning(of, state, {}, brokers) for state in states]
     return [name for name, term in of.program.initially.items() if not all(at.value(term) for at in read)]
 
 
@@ -143,6 +162,6 @@ def test_what_is_assumed_of_states_holds_after_steps_of_few(system: str) -> None
     steps = [each[0] for each in steps_of_each(system).values()]
     wrong = {
         name for step in steps for name, term in of.state_truths().items()
-        if not meaning_of_few(of, step.after, None, {}, BROKERS).value(term)
+        if not meaning(of, step.after, {}, BROKERS).value(term)
     }  # fmt: skip
     assert wrong == set()

@@ -1,4 +1,4 @@
-"""States of `replication` with few brokers as interpretations of claims about any number of brokers and epochs."""
+"""States with few brokers as interpretations of claims about any number of brokers, and of epochs."""
 
 from __future__ import annotations
 
@@ -8,18 +8,14 @@ from typing import Any
 
 from kraftcheck.ci.systems.subject import subject
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
+from kraftcheck.model.language.layout import Slot
 from kraftcheck.model.language.sequences import every, word_at
 from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of, choose, same_truth
-from kraftcheck.model.partition.registration import DirectoryMap
 from kraftcheck.model.systems.replication.log import Log
-from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.smt.theory import Theory
-
-BY_PLACE = ("isr", "proposed", "stale", "ends", "log.entries")
-"""What a broker has of each other one, or at each offset."""
 
 ELSEWHERE: Mapping[str, int] = {
     "controller.directories": 1, "brokers.status": 1, "brokers.min_isr": 1, "brokers.ends": -1,
@@ -28,15 +24,22 @@ ELSEWHERE: Mapping[str, int] = {
 """What is beyond the brokers and epochs of a state, where it is not 0: who never registered, and what is not yet."""
 
 
-def words(path: str, state: Replication) -> list[Any]:
+def words(slot: Slot, state: Any, brokers: int) -> list[Any]:
     """What a state of a fixed number of brokers has for a field of one of any number, place by place."""
-    first, _, rest = path.partition(".")
-    if first == "isrs" and not path.endswith("]"):
-        return [placed(isr, len(state.brokers)) for isr in state.isrs]
-    if first != "brokers":
-        return placed(field(path, state), len(state.brokers))
-    each = [placed(field(rest, broker), len(state.brokers)) for broker in state.brokers]
-    return each if rest in BY_PLACE else [one for (one,) in each]
+    first, _, rest = slot.path.partition(".")
+    records = getattr(state, first) if first in ("brokers", "hosts") else None
+    value = field(slot.path, state) if records is None else [field(rest, one) for one in records]
+    return by_place(value, places_of(slot.domain), brokers)
+
+
+def by_place(value: Any, places: int, brokers: int) -> list[Any]:
+    """The words of a value by place; of a single word, that one."""
+    if not places:
+        return [int(value.slot if hasattr(value, "slot") else getattr(value, "mask", value))]
+    if isinstance(value, BrokerSet):
+        value = [value.mask >> b & 1 for b in range(brokers)]
+    rows = [by_place(one, places - 1, brokers) for one in getattr(value, "slots", value)]
+    return rows if places > 1 else [word for (word,) in rows]
 
 
 def field(path: str, record: Any) -> Any:
@@ -57,42 +60,31 @@ def field(path: str, record: Any) -> Any:
     return record
 
 
-def placed(value: Any, brokers: int) -> list[Any]:
-    """The words of a field by place; of a single word, that one."""
-    if isinstance(value, BrokerSet):
-        return [value.mask >> b & 1 for b in range(brokers)]
-    if isinstance(value, DirectoryMap):
-        return list(value.slots)
-    if isinstance(value, tuple):
-        return [one.mask if isinstance(one, BrokerSet) else one for one in value]
-    return [getattr(value, "slot", value)]
-
-
-def meaning(of: Theory, state: Replication, arguments: Mapping[str, Any], count: int) -> Places:
+def meaning(of: Theory, state: Any, arguments: Mapping[str, Any], count: int, action: str = "") -> Places:
     """What a theory says of a state and the arguments of a step; brokers and epochs beyond its own are of nobody.
 
     Args:
-        of: of any number of brokers and of epochs.
+        of: of any number of brokers, and perhaps of epochs.
         state: of few.
         arguments: by the names of the action's parameters.
         count: places of each sequence.
+        action: whose arguments they are; empty: of all that have such parameters.
     """
-    graph, places = of.program.graph, {slot.path: places_of(slot.domain) for slot in of.program.layout.slots}
-    whole = {path: extended(path, words(path, state), depth, count) for path, depth in places.items()}
-    names = [v.graph.variables[v.value] for kind in of.program.kinds for v in kind.variables]
-    given = {name: _argument(name, arguments, len(state.brokers)) for name in names if name.split(".")[1] in arguments}
-    assert {*graph.variables} >= {*whole, *given}
-    return Places(count, {**whole, **given})
+    brokers = len(getattr(state, "brokers", getattr(state, "hosts", range(count))))
+    held = {slot.path: extended(slot.path, words(slot, state, brokers), places_of(slot.domain), count)
+            for slot in of.program.layout.slots}  # fmt: skip
+    for term in (v for kind in of.program.kinds if action in ("", kind.action.name) for v in kind.variables):
+        name = term.graph.variables[term.value]
+        _, parameter, *path = name.split(".")
+        if parameter in arguments:
+            held[name] = by_place(field(".".join(path), arguments[parameter]), int(term.op == "sequence"), brokers)
+    assert {*of.program.graph.variables} >= {*held}
+    return Places(count, held)
 
 
 def places_of(domain: Any) -> int:
     """How many places give a word of a field."""
     return getattr(domain, "places", 0)
-
-
-def _argument(name: str, arguments: Mapping[str, Any], brokers: int) -> list[Any]:
-    _, parameter, *path = name.split(".")
-    return placed(field(".".join(path), arguments[parameter]), brokers)
 
 
 def extended(path: str, held: list[Any], places: int, count: int) -> list[Any]:

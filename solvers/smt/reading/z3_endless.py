@@ -136,11 +136,6 @@ def value_in(model: z3.ModelRef, read: Z3Reader) -> Value:
     return value
 
 
-def refine(instances: Instances, value: Value) -> bool:
-    """Say an axiom of each kind that a model contradicts, the simplest kind first; whether there was any."""
-    return _refined(instances, _all_sized(instances, value), value)
-
-
 def _refined(instances: Instances, sized: list[Sized], value: Value) -> bool:
     before = len(instances.facts)
     for axioms in (_same, _members, _compared, _larger_by_two, _covered, _apart):

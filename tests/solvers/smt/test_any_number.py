@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 from typing import Any
 
@@ -17,7 +16,7 @@ from kraftcheck.model.language.words import negate
 from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.reading.z3_endless import Value, answer, refine
+from kraftcheck.solvers.smt.reading.z3_endless import Value, answer
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 COUNT = 4
@@ -71,31 +70,6 @@ def test_what_is_said_of_any_number_is_true_of_concrete_sets(
     # The same instances do exclude an answer that is wrong, or they would say nothing.
     instances.deny([truths[0]])
     assert not satisfiable(world, truths, instances)
-
-
-@settings(max_examples=6)
-@given(MEMBERS, MEMBERS, MEMBERS, st.integers(0, COUNT - 1), st.lists(st.integers(0, COUNT), min_size=9, max_size=9))
-def test_axioms_of_sizes_are_true_whatever_model_calls_for_them(
-    one: list[int], other: list[int], third: list[int], broker: int, wrong: list[int]
-) -> None:
-    """What is said of sizes because a model has them wrong is true of the concrete sets."""
-    graph, words = Graph(), {}
-
-    def members(name: str, content: list[int]) -> Sequence:
-        words[name] = content
-        return Sequence.of_state(graph, name, 0, 1, truths=True)
-
-    a, b, c = (AnySet(members(f"set {n}", content)) for n, content in enumerate((one, other, third)))
-    by_broker = [a, b, c, a.minus(b), a.plus(a.just(broker)), a.plus(b), a.minus(a.just(broker)), a.keep(c), b.minus(c)]
-    instances, world = Instances(graph), Places(COUNT, words)
-    instances.require([graph.lift(2 * s.size() > 2 * at) for at, s in enumerate(by_broker)])
-    sizes = dict(zip([s.index for s in instances.sets], itertools.cycle(wrong), strict=False))
-    before = len(instances.facts)
-    known = value_of_world(world)
-    for _ in range(3):
-        refine(instances, lambda term: sizes.get(term.index, known(term)))
-    assert satisfiable(world, [], instances)
-    assert len(instances.facts) > before or all(world.value(s) == sizes[s.index] for s in instances.sets)
 
 
 def value_of_world(world: Places) -> Value:

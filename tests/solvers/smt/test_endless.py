@@ -94,14 +94,6 @@ def test_premises_do_not_refute_themselves(action: str) -> None:
     assert engine.refute([subject().program.graph.constant(False)]).result == UNDECIDED
 
 
-@pytest.mark.slow
-def test_the_theorem_without_bound_on_offsets() -> None:
-    """Every claim of replication is proven for any number of records and leader epochs: no step is left out."""
-    found = prove(subject, effort=EFFORT, clock=time.monotonic)
-    assert [claim.id for claim in found.theory.claims if not found.proven(claim.id)] == []
-    assert found.bounded() == []
-
-
 @frozen
 class Rows:
     """Two endless sequences, and a number between them."""

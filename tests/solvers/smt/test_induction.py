@@ -17,7 +17,7 @@ from kraftcheck.solvers.exploration.explore import SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted, Unknown
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.smt.induction import Proof, obligations, prove
+from kraftcheck.solvers.smt.induction import Proof, prove
 from kraftcheck.solvers.smt.queries import PROVEN, REFUTED, Effort, ObligationAnswer
 from kraftcheck.solvers.smt.theory import INITIATION, Theory, theory
 from kraftcheck.solvers.smt.verdicts import NOT_DECIDED, REACHABLE, UNREACHABLE, SearchEvidence, judge
@@ -154,16 +154,6 @@ def test_what_is_refuted_has_a_counterexample_that_is_reached() -> None:
     assert found.counterexample.step.steps == found.counterexample.trace.steps[-1:]
     assert found.counterexample.step.initial == found.counterexample.trace.states[-2]
     assert found.counterexample.step.steps[0].action == "unfence"
-
-
-@pytest.mark.slow
-def test_elections_are_proven_for_three_brokers() -> None:
-    """Every invariant and step property of elections holds for any number of steps under `fixed`; no lemma is idle."""
-    proof = prove(functools.partial(elections, "fixed"), effort=QUICK, clock=time.monotonic, workers=2)
-    assert [name for name in proof.claims if not proof.proven(name) and name != "domains"] == []
-    assert len(proof.answers) == len(obligations(proof.theory, proof.claims)) > 600
-    assert proof.bounded() == []
-    assert proof.idle_lemmas() == []
 
 
 @pytest.mark.parametrize(

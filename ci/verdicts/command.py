@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NoReturn
@@ -157,16 +157,12 @@ def unexpected_code(one: JudgedProperty) -> int:
     return {"incomplete": EXIT_INCOMPLETE, "unknown": EXIT_UNKNOWN}.get(one.verdict, EXIT_VACUOUS)
 
 
-Show = Callable[[RowPart], None]
-"""Called with each part of each row, in their order."""
-
-
 def check_rows(
-    rows: Sequence[Row], planned: Collection[Row], options: RowOptions, show: Show, cluster: Cluster | None = None
-) -> None:
+    rows: Sequence[Row], planned: Collection[Row], options: RowOptions, cluster: Cluster | None = None
+) -> Iterator[RowPart]:
     """Check rows with as many workers as the budget has, or on a cluster, up to the moment when the work is stopped.
 
-    Each part is shown in the order of the rows; those that are planned are proven at their scope's bounds too.
+    The parts come in the order of the rows; those that are planned are proven at their scope's bounds too.
 
     Raises:
         LostPart: when a process ended before its time.
@@ -176,7 +172,7 @@ def check_rows(
     small = all(row in EXPECTED and not (row in LONG and row in planned) for row in rows)
     count = min(workers, len(rows)) if small else 1
     if cluster is None and count == 1:
-        _one_by_one(rows, planned, options, show)
+        yield from _one_by_one(rows, planned, options)
     elif not stop_requested() and not interrupts.passed():
         threads = 1 if cluster is not None else workers // count
         apart = evolve(options, budget=evolve(options.budget, threads=threads), quiet=True)
@@ -185,18 +181,17 @@ def check_rows(
         whole = functools.partial(_check_whole, planned=planned)
         proofs_first = functools.partial(_first, planned=planned)
         for _, parts in fan_out(executor, ask, rows, "rows", options.quiet, whole, proofs_first):
-            for part in parts:
-                show(part)
+            yield from parts
 
 
-def _one_by_one(rows: Sequence[Row], planned: Collection[Row], options: RowOptions, show: Show) -> None:
+def _one_by_one(rows: Sequence[Row], planned: Collection[Row], options: RowOptions) -> Iterator[RowPart]:
     """Check rows in this process; a large one takes all its threads, and memory."""
     for row in rows:
         if stop_requested() or interrupts.passed():  # when the search of the row before was complete
             return
         try:
             for part in row_parts(row, row in planned, options):
-                show(part)
+                yield part
                 if part.stopped:
                     return
         except Interrupted:
@@ -334,11 +329,8 @@ def _check(
 ) -> CheckedRows:
     """Check the rows, and print each part of them: what was explored and proven before a stop."""
     checked = CheckedRows()
-
-    def show(part: RowPart) -> None:
+    for part in check_rows(rows, planned, wanted, cluster):
         screen.print(checked.add(part), soft_wrap=True)
-
-    check_rows(rows, planned, wanted, show, cluster)
     return checked
 
 

@@ -98,7 +98,7 @@ def test_a_process_that_ends_is_no_pass() -> None:
     """Where a process has ended there is an error that names a row, and no verdict."""
     options = RowOptions(OPTIONS.budget, quiet=True, place=Fatal(), documented=False)  # type: ignore[arg-type]
     with pytest.raises(LostPart, match=r"the process that was asked about .*zk-jbod.* has ended"):
-        check_rows([SHORT, PROVEN], (), options, lambda part: None)
+        list(check_rows([SHORT, PROVEN], (), options))
 
 
 @pytest.mark.parametrize(
@@ -118,29 +118,23 @@ def test_a_row_that_is_not_whole_is_an_error(parts: Sequence[RowPart], monkeypat
     answers = {SHORT: (explored(SHORT),), PROVEN: parts}
     monkeypatch.setattr(fanout, "ProcessPoolExecutor", Answers(answers))
     with pytest.raises(LostPart, match="has not told every part of it"):
-        check_rows([SHORT, PROVEN], [PROVEN], OPTIONS, lambda part: None)
+        list(check_rows([SHORT, PROVEN], [PROVEN], OPTIONS))
 
 
 def test_rows_are_shown_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows with proofs are begun first; all are shown in the order that was asked for."""
     answers = {row: (explored(row), *[proof(row)] * (row == PROVEN)) for row in EXPECTED if row[0] == "zk-jbod"}
-    shown = list[RowPart]()
     monkeypatch.setattr(fanout, "ProcessPoolExecutor", Answers(answers))
-    check_rows([*answers], [PROVEN], OPTIONS, shown.append)
-    assert shown == [part for row in answers for part in answers[row]]
+    assert [*check_rows([*answers], [PROVEN], OPTIONS)] == [part for row in answers for part in answers[row]]
 
 
 def test_a_stop_leaves_out_what_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a signal the rows that are ready are shown, and no other."""
-    shown = list[RowPart]()
-
-    def show(part: RowPart) -> None:
-        shown.append(part)
-        signal.raise_signal(signal.SIGTERM)
-
     monkeypatch.setattr(fanout, "ProcessPoolExecutor", Answers({SHORT: (explored(SHORT),)}))
-    check_rows([SHORT, PROVEN], (), OPTIONS, show)
-    assert shown == [explored(SHORT)]
+    parts = check_rows([SHORT, PROVEN], (), OPTIONS)
+    assert next(parts) == explored(SHORT)
+    signal.raise_signal(signal.SIGTERM)
+    assert [*parts] == []
 
 
 def test_a_stop_before_all_rows_has_nothing_to_report(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +142,7 @@ def test_a_stop_before_all_rows_has_nothing_to_report(monkeypatch: pytest.Monkey
     pool = Answers({}, lambda: signal.raise_signal(signal.SIGTERM))
     monkeypatch.setattr(fanout, "ProcessPoolExecutor", pool)
     with pytest.raises(Interrupted, match="before there was anything to report"):
-        check_rows([SHORT, PROVEN], (), OPTIONS, lambda part: None)
+        list(check_rows([SHORT, PROVEN], (), OPTIONS))
 
 
 @pytest.mark.slow

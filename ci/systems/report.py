@@ -200,6 +200,11 @@ def versions() -> dict[str, str]:
     return {**found_versions, "python": platform.python_version()}
 
 
+def told(command: str, code: int, **parts: Any) -> dict[str, Any]:
+    """A command's document: its parts between version, exit code, and the versions of what it depends on."""
+    return {"version": DOCUMENT_VERSION, "command": command, "exit_code": code, **parts, "versions": versions()}
+
+
 def document(
     subject: Subject, result: Exploration, part: dict[str, Any] | None = None, engine: str = "native"
 ) -> dict[str, Any]:

@@ -103,23 +103,17 @@ def print_summary(screen: Screen, checked: CheckedRows, verbose: bool) -> None:
 
 def document(checked: CheckedRows, code: int) -> dict[str, object]:
     """The whole run as plain values."""
-    return {
-        "version": report.DOCUMENT_VERSION,
-        "command": "check",
-        "exit_code": code,
-        "runs": [one.document for one in checked.explored],
-        "proofs": [
-            {"system": one.row[0], "scope": one.row[1], "rules": one.row[2], "queries": one.queries,
-             "proven": one.proven}
-            for one in checked.parts if isinstance(one, ProofRow)
-        ],
-        "unexpected": [
-            {"system": part.row[0], "scope": part.row[1], "rules": part.row[2], "property": one.id,
-             "expected": one.expected, "actual": one.verdict}
-            for part, one in checked.unexpected
-        ],
-        "versions": report.versions(),
-    }  # fmt: skip
+    proofs = [
+        {"system": one.row[0], "scope": one.row[1], "rules": one.row[2], "queries": one.queries, "proven": one.proven}
+        for one in checked.parts if isinstance(one, ProofRow)
+    ]  # fmt: skip
+    unexpected = [
+        {"system": part.row[0], "scope": part.row[1], "rules": part.row[2], "property": one.id,
+         "expected": one.expected, "actual": one.verdict}
+        for part, one in checked.unexpected
+    ]  # fmt: skip
+    runs = [one.document for one in checked.explored]
+    return report.told("check", code, runs=runs, proofs=proofs, unexpected=unexpected)
 
 
 def last_line(verdicts: int, unexpected: int, skipped: int, code: int) -> str:

@@ -69,10 +69,7 @@ def release_defects(names: Sequence[str], release: str, budget: SearchBudget, ta
     faulty = sum(bool(row["faults"]) for row in rows)
     code = EXIT_SAFETY if faulty else 0
     if target is not None:
-        write_json(target, {
-            "version": report.DOCUMENT_VERSION, "command": "bugs", "exit_code": code, "findings": rows,
-            "versions": report.versions(),
-        })  # fmt: skip
+        write_json(target, report.told("bugs", code, findings=rows))
     screen.plain(f"{len(rows)} findings with the rules of {release}, {faulty} not as expected (exit {code})")
     return code
 
@@ -96,17 +93,10 @@ def _faults(one: ReleaseSearch, expected: Evidence) -> Iterator[str]:
 def _release_row(one: ReleaseSearch, faults: Sequence[str]) -> dict[str, Any]:
     place = wanted(one.finding)
     return {
-        "finding": one.finding.id,
-        "release": one.release,
-        "system": place.system,
-        "scope": place.scope,
-        "bounds": dict(place.bounds),
-        "rules": one.subject.rules,
-        "property": place.property,
-        "steps": one.steps,
-        "mend_suffices": one.mend_suffices,
-        "faults": list(faults),
-    }
+        "finding": one.finding.id, "release": one.release, "system": place.system, "scope": place.scope,
+        "bounds": dict(place.bounds), "rules": one.subject.rules, "property": place.property, "steps": one.steps,
+        "mend_suffices": one.mend_suffices, "faults": list(faults),
+    }  # fmt: skip
 
 
 @frozen
@@ -286,25 +276,10 @@ def _row(judgement: DefectJudgement) -> list[str]:
 
 def document(judgements: Sequence[DefectJudgement], code: int) -> dict[str, object]:
     """The matrix as plain values."""
-    return {
-        "version": report.DOCUMENT_VERSION,
-        "command": "bugs",
-        "exit_code": code,
-        "bugs": [
-            {
-                "entry": judgement.bug.entry,
-                "variant": judgement.bug.variant,
-                "system": judgement.bug.system,
-                "scope": judgement.bug.scope,
-                "bounds": dict(judgement.bug.bounds),
-                "rules": judgement.bug.rules,
-                "engine": NATIVE,
-                "refutes": dict(judgement.refuted),
-                "faults": judgement.faults(),
-                "distinct": judgement.distinct,
-                "seconds": judgement.seconds,
-            }
-            for judgement in judgements
-        ],
-        "versions": report.versions(),
-    }
+    rows = [
+        {"entry": bug.entry, "variant": bug.variant, "system": bug.system, "scope": bug.scope,
+         "bounds": dict(bug.bounds), "rules": bug.rules, "engine": NATIVE, "refutes": dict(one.refuted),
+         "faults": one.faults(), "distinct": one.distinct, "seconds": one.seconds}
+        for one in judgements for bug in [one.bug]
+    ]  # fmt: skip
+    return report.told("bugs", code, bugs=rows)

@@ -335,19 +335,12 @@ def document(
     table: RunTable, executed: Sequence[ExecutedRun], left_out: Sequence[PreparedRun], code: int
 ) -> dict[str, Any]:
     """The whole check as plain values: of each run the document of its engine, and the name of the run."""
-    return {
-        "version": report.DOCUMENT_VERSION,
-        "command": "check",
-        "configuration": str(table.path),
-        "exit_code": code,
-        "runs": [{**one.document, "name": one.prepared.configured.title} for one in executed],
-        "proofs": [],
-        "left_out": [one.configured.title for one in left_out],
-        "unexpected": [
-            {"name": one.prepared.configured.title, "system": one.judged.subject.name,
-             "scope": one.judged.subject.setting.scope, "rules": one.judged.subject.rules, "property": row.id,
-             "expected": row.expected, "actual": row.verdict}
-            for one in executed for row in one.judged.properties if not row.passed
-        ],
-        "versions": report.versions(),
-    }  # fmt: skip
+    unexpected = [
+        {"name": one.prepared.configured.title, "system": of.name, "scope": of.setting.scope, "rules": of.rules,
+         "property": row.id, "expected": row.expected, "actual": row.verdict}
+        for one in executed for of in [one.judged.subject] for row in one.judged.properties if not row.passed
+    ]  # fmt: skip
+    runs = [{**one.document, "name": one.prepared.configured.title} for one in executed]
+    left = [one.configured.title for one in left_out]
+    return report.told("check", code, configuration=str(table.path), runs=runs, proofs=[], left_out=left,
+                       unexpected=unexpected)  # fmt: skip

@@ -16,6 +16,7 @@ import kraftcheck as kc
 from tests import toys
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT, TESTS
+from tests.solvers.search.orders.ports import LOCK, WALKING
 
 
 @frozen
@@ -274,6 +275,20 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("faults", lambda: kc.whatif("/nowhere", faults=9), "faults takes an int from 0 to 6"),
     ("whatif", lambda: kc.whatif("/nowhere"), "/nowhere"),
     ("status", lambda: kc.status("/nowhere"), "/nowhere"),
+    ("unknown", lambda: kc.explore(LOCK, reduce="all"), "reduce is 'all', none of none, orders"),
+    ("symmetry-word", lambda: kc.explore(LOCK, symmetry="on"), "symmetry takes False, True or 'proven', not 'on'"),
+    ("both", lambda: kc.explore(LOCK, symmetry="proven", reduce="orders"),
+     "reduce='orders' cannot be combined with symmetry='proven'; take one of the two"),
+    ("declared", lambda: kc.explore(WALKING, symmetry=True), "symmetry=True: "),
+    ("told apart", lambda: kc.explore(WALKING, symmetry="proven"), "symmetry='proven': "),
+    ("recovers", lambda: kc.explore(toys.VALVE, reduce="orders"),
+     "reduce='orders': property opens (recovers) is about all that may follow"),
+    ("text", lambda: kc.explore(tank(), invariants="level < 3"), "invariants takes expressions by name"),
+    ("nameless", lambda: kc.explore(tank(), invariants={"": "level < 3"}), "invariants takes expressions by name"),
+    ("no-text", lambda: kc.explore(tank(), invariants=[3]), "invariants takes expressions by name"),
+    ("no-field", lambda: kc.explore(tank(), invariants={"low": "y < 3"}), "y"),
+    ("taken", lambda: kc.explore(tank(), invariants={"not-full": "level < 3"}), "tank has a property 'not-full'"),
+    ("idle-when", lambda: kc.explore(tank(), when="level < 3"), "when says where invariants have to hold"),
 ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
 from attrs import frozen
 
 import kraftcheck as kc
@@ -54,20 +53,3 @@ def test_a_trace_of_a_named_expression_is_found_by_the_command_line() -> None:
     asked = kc.explore(DIAL, invariants={"low": "x < 2"})
     told = document(asked.trace("low"), asked.exploration.program, "dial", None, True)["#meta"]["kraftcheck"]
     assert (told["property"], told["options"]) == ("x < 2", {"invariant": "x < 2"})
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"invariants": "x < 3"}, "invariants takes expressions by name"),
-        ({"invariants": {"": "x < 3"}}, "invariants takes expressions by name"),
-        ({"invariants": [3]}, "invariants takes expressions by name"),
-        ({"invariants": {"low": "y < 3"}}, "y"),
-        ({"invariants": {"small": "x < 3"}}, "dial has a property 'small' already"),
-        ({"when": "x < 3"}, "when says where invariants have to hold"),
-    ],
-)
-def test_what_is_no_expression_is_refused(given: Mapping[str, Any], told: str) -> None:
-    """The line names the argument, the unknown field, or the property that has the name."""
-    with pytest.raises(kc.Refusal, match=told):
-        kc.explore(DIAL, **given)

@@ -25,6 +25,7 @@ from kraftcheck.properties.catalogue import FAIR_SYSTEMS, SYSTEMS
 from kraftcheck.properties.catalogue import find as find_system_of
 from kraftcheck.properties.register.coverage import CHECKED, DOCUMENTS, LEFT_OUT, MODELLED, Statement
 from kraftcheck.properties.register.defects import SEEN, Bug
+from kraftcheck.properties.register.findings import FINDINGS
 
 
 @frozen
@@ -331,6 +332,9 @@ def _print(screen: Screen, entry: Entry, changes: Sequence[Change] = ()) -> None
         screen.plain(f"  property  none: {entry.uncovered}")
     for bug in entry.defects:
         screen.plain(f"  defect    {_defect(bug)}")
+    for finding in FINDINGS:
+        if entry.rule.id in finding.rules or {*finding.switches} & {*entry.rule.switches}:
+            screen.plain(f"  finding   {finding.id}: {finding.title} (kraftcheck findings {finding.id})")
     screen.plain("")
 
 

@@ -305,6 +305,9 @@ def check_built_in(wanted: CheckOptions, screen: Screen, verbose: bool = False) 
         find_system(name)
     rows = wanted.shard.of_parts(plan(wanted.systems, wanted.scopes, wanted.rules))
     planned = proofs_named(wanted.scopes)
+    if not wanted.quiet and not (wanted.systems or wanted.scopes or wanted.rules):
+        said = f"{wanted.shard.words}{len(rows)} rows of what comes with kraftcheck, minutes in all"
+        screen.plain(f"{said}: SYSTEM, --scope and --rules choose among them, --config names a table of your own")
     with nullcontext() if wanted.out is None else results("--out", wanted.out) as place:
         budget = search_budget(wanted.workers, wanted.memory)
         options_ = RowOptions(budget, wanted.quiet, place, wanted.documented)

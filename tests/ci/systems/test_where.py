@@ -57,6 +57,7 @@ def test_people_see_all_that_belongs_to_a_rule(monkeypatch: pytest.MonkeyPatch) 
     assert "  variant   removed-replicas-stay-in-elr: the ELR is not limited to the replicas after" in block
     assert "  property  elections elr-within-replicas: every ELR member is a replica (refuted by removed-" in block
     assert "  defect    removed-replicas-stay-in-elr (catalogue 1; X1): breaks quorum-superset" in block
+    assert "  finding   ghost-elr-member: " in ran.out, "what released controllers make of the rule"
 
 
 def test_a_rule_without_property_says_why() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.terminal.files import MARK
+from kraftcheck.ci.verdicts import command
 from kraftcheck.ci.verdicts.command import last_line
 from kraftcheck.properties.register.proofs import NOT_PROVEN
 from kraftcheck.properties.register.verdicts import EXPECTED
@@ -166,3 +167,11 @@ def test_closing_line_leads_with_what_went_wrong(odd: int, skipped: int) -> None
     """The closing line reads `0 unexpected` first only when nothing else went wrong."""
     line = last_line(50, odd, skipped, 0)
     assert line.startswith("50 verdicts, 0 unexpected") == (not odd and not skipped)
+
+
+def test_a_check_of_everything_says_what_it_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is chosen the first line has the number of rows and how to choose; `--quiet` has no such line."""
+    monkeypatch.setattr(command, "rows_named", lambda *_: [("zk-jbod", "jobs", "kip")])
+    first, *_ = kraftcheck("check", "--built-in", "--workers", "1").out.splitlines()
+    assert first.startswith("1 rows of what comes with kraftcheck, minutes in all: SYSTEM, --scope and --rules choose")
+    assert "what comes with kraftcheck" not in kraftcheck("check", "--built-in", "--workers", "1", "--quiet").out

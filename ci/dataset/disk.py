@@ -24,7 +24,7 @@ from kraftcheck.ci.dataset.part import BUCKETS
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.dataset import check_files
-from kraftcheck.ci.dataset.store.job import LevelJob, Part
+from kraftcheck.ci.dataset.store.job import LevelJob, StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import (
     BucketRange,
     DamagedLevelError,
@@ -155,12 +155,12 @@ class DiskRunner:
         self._levels += 1
         return work.result(written, time.monotonic() - start)
 
-    def _catch_up(self, levels: tuple[Part, ...], pool: ThreadPool) -> None:
+    def _catch_up(self, levels: tuple[StoredLevel, ...], pool: ThreadPool) -> None:
         """Visit the states of committed levels that an earlier run, or another engine, found."""
         bits = self.spec.bucket_bits
         for level in levels[self._levels :]:
 
-            def visit(_: int, bucket: int, level: Part = level) -> None:
+            def visit(_: int, bucket: int, level: StoredLevel = level) -> None:
                 for _, states in level.blocks(BucketRange(bucket, bucket + 1, bits), self.spec.words):
                     if len(self.visited[bucket].admit(states)) != len(states):
                         raise DamagedLevelError(f"{level.folder}: a state of bucket {bucket} is there twice")

@@ -21,7 +21,7 @@ NAME = re.compile(r"[\w .,:;=+*/<>()\[\]{}|&%#@!?~^-]{1,1200}")
 No quotes, no backslash (an escape in Spark), no dollar (a variable in Spark), no line break, no control character.
 """
 
-FILE_NAME = re.compile(r"[a-z]{1,20}-[0-9a-f-]{1,60}\.(parquet|states)", re.ASCII)
+FILE_NAME = re.compile(r"[a-z]{1,20}-[0-9a-f-]{1,60}\.parquet", re.ASCII)
 """The name of a file of states, without a folder."""
 
 SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)

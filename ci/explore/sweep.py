@@ -1,33 +1,98 @@
-"""`kraftcheck sweep`: the compiled rules compared with the rules on ints, over an explored space."""
+"""`kraftcheck sweep`: compiled rules compared with the rules on ints, over an explored space, on workers of Spark."""
 
 from __future__ import annotations
 
 import functools
-import json
+import pickle
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
+from attrs import frozen
 
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
 from kraftcheck.ci.dataset.dataset_place import DatasetPlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
-from kraftcheck.ci.spark.query_engine import open_session, packed
+from kraftcheck.ci.dataset.store.stores import place_of
+from kraftcheck.ci.run.fanout import Cluster, fan_out
 from kraftcheck.ci.spark.session import check_packages
+from kraftcheck.ci.systems.subject import program
 from kraftcheck.ci.terminal import options
 from kraftcheck.ci.terminal.console import console
 from kraftcheck.ci.terminal.files import check_named
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.solvers.audit.comparison import BlockEngine, Comparison
+from kraftcheck.solvers.audit.sampling import Rows, hashed
 from kraftcheck.solvers.blocks.kernel import block_spec
+from kraftcheck.solvers.blocks.tasks import BlockSpec, load_block_kernel
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
+from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import EXIT_INCOMPLETE
+from kraftcheck.solvers.reference.confirm import EngineDisagreement
 
 if TYPE_CHECKING:
-    from kraftcheck.ci.spark.sweeping import SweepResult
+    from kraftcheck.ci.dataset.store.levelfiles import Groups
+
+PART_STATES = 1 << 10
+"""States of a task, about: ints manage some hundred a second."""
+
+EXAMPLES = 5
+"""Disagreements that are shown."""
 
 
-SHARES = 1 << 30
+@frozen
+class Swept:
+    """What a comparison found.
+
+    Attributes:
+        states, transitions: compared; of a state with a disagreement no transition counts.
+        disagreements: of how many states.
+        examples: the first few, in words.
+    """
+
+    states: int = 0
+    transitions: int = 0
+    disagreements: int = 0
+    examples: tuple[str, ...] = ()
+
+    def plus(self, other: Swept) -> Swept:
+        """Both together."""
+        return Swept(
+            self.states + other.states, self.transitions + other.transitions,
+            self.disagreements + other.disagreements, (*self.examples, *other.examples)[:EXAMPLES],
+        )  # fmt: skip
+
+
+def compare(traced: Program, spec: BlockSpec, states: Rows) -> Swept:
+    """Both readings of the rules on packed states, one row each, in all action instances."""
+    comparison, engine = Comparison(traced), BlockEngine(traced, load_block_kernel(spec))
+    found = Swept()
+    for packed in map(tuple, states.tolist()):
+        try:
+            found = found.plus(Swept(1, comparison.state(packed, engine(packed), range(traced.instances))))
+        except EngineDisagreement as error:
+            found = found.plus(Swept(1, 0, 1, (str(error),)))
+    return found
+
+
+@functools.lru_cache(maxsize=1)
+def _asked(asked: bytes) -> tuple[Program, BlockSpec, float]:
+    chosen, spec, fraction = pickle.loads(asked)
+    return program(chosen, compared=False), spec, fraction
+
+
+def _swept(asked: bytes, part: tuple[str, Groups]) -> Swept:
+    """What a worker finds in some row groups of a level."""
+    from kraftcheck.ci.dataset.store.levelfiles import read_states  # it reads Parquet, and pyarrow is an extra
+
+    (traced, spec, fraction), (folder, groups) = _asked(asked), part
+    found = Swept()
+    for _, states in read_states(place_of(folder), groups, spec.words):
+        chosen = states if fraction == 1 else states[hashed(states, 0) < int(fraction * 2**64)]
+        found = found.plus(compare(traced, spec, chosen))
+    return found
 
 
 @click.command("sweep")
@@ -52,41 +117,36 @@ def sweep_command(
     if not 0 < fraction <= 1:
         raise Refusal(f"--fraction is above 0 and at most 1, not {fraction}")
     check_packages()
-    from kraftcheck.ci.dataset.store.dataset import Dataset
-    from kraftcheck.ci.spark.errors import job_error
+    from kraftcheck.ci.dataset.search.levels import splits
+    from kraftcheck.ci.dataset.store.dataset import Dataset, damage_refused
     from kraftcheck.ci.spark.executor import pickled
-    from kraftcheck.ci.spark.sweeping import SCHEMA, SweepResult, sweep_task
 
     data = Dataset.open(out)
     check_named(out, data.of["system"], system)
     chosen, traced = data.traced()
-    words = [f"w{i}" for i in range(data.table.words)]
-    with open_session(data, master, workers, conf) as (session, messages):
-        spec = block_spec(traced, data.bucket_bits, ObjectCache(cache_folder()))
-        handle = session.sparkContext.broadcast((spec, pickled(chosen)))
-        rows = packed(session, data).select(*words)
-        if fraction < 1:
-            rows = rows.where(f"pmod(xxhash64({', '.join(words)}), {SHARES}) < {max(1, round(fraction * SHARES))}")
-        parts = max(workers, 2) * 4
-        try:
-            payloads = rows.repartition(parts).mapInArrow(sweep_task(lambda: handle.value), SCHEMA).collect()
-        except Exception as error:
-            raise job_error(error, messages) from error
-    result = functools.reduce(
-        SweepResult.plus, (SweepResult(*json.loads(row.payload)) for row in payloads), SweepResult()
-    )
-    sys.exit(_conclude(result, sum(level.rows for level in data.levels), data.complete, fraction))
+    if not data.checked:
+        data.check()
+    asked = pickled((chosen, block_spec(traced, data.bucket_bits, ObjectCache(cache_folder())), fraction))
+    rows = max(1, int(PART_STATES / fraction))
+    parts = [(str(data.log.folder(level.depth)), groups) for level in data.levels
+             for groups in splits(level.groups, rows)]  # fmt: skip
+    with damage_refused():
+        cluster = Cluster(master, conf, workers).executor(quiet=True)
+        found = [one for _, one in fan_out(cluster, functools.partial(_swept, asked), parts, "parts", quiet=True)]
+    states = sum(level.rows for level in data.levels)
+    sys.exit(_conclude(found, states, data.complete and len(found) == len(parts)))
 
 
-def _conclude(result: SweepResult, states: int, complete: bool, fraction: float) -> int:
-    screen = console()
+def _conclude(found: Sequence[Swept], states: int, whole: bool) -> int:
+    """Show what was found in the parts of a space of so many states; the exit code."""
+    screen, result = console(), functools.reduce(Swept.plus, found, Swept())
     for line in result.examples:
         screen.plain(line)
     share = "every state" if result.states == states else f"{result.states:,} of {states:,} states"
     screen.plain(f"{share}: {result.transitions:,} transitions, {result.disagreements:,} disagreements")
     if result.disagreements:
         return NON_CONFORMANT
-    if not complete or result.states == 0 or (fraction == 1 and result.states != states):
+    if not whole or result.states == 0:
         screen.plain("incomplete: " + ("no state was compared" if result.states == 0 else "the space is not whole"))
         return EXIT_INCOMPLETE
     return 0

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from kraftcheck.ci.dataset.jobs.stages import JobFailedError
-from kraftcheck.ci.dataset.search.levels import LostRunError
 
 _MESSAGES = (
     (r"ForeignCodeError: (.*)", "{0}"),
@@ -29,8 +28,6 @@ _MESSAGES = (
 def job_error(error: Exception, log: Path) -> JobFailedError:
     """The error of a job in one line, with the mend where it is known."""
     text = str(error)
-    if lost := re.search(r"DamagedRunError: (.*)", text):
-        return LostRunError(f"{lost[1]}; remove the folder of the runs, then --resume (details in {log})")
     for pattern, message in _MESSAGES:
         match = re.search(pattern, text)
         if match:

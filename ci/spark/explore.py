@@ -17,7 +17,6 @@ from attrs import frozen
 from kraftcheck.ci.dataset.jobs.stages import RESULT_SCHEMA, JobFailedError
 from kraftcheck.ci.dataset.judge import judge
 from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets, default_handover
-from kraftcheck.ci.dataset.search.levels import Compaction
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.dataset import entries, refuse_damage
@@ -162,9 +161,7 @@ class SparkEngine:
         """Expand what is left under Spark, then judge."""
         if not checked:
             check_on(runner.session, run.log, run.commits, runner.log)
-        compaction = Compaction(run.log, runner.spec.words, runner.merge, run.stop)
-        compaction.open(run.commits)
-        run.expand(runner, compaction)
+        run.expand(runner)
         runner.visited.clear()
         judge(run, runner, self.memory)
 

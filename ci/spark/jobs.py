@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import pickle
 import threading
 import time
@@ -14,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from attrs import asdict, evolve, field, frozen
+from attrs import evolve, field, frozen
 
-from kraftcheck.ci.dataset.jobs.exchange import CANDIDATE_SCHEMA, Batches, candidate_row
+from kraftcheck.ci.dataset.jobs.exchange import CANDIDATE_SCHEMA, Batches
 from kraftcheck.ci.dataset.jobs.stages import (
     ORDER,
     RESULT_SCHEMA,
@@ -25,170 +23,18 @@ from kraftcheck.ci.dataset.jobs.stages import (
     Stages,
     Task,
     exchange_folder,
-    result_row,
     rows_here,
 )
-from kraftcheck.ci.dataset.search.levels import MOST_BLOCKS, JobResult, MergeJob, least, merge_tasks
-from kraftcheck.ci.dataset.store.job import BLOCK, LevelJob, RunWriter, StoredRun, check_sight
-from kraftcheck.ci.dataset.store.levelfiles import PLACE, BucketRange, Groups, LevelFile, Table, pack, unpack
+from kraftcheck.ci.dataset.search.levels import JobResult, least
+from kraftcheck.ci.dataset.store.job import LevelJob
+from kraftcheck.ci.dataset.store.levelfiles import PLACE, Groups, LevelFile
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.session import is_embedded
 from kraftcheck.ci.spark.small import VISITED_BYTES, DriverVisited, errors_of_a_job, is_small
 from kraftcheck.ci.spark.tasks import level_stages
-from kraftcheck.solvers.blocks.tasks import (
-    MOST_BUCKET_BITS,
-    BlockKernel,
-    BlockSpec,
-    Words,
-    blocks_of,
-    load_block_kernel,
-)
-from kraftcheck.solvers.machine_code.regular import open_regular
-
-WINDOW_ROWS = 1 << 20
-"""States of neighbouring buckets that a task holds at once, about."""
-
-
-def merge_stages(shipped: Callable[[], BlockSpec], job: MergeJob, tasks: int) -> Stages:
-    """The stages of a merge by so many tasks."""
-    return Stages(tasks, tasks, _numbers, merge_task(shipped, job, tasks))
-
-
-def _numbers(batches: Batches) -> Batches:
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            yield candidate_row(number, number, number, 0, b"")
-
-
-def merge_task(shipped: Callable[[], BlockSpec], job: MergeJob, tasks: int) -> Task:
-    """The second stage: a row is the number of a task; writes its buckets, and says which blocks its file has."""
-
-    def merge(batches: Batches) -> Batches:
-        check_sight(job.sight)
-        kernel = load_block_kernel(shipped().with_bits(job.bits))
-        for batch in batches:
-            for number in batch.column("bucket").to_pylist():
-                made = _merged(kernel, job, number, tasks)
-                told = {"task": number, "file": made and made[0], "blocks": None if made is None else pack(made[1])}
-                yield result_row("run", json.dumps(told).encode())
-
-    return merge
-
-
-def _merged(kernel: BlockKernel, job: MergeJob, number: int, tasks: int) -> tuple[str, Table] | None:
-    buckets = 1 << job.coarsest
-    rows = np.zeros(buckets, dtype=np.int64)
-    for part in job.parts:
-        table = part.table if isinstance(part, StoredRun) else part.groups.table
-        np.add.at(rows, table["bucket"] >> part.bits - job.coarsest, table["rows"])
-    writer = RunWriter(place_of(job.folder), number)
-    with writer:
-        for lo, hi in _windows(rows, number * buckets // tasks, (number + 1) * buckets // tasks):
-            states: dict[int, list[Words]] = {}
-            for part in job.parts:
-                for one in part.blocks(BucketRange(lo, hi, job.coarsest), job.words):
-                    for bucket, block in [one] if part.bits == job.bits else _split(kernel, one[1]):
-                        states.setdefault(bucket, []).append(block)
-            for bucket in sorted(states):
-                writer.write(bucket, np.concatenate(states[bucket]))
-    return writer.result()
-
-
-def _split(kernel: BlockKernel, states: Words) -> Iterator[tuple[int, Words]]:
-    """The states of a coarser bucket by the buckets of the run."""
-    records = np.column_stack([states, np.zeros(len(states), dtype=np.uint64)])
-    for bucket, block in blocks_of(kernel.by_bucket(records)):
-        yield bucket, block[:, :-1]
-
-
-def _windows(rows: npt.NDArray[np.int64], lo: int, end: int) -> Iterator[tuple[int, int]]:
-    """Neighbouring buckets of about `WINDOW_ROWS` states: the first, and the one after the last."""
-    ends = np.cumsum(rows)
-    while lo < end:
-        before = int(ends[lo]) - int(rows[lo])
-        hi = max(lo + 1, min(end, int(np.searchsorted(ends, before + WINDOW_ROWS, side="right"))))
-        yield lo, hi
-        lo = hi
-
-
-def merged_files(results: Iterable[Any], tasks: int) -> list[tuple[str, Table]]:
-    """The files that tasks wrote, and their blocks.
-
-    Raises:
-        JobFailedError: when a task's result is missing or there twice.
-    """
-    told = sorted((json.loads(bytes(row.payload)) for row in results), key=lambda part: int(part["task"]))
-    if [part["task"] for part in told] != list(range(tasks)):
-        raise JobFailedError(f"a merge brought back {len(told)} results of {tasks} tasks; --resume goes on")
-    return [(part["file"], unpack(part["blocks"], BLOCK, 1, MOST_BLOCKS)) for part in told if part["file"] is not None]
-
-
-NAME = "stages.jsonl"
-"""Beside a run's levels; one line a job. It is a measurement: no verdict rests on it."""
-
-QUANTILES = tuple(step / 20 for step in range(21))
-
-
-@frozen
-class StageTimes:
-    """A stage.
-
-    Attributes:
-        tasks: how many.
-        seconds: that its tasks took, as quantiles in steps of a twentieth.
-        read, written: bytes of its shuffles.
-    """
-
-    tasks: int
-    seconds: tuple[float, ...]
-    read: int
-    written: int
-
-
-@frozen
-class JobTimes:
-    """A job.
-
-    Attributes:
-        label: what it is.
-        start: when it began, in seconds of a clock that only differences are taken of.
-        seconds: how long it took.
-        cores: tasks that ran at the same time.
-        stages: in their order; none where the driver did it.
-    """
-
-    label: str
-    start: float
-    seconds: float
-    cores: int
-    stages: tuple[StageTimes, ...]
-
-    def append(self, folder: Path) -> None:
-        """Write it down."""
-        handle = open_regular(folder / NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        with os.fdopen(handle, "a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(self)) + "\n")
-
-
-def stage_times(context: Any, stages: Sequence[int]) -> tuple[StageTimes, ...]:
-    """The times of finished stages, of their last attempts."""
-    store, gateway = context._jsc.sc().statusStore(), context._gateway
-    quantiles = gateway.new_array(gateway.jvm.double, len(QUANTILES))
-    for number, value in enumerate(QUANTILES):
-        quantiles[number] = value
-    found = []
-    for stage in sorted(stages):
-        data = store.lastStageAttempt(stage)
-        summary = store.taskSummary(stage, data.attemptId(), quantiles)
-        if summary.isEmpty():
-            continue
-        durations = summary.get().duration()
-        seconds = tuple(float(durations.apply(number)) / 1000 for number in range(len(QUANTILES)))
-        found.append(StageTimes(data.numTasks(), seconds, data.shuffleReadBytes(), data.shuffleWriteBytes()))
-    return tuple(found)
-
+from kraftcheck.solvers.blocks.tasks import MOST_BUCKET_BITS, BlockSpec, load_block_kernel
 
 MOVED = ("shuffled", "spilled", "shuffles")
 """What a job costs beside its tasks: bytes shuffled and spilled, and stages that shuffle."""
@@ -326,16 +172,6 @@ class SparkCluster:
         with errors_of_a_job(self.log):
             return self.visited.catch_up(level)
 
-    def merge(self, job: MergeJob, label: str, stop: threading.Event) -> list[tuple[str, Table]] | None:
-        """Merge parts to the files of a run; None when it was cancelled because `stop` was set.
-
-        Raises:
-            JobFailedError: when it fails on all attempts.
-        """
-        tasks = min(1 << job.coarsest, merge_tasks(job.rows, self.cores))
-        done = self.rows(merge_stages(self.shipped, job, tasks), label, stop, here=tasks == 1)
-        return None if done is None else merged_files(done[0], tasks)
-
     @contextlib.contextmanager
     def exchange(self, where: AnyPath) -> Iterator[Path | None]:
         """A folder for what goes from stage to stage, where all tasks are on this machine.
@@ -355,12 +191,9 @@ class SparkCluster:
         self, stages: Stages, label: str, stop: threading.Event, *, here: bool
     ) -> tuple[Sequence[Any], dict[str, float]] | None:
         """See `JobRunner`; `label` is what Spark calls it, `here`: in the driver, without Spark."""
-        start = time.monotonic()
         if here:
             with errors_of_a_job(self.log):
-                rows = rows_here(stages)
-            JobTimes(label, start, time.monotonic() - start, 1, ()).append(self.log.parent)
-            return rows, dict.fromkeys(MOVED, 0.0)
+                return rows_here(stages), dict.fromkeys(MOVED, 0.0)
         context, name = self.session.sparkContext, f"kraftcheck-{uuid.uuid4().hex}"
         context.setJobGroup(name, label)
         with self.sent(stages) as sent:
@@ -372,11 +205,8 @@ class SparkCluster:
                 if stop.is_set():
                     return None
                 raise job_error(error, self.log) from error
-        seconds = time.monotonic() - start
         self._free(frame)
-        numbers = self._stages(name)
-        JobTimes(label, start, seconds, self.cores, stage_times(context, numbers)).append(self.log.parent)
-        return rows, self._bytes(numbers)
+        return rows, self._bytes(name)
 
     def _free(self, frame: Any) -> None:
         """Have the files of a job's shuffle removed; Spark would keep them until Java collects its garbage."""
@@ -386,17 +216,13 @@ class SparkCluster:
         if cleaner.isDefined():
             cleaner.get().doCleanupShuffle(node.shuffleDependency().shuffleId(), False)
 
-    def _stages(self, group: str) -> list[int]:
-        """The stages of a job group."""
-        tracker = self.session.sparkContext.statusTracker()
+    def _bytes(self, group: str) -> dict[str, float]:
+        """Bytes shuffled and spilled by the stages of a job group."""
+        context = self.session.sparkContext
+        tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-        return [stage for job in jobs if job is not None for stage in job.stageIds]
-
-    def _bytes(self, stages: Iterable[int]) -> dict[str, float]:
-        """Bytes shuffled and spilled by stages."""
-        store = self.session.sparkContext._jsc.sc().statusStore()
         totals = dict.fromkeys(MOVED, 0.0)
-        for stage in stages:
+        for stage in (stage for job in jobs if job is not None for stage in job.stageIds):
             data = store.lastStageAttempt(stage)
             totals["shuffled"] += data.shuffleWriteBytes()
             totals["spilled"] += data.diskBytesSpilled()

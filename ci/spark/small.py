@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 
-from kraftcheck.ci.dataset.store.job import LevelJob, Part, StoredRun
+from kraftcheck.ci.dataset.store.job import LevelJob, StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.terminal import machine
@@ -63,7 +63,7 @@ class DriverVisited:
         """Hold the visited states of a job, and no others; false, and nothing is held, when they do not fit.
 
         Raises:
-            DamagedLevelError, DamagedRunError: when what is read is not what was written.
+            DamagedLevelError: when what is read is not what was written.
         """
         if self._levels > level.depth:
             self.clear()
@@ -79,19 +79,17 @@ class DriverVisited:
         return True
 
     def _take(self, level: LevelJob) -> None:
-        buckets, rows, depth = self.kernel.spec.buckets, sum(part.rows for part in level.visited), 0
+        buckets, rows = self.kernel.spec.buckets, sum(part.rows for part in level.visited)
         if not self._buckets:
             budget, room = self.memory // buckets, int(ROOM * rows / buckets)
             self._buckets = [CompactBucket(self.kernel, budget, room) for _ in range(buckets)]
         with ThreadPool(machine.cores()) as pool:
-            for part in level.visited:
-                depth = part.last if isinstance(part, StoredRun) else depth + 1
-                if depth > self._levels:  # of a run that began before, states that are there are met again
-                    self._read(part, pool)
-        if depth != level.depth or self.count != rows:
+            for part in level.visited[self._levels :]:
+                self._read(part, pool)
+        if self.count != rows:
             raise DamagedLevelError(f"{level.frontier}: {self.count:,} states up to there instead of {rows:,}")
 
-    def _read(self, part: Part, pool: ThreadPool) -> None:
+    def _read(self, part: StoredLevel, pool: ThreadPool) -> None:
         buckets, spec = len(self._buckets), self.kernel.spec
         windows, finer = min(buckets, part.rows // WINDOW_ROWS + 1), part.bits - spec.bucket_bits
 

@@ -24,7 +24,6 @@ from tests.ci.spark import (
     test_spark_damage,
     test_spark_lease,
     test_spark_levels,
-    test_spark_runs,
     test_spark_small,
     test_spark_splitting,
 )
@@ -193,9 +192,6 @@ MUTANTS = (
     Mutant("small-visited-later", "An earlier level that is made again meets the states of later ones as visited.",
            "ci.spark.small:DriverVisited.catch_up", "if self._levels > level.depth:", "if False:",
            ONLY_COMMITTED, (JobFailedError,)),
-    Mutant("run-of-another-exploration", "A merged run is taken up whatever manifest it names.",
-           "ci.dataset.search.levels:Compaction._read", 'document["of"] != self.log.seal(run.last - 1)', "False",
-           Killer(test_spark_runs.test_a_run_of_something_else_is_dropped, (0,)), slow=True),
     Mutant("split-places-meet", "The backward search names another state than the one that it means.",
            "ci.dataset.backward.arcs:Numbering.places", "own, at - before[own]", "own, at - before[own] + 1",
            RECOVERY, (DamagedLevelError,), slow=True),

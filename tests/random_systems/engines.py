@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from kraftcheck.ci.dataset.disk import DiskRunner
-from kraftcheck.ci.spark.sweeping import compare
+from kraftcheck.ci.explore.sweep import compare
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, Refuted, Trace

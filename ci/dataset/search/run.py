@@ -12,16 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, evolve, field
+from attrs import define, field
 
 from kraftcheck.ci.dataset.jobs.stages import JobFailedError
 from kraftcheck.ci.dataset.part import HANDOVER
 from kraftcheck.ci.dataset.search.levels import (
     CommittedOrigins,
-    Compaction,
     JobResult,
     LevelRunner,
-    LostRunError,
     UnfinishedLevelError,
     plan,
 )
@@ -288,31 +286,18 @@ class DatasetRun:
         """Whether nothing is left to be expanded."""
         return bool(self.commits) and self.commits[-1].last
 
-    def expand(self, runner: LevelRunner, compaction: Compaction | None = None) -> None:
+    def expand(self, runner: LevelRunner) -> None:
         """Level by level, until nothing is left or the run is cut; files of lost attempts are removed at the end.
-
-        Args:
-            runner: of the jobs.
-            compaction: merges old levels for them; None: they read each level.
 
         Raises:
             JobFailedError: when a job fails on all attempts; committed levels stay.
         """
-        whole = True
         while not self.finished and self._within_limits():
             level = plan(runner, self.log, self.commits)
             if self.handed_over is None:
                 self.handed_over = level.depth - 1
             try:
-                if compaction is not None and whole:
-                    level = evolve(level, visited=compaction.parts(self.commits, level.bits))
                 result = runner.run(level, self.stop)
-            except LostRunError:
-                if compaction is None or not whole:
-                    raise
-                compaction.drop()
-                whole = False
-                continue
             except UnfinishedLevelError as error:
                 self.cut = str(error)
                 break
@@ -320,13 +305,10 @@ class DatasetRun:
                 self.cut = stop_reason(self.stop)
                 break
             self._commit(self._commit_of(level.depth, result))
-            whole = True
             seconds = time.monotonic() - self._start_time
             progress = SearchProgress(level.depth, self.generated, self.distinct, self.commits[-1].rows, seconds)
             self.report(progress, self.commits[-1])
         self.log.sweep(self.commits)
-        if compaction is not None and self.finished:
-            compaction.drop()
 
     def search_backward(self, search: Callable[[], Recoverability]) -> None:
         """Judge the `recovers` properties on what is committed, unless the run was to end early."""

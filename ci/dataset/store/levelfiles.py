@@ -15,6 +15,7 @@ import hashlib
 import itertools
 import os
 import re
+import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
@@ -25,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import cmp_using, define, field, frozen
 
-from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, TaskFile, new_file, opened
+from kraftcheck.ci.dataset.store.objects import AnyPath, ObjectPath, WrittenFile, new_file, opened
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.dataset.values import FILE_NAME, SHA256, attribute, matching, whole
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, Words, first_claims
@@ -133,8 +134,9 @@ class Groups(Sequence[RowGroup]):
         return Groups(self.files, self.table[(buckets >= mine.lo) & (buckets < mine.hi)], self.bits)
 
     def packed(self) -> str:
-        """The table as text."""
-        return pack(self.table)
+        """The table as text: base64 of what zlib makes of all first bytes of its rows, then all second ones, ..."""
+        planes = self.table.view(np.uint8).reshape(-1, PLACE.itemsize).T
+        return base64.b64encode(zlib.compress(planes.tobytes())).decode()
 
     @classmethod
     def unpacked(cls, files: Sequence[str], text: str, bits: int) -> Groups:
@@ -143,7 +145,7 @@ class Groups(Sequence[RowGroup]):
         Raises:
             ValueError: when it is no such text, or names a file or a bucket that is not there, or a bucket twice.
         """
-        table = unpack(text, PLACE, len(files), 1 << bits)
+        table = _unpacked(text, len(files), 1 << bits)
         if len(np.unique(table["bucket"])) != len(table):
             raise ValueError("its table has a bucket twice")
         if len(table) and int(table["bucket"].max()) >> bits:
@@ -151,31 +153,25 @@ class Groups(Sequence[RowGroup]):
         return cls(tuple(files), table, bits)
 
 
-def pack(table: Table) -> str:
-    """A table as text: base64 of what zlib makes of all first bytes of its rows, then all second ones, ..."""
-    planes = table.view(np.uint8).reshape(-1, table.dtype.itemsize).T
-    return base64.b64encode(zlib.compress(planes.tobytes())).decode()
-
-
-def unpack(text: Any, kind: np.dtype[np.void], files: int, most: int) -> Table:
-    """The table that was packed, whose rows, so many at most, are of a kind and name one of so many files each.
+def _unpacked(text: Any, files: int, most: int) -> Table:
+    """The table that was packed, which has so many rows at most and names one of so many files in each.
 
     Raises:
         ValueError: when it is no such text, or names a file that is not there.
     """
     if not isinstance(text, str):
         raise ValueError("its table is no text")
-    size, reader = most * kind.itemsize, zlib.decompressobj()
+    size, reader = most * PLACE.itemsize, zlib.decompressobj()
     try:
         data = reader.decompress(base64.b64decode(text, validate=True), size + 1)
     except zlib.error as error:
         raise ValueError(f"its table cannot be read ({error})") from error
     if len(data) > size or not reader.eof or reader.unused_data:
         raise ValueError(f"its table has more than {most:,} rows, or is cut")
-    if len(data) % kind.itemsize:
+    if len(data) % PLACE.itemsize:
         raise ValueError("its table ends within a row")
-    planes = np.frombuffer(data, np.uint8).reshape(kind.itemsize, -1)
-    table: Table = np.ascontiguousarray(planes.T).view(kind).reshape(-1)
+    planes = np.frombuffer(data, np.uint8).reshape(PLACE.itemsize, -1)
+    table: Table = np.ascontiguousarray(planes.T).view(PLACE).reshape(-1)
     if len(table) and int(table["file"].max()) >= files:
         raise ValueError("its table is of a file that it does not name")
     if not table["rows"].all():
@@ -232,17 +228,18 @@ COLUMN = re.compile(r"depth|id|parent|action|w[0-9]{1,2}|claims[0-9]{1,3}", re.A
 
 
 @define
-class LevelWriter(TaskFile):
+class LevelWriter(WrittenFile):
     """Writes one file of a level.
 
     Attributes:
+        task: its number, for the name; attempts of the same task have different names.
         depth: the level.
         words, claim_words: sizes of a state and of its claim bits.
         groups: what was written.
         claims: for each claim that a state shows, the first that was written.
     """
 
-    ending = "parquet"
+    task: int
     depth: int
     words: int
     claim_words: int
@@ -253,8 +250,12 @@ class LevelWriter(TaskFile):
     _row_groups: int = 0
     _writer: Any = field(init=False, default=None)
 
+    def __attrs_post_init__(self) -> None:
+        """Draw the name."""
+        self._name = f"part-{self.task:05}-{uuid.uuid4().hex[:12]}.parquet"
+
     def finish(self) -> None:
-        """See `TaskFile`."""
+        """See `WrittenFile`."""
         self._finish_group()
         self._writer.close()
 

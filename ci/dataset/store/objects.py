@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, BinaryIO, ClassVar, Self, TypeAlias
+from typing import IO, Any, BinaryIO, Self, TypeAlias
 
 from attrs import define, evolve, field, frozen
 
@@ -317,22 +317,6 @@ class WrittenFile:
         """Close what writes to the file, which something has made useless; else Python does so later, and complains."""
 
 
-@define
-class TaskFile(WrittenFile):
-    """A file of a task.
-
-    Attributes:
-        task: its number, for the name; attempts of the same task have different names.
-    """
-
-    ending: ClassVar[str]
-    task: int
-
-    def __attrs_post_init__(self) -> None:
-        """Draw the name."""
-        self._name = f"part-{self.task:05}-{uuid.uuid4().hex[:12]}.{self.ending}"
-
-
 def opened(place: AnyPath) -> IO[bytes] | ObjectReader:
     """A file or an object, to be read in parts.
 
@@ -345,7 +329,7 @@ def opened(place: AnyPath) -> IO[bytes] | ObjectReader:
 GONE = ".swept-"
 """How the names of folders begin whose content counts for nothing."""
 
-OWN = re.compile(r"levels|runs|backward|liveness|\..*")
+OWN = re.compile(r"levels|backward|liveness|\..*")
 """The names of the folders in a run's folder that are its own."""
 
 _FOLDER = re.compile(r"depth=\d{5,}")

@@ -19,8 +19,8 @@ import kraftcheck as kc
 from kraftcheck.ci.dataset.documents import FieldColumn, column_name
 from kraftcheck.ci.dataset.engine import DUCKDB, field_sql, successors
 from kraftcheck.ci.dataset.store.dataset import Dataset
+from kraftcheck.ci.explore.sweep import compare
 from kraftcheck.ci.spark.query_engine import check_question
-from kraftcheck.ci.spark.sweeping import compare
 from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import leaves
@@ -245,13 +245,13 @@ def test_a_sweep_notices_another_kernel() -> None:
     assert agreed.transitions == found.generated - 1
     differing = compare(right, other, states)
     assert differing.disagreements > 0
-    assert re.search(r"TMCommit\(\{\}\) gives not enabled on ints and Commit", differing.examples[0])
+    assert re.search(r"TMCommit is not enabled .* on ints, and is taken by the engine; in", differing.examples[0])
     goal = evolve(toys.TWO_PHASE, properties=lambda setting: [
         evolve(p, predicate=lambda state: state.aborted.is_empty()) if p.id == "consistent" else p
         for p in toys.TWO_PHASE.properties(setting)
     ])  # fmt: skip
     wrong = compare(right, block_spec(program_of(goal, "3"), 3, ObjectCache(None)), states).examples
-    assert "consistent is False on ints and True compiled" in wrong[0]
+    assert "consistent is false on ints, and true by the engine; in the state" in wrong[0]
 
 
 def test_transitions_without_an_engine() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pyspark import cloudpickle
 
-from kraftcheck.ci.dataset.search.levels import Compaction, plan
+from kraftcheck.ci.dataset.search.levels import plan
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.tasks import level_stages
@@ -138,20 +138,6 @@ def test_a_job_goes_to_each_worker_once(session: Any, tmp_path: Path) -> None:
             session.sparkContext._pickled_broadcast_vars.clear()  # noted for a next job, which there is not
     assert sizes[0] == sizes[1]
     assert max(sizes[0]) < 4096
-
-
-def test_levels_are_merged_by_jobs(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where merges of old levels are Spark's, counts and verdicts are the native ones, and few parts are read."""
-    monkeypatch.setattr("kraftcheck.ci.dataset.search.levels.HERE_ROWS", 0)
-    program = program_of(toys.HASTY, "3")
-    run, runner = begun(program, tmp_path)
-    cluster = SparkCluster.of(session, runner.spec, tmp_path / "log")
-    compaction = Compaction(run.log, runner.spec.words, cluster.merge, run.stop, most=4)
-    run.expand(cluster, compaction)
-    assert facts(finished(run)) == native_facts(program)
-    labels = [json.loads(line)["label"] for line in (tmp_path / "stages.jsonl").read_text().splitlines()]
-    assert any(label.endswith(" merged") for label in labels)
-    assert not compaction.folder.exists()
 
 
 def test_the_shuffle_of_a_level_is_freed(session: Any, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from kraftcheck.ci.dataset.jobs import exchange
 from kraftcheck.ci.dataset.jobs.stages import JobFailedError
-from kraftcheck.ci.dataset.search.levels import Compaction, plan
+from kraftcheck.ci.dataset.search.levels import plan
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, footer
 from kraftcheck.ci.spark import tasks
@@ -108,16 +108,6 @@ def test_only_committed_states_are_dropped(tmp_path: Path) -> None:
     for depth in (4, 4, 6, 3, 3):
         expected = run.commits[depth]
         assert by_cluster(run, one, depth) == (expected.rows, expected.groups.table["bucket"].tolist())
-
-
-def test_small_levels_read_merged_levels(tmp_path: Path) -> None:
-    """With old levels merged to runs, small levels are found as natively."""
-    program = program_of(toys.HASTY, "3")
-    run, runner = begun(program, tmp_path)
-    one = cluster(runner, tmp_path)
-    run.expand(one, Compaction(run.log, runner.spec.words, one.merge, run.stop, 2))
-    assert run.commits[-1].last
-    assert facts(finished(run)) == native_facts(program)
 
 
 def test_a_visited_state_that_is_not_there_is_damage(tmp_path: Path) -> None:

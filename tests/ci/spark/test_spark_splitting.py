@@ -16,9 +16,8 @@ from kraftcheck.ci.dataset.disk import DiskRunner
 from kraftcheck.ci.dataset.jobs.exchange import LostCandidatesError
 from kraftcheck.ci.dataset.jobs.stages import Stages, rows_here
 from kraftcheck.ci.dataset.search import levels
-from kraftcheck.ci.dataset.search.levels import Compaction, bucket_bits
-from kraftcheck.ci.dataset.store.job import LevelJob, StoredRun
-from kraftcheck.ci.dataset.store.levelfiles import BucketRange, read_states
+from kraftcheck.ci.dataset.search.levels import bucket_bits
+from kraftcheck.ci.dataset.store.levelfiles import read_states
 from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.tasks import expand_task, sift_task
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Words, load_block_kernel
@@ -157,30 +156,6 @@ def test_small_levels_may_have_finer_buckets(tmp_path: Path, monkeypatch: pytest
     assert run.commits[-1].last
     assert len(set(bits_of(run))) > 2
     assert facts(finished(run)) == native_facts(PROGRAM)
-
-
-def test_merged_levels_have_the_finest_buckets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run of levels has buckets as fine as the level that it was made for, with the states of their hashes."""
-    few_candidates(monkeypatch)
-    run, runner = begun(PROGRAM, tmp_path, max_depth=DEEP)
-    here = cluster(runner, tmp_path)
-    finer, bits = 0, list[int]()
-
-    def watch(level: LevelJob) -> None:
-        nonlocal finer
-        finer += any(part.bits < level.bits for part in level.visited)
-        for part in [part for part in level.visited if isinstance(part, StoredRun) and part.last == level.depth]:
-            assert part.bits == level.bits
-            kernel = load_block_kernel(runner.spec.with_bits(part.bits))
-            for bucket, states in part.blocks(BucketRange(0, 1, 0), runner.spec.words):
-                assert buckets_of(kernel, states) == [bucket]
-            bits.append(part.bits)
-
-    runner.before = watch
-    run.expand(runner, Compaction(run.log, runner.spec.words, here.merge, run.stop, 2))
-    assert facts(finished(run)) == native_facts(PROGRAM)
-    assert len(set(bits)) > 1
-    assert finer > 0
 
 
 @pytest.mark.parametrize("memory", [0, 1 << 30], ids=["rounds", "memory"])

@@ -314,8 +314,6 @@ class DiskEngine:
         start = time.monotonic()
 
         def report(progress: RoundProgress) -> None:
-            if not run.commits:  # a level is being repaired
-                return
             left, generated = run.commits[-1].rows - progress.expanded, run.generated + run.transitions(progress.frame)
             distinct, seconds = run.distinct + progress.new, time.monotonic() - start
             run.report(SearchProgress(progress.depth - 1, generated, distinct, left, seconds), None)

@@ -25,7 +25,7 @@ class ClusterOptions:
         handover: states of the first level that is left to Spark.
         buckets: parts into which states are hashed at first.
         resume: go on after the last committed level.
-        repair: derive damaged level files again before that.
+        repair: give up the first damaged level and later ones before that.
         portable_code: compile for the oldest processor of this architecture.
     """
 

@@ -119,7 +119,7 @@ def _precious(folder: Path) -> Path:
 
 DATASET = {"kept": _kept, "precious": _precious}
 NUMBER = Killer(test_forged_documents.test_a_value_is_of_its_kind_and_range, (2,))
-HARD_LINK = Killer(test_forged.test_what_is_written_in_place_is_no_other_file, (0,), DATASET)
+HARD_LINK = Killer(test_forged.test_what_is_written_in_place_is_no_other_file, fixtures=DATASET)
 
 
 def _forged(case: int) -> Killer:

@@ -8,26 +8,26 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve
 
 from kraftcheck.ci.dataset.documents import decoding
 from kraftcheck.ci.dataset.jobs.stages import JobFailedError
 from kraftcheck.ci.dataset.options import ClusterOptions, default_handover
 from kraftcheck.ci.dataset.part import DatasetPart
-from kraftcheck.ci.dataset.search.levels import CommittedOrigins, LevelRunner, plan
-from kraftcheck.ci.dataset.search.run import DatasetRun, Export, NativeStart
+from kraftcheck.ci.dataset.search.levels import CommittedOrigins, LevelRunner
+from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity, lease_on
 from kraftcheck.ci.dataset.store.dataset import damage_refused
-from kraftcheck.ci.dataset.store.levelfiles import Groups, LevelFile, footer, read_states, verify
+from kraftcheck.ci.dataset.store.levelfiles import Groups, read_states, verify
 from kraftcheck.ci.dataset.store.manifests import Commit
-from kraftcheck.ci.dataset.store.objects import AnyPath, by_name
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import folder
@@ -44,124 +44,27 @@ from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import stop_reason
-from kraftcheck.solvers.search.levels import Limits
-
-OpenRunner = Callable[[], AbstractContextManager[LevelRunner]]
 
 
-@frozen
-class Repaired:
-    """What was mended.
-
-    Attributes:
-        files: by depth how many files were derived again.
-        given_up: the first level whose manifest was damaged, which is explored again with all later ones.
-    """
-
-    files: Mapping[int, int]
-    given_up: int | None
-
-    def lines(self) -> list[str]:
-        """For people."""
-        lines = [f"repaired: {count} file(s) of level {depth}" for depth, count in self.files.items()]
-        if self.given_up is not None:
-            lines.append(f"repaired: level {self.given_up} and later ones are explored again, its manifest was damaged")
-        return lines or ["repaired: nothing was damaged"]
-
-
-def repair(run: DatasetRun, open_runner: OpenRunner) -> Repaired:
-    """Mend the dataset of a run before it is resumed.
-
-    Args:
-        run: the run, whose identity is that of the dataset.
-        open_runner: starts what runs the jobs of levels; it is started only if a level that an engine made is damaged.
+def repair(log: CommitLog) -> str:
+    """Give up the first damaged level of a run and every later one, which are then explored again; says which.
 
     Raises:
-        Refusal: when what is derived again is not what was committed, or a job fails.
+        Refusal: when run.json was changed or lost.
     """
-    commits, given_up = run.log.undamaged_manifests()
-    if given_up is not None:
-        run.log.forget(given_up)
-    damaged = _damaged(run, commits)
-    run.log.sweep(commits)
-    scratch = run.log.scratch()
-    footer.cache_clear()
-    try:
-        native = {depth: files for depth, files in damaged.items() if commits[depth].engine == "native"}
-        if native:
-            _replace(run, native, _natively(run, max(native), scratch))
-        later = {depth: files for depth, files in damaged.items() if depth not in native}
-        if later:
-            with open_runner() as runner:
-                for depth, files in later.items():
-                    _replace(run, {depth: files}, {depth: _by_job(run, runner, commits[: depth + 1], scratch)})
-    finally:
-        run.log.drop(scratch)
-    return Repaired({depth: len(files) for depth, files in damaged.items()}, given_up)
-
-
-def _damaged(run: DatasetRun, commits: Sequence[Commit]) -> dict[int, list[LevelFile]]:
-    """By depth the files that are not what was committed."""
-    entries = [(level.depth, file) for level in commits for file in level.files]
+    commits, damaged = log.undamaged_manifests()
+    why = "its manifest was damaged"
+    files = [(level.depth, file) for level in commits for file in level.files]
     with ThreadPoolExecutor() as pool:
-        found = pool.map(lambda entry: verify(run.log.folder(entry[0]), entry[1]), entries)
-    damaged: dict[int, list[LevelFile]] = {}
-    for (depth, file), damage in zip(entries, found, strict=True):
+        found = pool.map(lambda entry: verify(log.folder(entry[0]), entry[1]), files)
+    for (depth, _), damage in zip(files, found, strict=True):
         if damage is not None:
-            damaged.setdefault(depth, []).append(file)
-    return damaged
-
-
-def _natively(run: DatasetRun, last: int, scratch: AnyPath) -> dict[int, list[AnyPath]]:
-    """The files of the native levels up to one, derived again."""
-    native = NativeStart(sys.maxsize, run.budget.memory)
-    native.run(run.kernel, run.budget.threads, Limits(run.budget.memory, last), run.stop, lambda _: None)
-    export = Export.of(run.blocks, native)
-    made = {}
-    for depth, records, ids in native.levels():
-        export.write(scratch / str(depth), depth, records, ids)
-        made[depth] = by_name((scratch / str(depth)).glob("*.parquet"))
-    return made
-
-
-def _by_job(run: DatasetRun, runner: LevelRunner, commits: Sequence[Commit], scratch: AnyPath) -> list[AnyPath]:
-    """The files of the last of these levels, derived again by its job, planned as it was then."""
-    engine, cores = commits[-1].engine, commits[-1].cost.get("cores")
-    if engine != run.engine:
-        raise Refusal(f"level {commits[-1].depth} was made by --engine {engine}, which alone derives its files again")
-    level = plan(runner, run.log, commits[:-1], None if cores is None else int(cores))
-    place = scratch / str(level.depth)
-    targets = int(commits[-1].cost.get("sift_tasks", level.targets))
-    bits = commits[-1].groups.bits
-    if not 1 <= targets <= 1 << bits:
-        raise Refusal(f"{run.log.manifest(level.depth)}: no job of {1 << bits} buckets had {targets} tasks")
-    if runner.run(evolve(level, folder=str(place), targets=targets, bits=bits), run.stop) is None:
-        raise JobFailedError(f"the repair of level {level.depth} was stopped; --resume --repair begins it anew")
-    return by_name(place.glob("*.parquet"))
-
-
-def _replace(
-    run: DatasetRun, damaged: Mapping[int, Sequence[LevelFile]], made: Mapping[int, Sequence[AnyPath]]
-) -> None:
-    """Put the files that were derived again in the places of the damaged ones, by their digests.
-
-    Raises:
-        Refusal: when there is none with the digest that the manifest names.
-    """
-    for depth, file in _each(damaged):
-        same = [path for path in made.get(depth, ()) if verify(path.parent, evolve(file, name=path.name)) is None]
-        if not same:
-            raise Refusal(
-                f"{run.log.folder(depth) / file.name}: derived again it has other bytes than were committed "
-                "(another version of pyarrow?); restore it, or explore again into another --out"
-            )
-        run.log.put_back(depth, file.name, same[0])
-
-
-def _each(damaged: Mapping[int, Sequence[LevelFile]]) -> Iterator[tuple[int, LevelFile]]:
-    for depth, files in damaged.items():
-        for file in files:
-            yield depth, file
+            damaged, why = depth, damage
+            break
+    if damaged is None:
+        return "repaired: nothing was damaged"
+    log.forget(damaged)
+    return f"repaired: level {damaged} and later ones are explored again: {why}"
 
 
 GROUPS = 4
@@ -320,8 +223,7 @@ def _search(
     resumed, checked = None, True
     if options.resume:
         if options.repair:
-            for line in repair(run, lambda: engine.opened(run, spec, begin_event)).lines():
-                sys.stderr.write(f"{line}\n")
+            sys.stderr.write(f"{repair(run.log)}\n")
         checked = run.resume()
         resumed = len(run.commits) - 1 if run.commits else None
     if resumed is None:

@@ -98,15 +98,14 @@ class LevelRunner(Protocol):
         """
 
 
-def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit], cores: int | None = None) -> LevelJob:
+def plan(runner: LevelRunner, log: CommitLog, commits: Sequence[Commit]) -> LevelJob:
     """The job that expands the last committed level; the number of tasks follows from sizes and cores alone.
 
     Args:
         runner: what will run it.
         log, commits: the run.
-        cores: reckon with so many, as when the level was made first; None: those of the runner.
     """
-    last, cores = commits[-1], cores or runner.cores
+    last, cores = commits[-1], runner.cores
     visited = sum(level.rows for level in commits)
     split_rows, targets = task_sizes(last.rows, visited, cores)
     bits = bucket_bits(last.groups.bits, targets, runner.most_bits)

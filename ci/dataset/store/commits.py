@@ -41,16 +41,13 @@ from kraftcheck.ci.dataset.store.manifests import (
     write_sealed,
 )
 from kraftcheck.ci.dataset.store.objects import (
-    GONE,
     AnyPath,
     ObjectPath,
     PresentError,
     absolute,
     by_name,
     durable,
-    move,
     refuse_links,
-    remove_folder,
     remove_unnamed,
 )
 from kraftcheck.ci.dataset.values import shown
@@ -481,19 +478,6 @@ class CommitLog:
                 place.unlink()
         durable(self.manifest(0).parent)
 
-    def scratch(self) -> AnyPath:
-        """A new folder for files that may become those of a level; `sweep` removes it."""
-        self.check_lease()
-        place = self.out / "levels" / f"{GONE}{uuid.uuid4().hex}"
-        place.mkdir()
-        return place
-
-    def put_back(self, depth: int, name: str, source: AnyPath) -> None:
-        """Put a file of a level in its place."""
-        self.check_lease()
-        self.folder(depth).mkdir(exist_ok=True)
-        move(source, self.folder(depth) / name)
-
     def seal(self, depth: int) -> str:
         """The digest of a level's manifest, which says what every level up to it holds.
 
@@ -522,9 +506,6 @@ class CommitLog:
         named = {self.folder(level.depth) / file.name for level in commits for file in level.files}
         remove_unnamed(self.out / "levels", named)
 
-    def drop(self, scratch: AnyPath) -> None:
-        """Remove a folder that `scratch` made."""
-        remove_folder(scratch)
 
 
 def _difference(before: Any, now: Any) -> tuple[str, str]:

@@ -275,10 +275,6 @@ class HdfsPath(ObjectPath):
         """See ObjectPath; the folder goes with them."""
         self._ask("DELETE", "DELETE", recursive="true")
 
-    def move_to(self, other: HdfsPath) -> None:
-        """See ObjectPath; at once."""
-        other._ask("PUT", "MKDIRS", other.parent.key)
-        self._ask("PUT", "RENAME", destination=f"/{other.key}", renameoptions="OVERWRITE")
 
 
 def _inode(number: int) -> str:

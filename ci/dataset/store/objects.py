@@ -139,10 +139,6 @@ class ObjectPath(ABC):
         for one in self.below():
             one.unlink()
 
-    @abstractmethod
-    def move_to(self, other: Self) -> None:
-        """Put the object in the place of another of the same store."""
-
     def opened(self) -> ObjectReader:
         """The object as a file that is read in parts."""
         return ObjectReader(self)
@@ -340,19 +336,6 @@ def durable(folder: AnyPath) -> None:
     """Write the names in a folder through to the disk; a store of objects has done so when it answers."""
     if isinstance(folder, Path):
         sync(folder)
-
-
-def move(source: AnyPath, target: AnyPath) -> None:
-    """Put a file in the place of another, at once."""
-    if isinstance(source, ObjectPath) and isinstance(target, ObjectPath):
-        source.move_to(target)
-    elif isinstance(source, Path) and isinstance(target, Path):
-        with opened_folder(target.parent) as folder:
-            os.rename(source, target.name, dst_dir_fd=folder)
-            os.fsync(folder)
-        sync(target.parent.parent)
-    else:
-        raise RuntimeError(f"{source} and {target} are in different stores")
 
 
 @contextlib.contextmanager

@@ -130,13 +130,6 @@ class S3Path(ObjectPath):
         with self._errors() as store:
             obstore.delete(store, self.key)
 
-    def move_to(self, other: S3Path) -> None:
-        """See ObjectPath: it is copied, then removed."""
-        import obstore
-
-        with self._errors() as store:
-            obstore.copy(store, self.key, other.key)
-        self.unlink()
 
 
 def _reason(error: Exception) -> str:

@@ -16,6 +16,7 @@ from kraftcheck.ci.dataset.jobs.stages import JobFailedError
 from kraftcheck.ci.dataset.search.levels import plan
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, footer
+from kraftcheck.ci.dataset.store.objects import GONE
 from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.ci.spark.small import SMALL, WORD_BYTES, DriverVisited, is_small
@@ -95,7 +96,7 @@ def test_what_the_driver_has_no_room_for_is_left_to_spark(tmp_path: Path) -> Non
 def by_cluster(run: DatasetRun, one: SparkCluster, depth: int) -> tuple[int, list[int]]:
     """The states of a level that is made again after those before it, and the buckets that have some."""
     level = plan(one, run.log, run.commits[:depth])
-    result = one.run(evolve(level, folder=str(run.log.scratch() / str(depth))), threading.Event())
+    result = one.run(evolve(level, folder=str(run.log.out / "levels" / f"{GONE}again" / str(depth))), threading.Event())
     assert result is not None
     return result.groups.rows, result.groups.table["bucket"].tolist()
 

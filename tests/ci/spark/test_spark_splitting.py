@@ -21,9 +21,8 @@ from kraftcheck.ci.dataset.store.levelfiles import read_states
 from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.tasks import expand_task, sift_task
 from kraftcheck.solvers.blocks.tasks import BlockKernel, Words, load_block_kernel
-from tests.ci.spark.levels import BUCKET_BITS, HELD, InProcess, begun, facts, finished, native_facts, program_of
+from tests.ci.spark.levels import BUCKET_BITS, begun, facts, finished, native_facts, program_of
 from tests.ci.spark.test_spark_backward import Here, assert_native, judged
-from tests.ci.spark.test_spark_repair import mended
 from tests.ci.spark.test_spark_small import cluster
 
 
@@ -173,23 +172,6 @@ def test_recovery_is_judged_on_split_buckets(memory: int, tmp_path: Path, monkey
     lost = found.findings[0].unrecoverable
     assert lost is not None
     assert lost.end[0] & 31 == 31, "the switches that stay on are on"
-
-
-def test_split_levels_are_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A damaged file of a split level has its bytes again, even where it would be split otherwise today."""
-    few_candidates(monkeypatch)
-    run, runner = begun(PROGRAM, tmp_path)
-    run.expand(runner)
-    split = next(level for level in run.commits if level.groups.bits > BUCKET_BITS + 1 and level.files)
-    place = run.log.folder(split.depth) / split.files[0].name
-    before = place.read_bytes()
-    place.unlink()
-    monkeypatch.setattr(levels, "BUCKETS_OF_A_TASK", 1)
-    HELD.pop(tmp_path).close()
-    did, again = mended(tmp_path, run, InProcess(runner.spec))
-    assert did.files == {split.depth: 1}
-    assert place.read_bytes() == before
-    assert facts(finished(again)) == native_facts(PROGRAM)
 
 
 def test_another_engine_goes_on_with_split_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,8 @@ def test_a_file_that_is_elsewhere_is_left_alone(hdfs: HdfsPath) -> None:
     """A file that was read and then moved is not removed where it is now, when another one has its name."""
     place, other = hdfs / "x", hdfs / "moved" / "x"
     version = place.put_new(b"1")
-    place.move_to(other)
+    other._ask("PUT", "MKDIRS", other.parent.key)
+    place._ask("PUT", "RENAME", destination=f"/{other.key}", renameoptions="OVERWRITE")
     place.put_new(b"1")
     with pytest.raises(PresentError):
         place.put_instead(b"2", version)

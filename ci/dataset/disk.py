@@ -17,13 +17,12 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from kraftcheck.ci.dataset.jobs.stages import LocalJobs
-from kraftcheck.ci.dataset.judge import judge
+from kraftcheck.ci.dataset.jobs import LocalJobs
+from kraftcheck.ci.dataset.liveness import judge
 from kraftcheck.ci.dataset.options import ClusterOptions
 from kraftcheck.ci.dataset.part import BUCKETS
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
 from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.dataset.store.dataset import check_files
 from kraftcheck.ci.dataset.store.job import LevelJob, StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import (
     BucketRange,
@@ -320,10 +319,8 @@ class DiskEngine:
 
         yield DiskRunner(load_block_kernel(spec), self.threads, self.memory, report)
 
-    def go_on(self, run: DatasetRun, runner: DiskRunner, checked: bool) -> None:
+    def go_on(self, run: DatasetRun, runner: DiskRunner) -> None:
         """Expand what is left, then judge."""
-        if not checked:
-            check_files(run.log, run.commits)
         run.expand(runner)
         runner.visited.clear()
         judge(run, LocalJobs(runner.spec, self.threads), self.memory)

@@ -124,8 +124,6 @@ def sweep_command(
     data = Dataset.open(out)
     check_named(out, data.of["system"], system)
     chosen, traced = data.traced()
-    if not data.checked:
-        data.check()
     asked = pickled((chosen, block_spec(traced, data.bucket_bits, ObjectCache(cache_folder())), fraction))
     rows = max(1, int(PART_STATES / fraction))
     parts = [(str(data.log.folder(level.depth)), groups) for level in data.levels

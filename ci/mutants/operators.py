@@ -254,7 +254,7 @@ class ExploreContext:
         Raises:
             Refusal: when the rules as they are exceed the budget, or a term is too wide.
         """
-        each = explore_each if self.cluster is None else _OnCluster(self.cluster, chosen)
+        each = explore_each if self.cluster is None else _OnCluster(self.cluster, chosen, self.quiet)
         with _refusals(chosen):
             return explain(
                 chosen.system, chosen.setting, self.budget, leave=LEFT, selected=selected,
@@ -302,6 +302,7 @@ class _OnCluster:
 
     cluster: Cluster
     chosen: Subject
+    quiet: bool
 
     def __call__(
         self, mutations: Mutations, kernel: Kernel, mutants: Sequence[Mutant], base: Baseline, budget: SearchBudget,
@@ -312,7 +313,7 @@ class _OnCluster:
         asked = pickled((self.chosen, evolve(budget, threads=1)))
         ask = functools.partial(_outcomes, asked, cache_key(mutations.program))
         tasks = [range(len(mutants))[first : first + MUTANTS] for first in range(0, len(mutants), MUTANTS)]
-        with self.cluster.executor(quiet=True) as executor:
+        with self.cluster.executor(self.quiet) as executor:
             futures = {executor.submit(ask, [mutants[job].number for job in jobs]): jobs for jobs in tasks}
             pending = set(futures)
             while pending and not stop.is_set():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kraftcheck.ci.dataset.jobs.stages import JobFailedError
+from kraftcheck.ci.dataset.jobs import JobFailedError
 
 _MESSAGES = (
     (r"ForeignCodeError: (.*)", "{0}"),

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
-from kraftcheck.ci.dataset.jobs.exchange import Batches
+from kraftcheck.ci.dataset.jobs import Batches
 from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.explore import LOG, PACKAGE, SOURCES, ship_sources
 from kraftcheck.ci.spark.session import parse_conf, start_session, stopped_at_the_end

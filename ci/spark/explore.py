@@ -8,55 +8,25 @@ import shutil
 import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.dataset.jobs.stages import RESULT_SCHEMA, JobFailedError
-from kraftcheck.ci.dataset.judge import judge
+from kraftcheck.ci.dataset.jobs import RESULT_SCHEMA, JobFailedError
+from kraftcheck.ci.dataset.liveness import judge
 from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets, default_handover
 from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.dataset import entries, refuse_damage
 from kraftcheck.ci.dataset.store.job import Sight
-from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.spark.errors import job_error
-from kraftcheck.ci.spark.jobs import SparkCluster
+from kraftcheck.ci.spark.jobs import SMALL, VISITED_BYTES, SparkCluster
 from kraftcheck.ci.spark.session import is_embedded, parse_conf, start_session, stopped_at_the_end
-from kraftcheck.ci.spark.small import SMALL, VISITED_BYTES
-from kraftcheck.ci.spark.tasks import sight_task, verify_task
+from kraftcheck.ci.spark.tasks import sight_task
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, portable
-
-
-def check_on(session: Any, log: CommitLog, commits: Sequence[Commit], messages: Path) -> None:
-    """Check committed files byte by byte on the workers.
-
-    Args:
-        session: the Spark session.
-        log, commits: the run.
-        messages: where Spark says why the check itself failed.
-
-    Raises:
-        Refusal: naming the first file that is not what was committed.
-    """
-    files = entries(log, commits)
-    if not files:
-        return
-    tasks = min(len(files), 4 * int(session.sparkContext.defaultParallelism))
-    held = session.sparkContext.broadcast(files)
-    task = verify_task(lambda: held.value)
-    try:
-        rows = session.range(0, len(files), 1, tasks).mapInArrow(task, RESULT_SCHEMA).collect()
-    except Exception as error:
-        raise job_error(error, messages) from error
-    finally:
-        held.destroy()
-    refuse_damage(bytes(row.payload).decode() for row in rows)
 
 
 def check_sight_on(session: Any, sight: Sight, messages: Path) -> None:
@@ -157,10 +127,8 @@ class SparkEngine:
             finally:
                 (here / SOURCES).unlink(missing_ok=True)
 
-    def go_on(self, run: DatasetRun, runner: SparkCluster, checked: bool) -> None:
+    def go_on(self, run: DatasetRun, runner: SparkCluster) -> None:
         """Expand what is left under Spark, then judge."""
-        if not checked:
-            check_on(runner.session, run.log, run.commits, runner.log)
         run.expand(runner)
         runner.visited.clear()
         judge(run, runner, self.memory)

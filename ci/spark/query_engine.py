@@ -37,51 +37,39 @@ FUNCTIONS = (
 
 
 @contextlib.contextmanager
-def open_session(
-    data: Dataset, master: str | None, workers: int, conf: tuple[str, ...], verify: bool = True
-) -> Iterator[tuple[Any, Path]]:
-    """A Spark session for a dataset whose files are what was committed, and the file with Spark's messages.
+def spark_engine(
+    data: Dataset, master: str | None, workers: int, conf: tuple[str, ...], verify: str
+) -> Iterator[SparkEngine]:
+    """An engine on a Spark session of its own, for a dataset whose files are what was committed.
 
     Nothing is written below the dataset, nor into the current folder. The messages stay where a job fails.
 
     Args:
         data: the dataset.
         master, workers, conf: as `start_session` takes them.
-        verify: whether every level file is compared with its digest.
+        verify: every level file is compared with its digest unless it is `none`.
 
     Raises:
         Refusal: when Spark does not start, or a file is damaged.
     """
-    from kraftcheck.ci.dataset.jobs.stages import JobFailedError
-    from kraftcheck.ci.dataset.store.dataset import check_locally
-    from kraftcheck.ci.spark.explore import check_on
+    from kraftcheck.ci.dataset.jobs import JobFailedError
 
     check_packages()
     place = Path(tempfile.mkdtemp(prefix="kraftcheck-query-"))
     try:
         messages = place / "query.log"
         own = {"spark.sql.catalogImplementation": "in-memory", "spark.sql.warehouse.dir": str(place / "warehouse")}
-        checked = not verify or data.checked or check_locally(data.log, data.commits)
+        if verify != "none":
+            data.check()
         session = start_session(master, workers, {**own, **parse_conf(conf)}, messages)
         with stopped_at_the_end(session, messages):
-            if not checked:
-                check_on(session, data.log, data.commits, messages)
-            yield session, messages
+            yield SparkEngine(session, data, messages)
     except JobFailedError:
         raise
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
     shutil.rmtree(place, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def spark_engine(
-    data: Dataset, master: str | None, workers: int, conf: tuple[str, ...], verify: str
-) -> Iterator[SparkEngine]:
-    """An engine on a session of its own; it compares every level file unless `verify` is `none`."""
-    with open_session(data, master, workers, conf, verify != "none") as (session, messages):
-        yield SparkEngine(session, data, messages)
 
 
 @define

@@ -216,7 +216,7 @@ def stopped_at_the_end(session: Any, log: Path) -> Iterator[None]:
     Raises:
         JobFailedError: when the JVM has gone, whatever else that made go wrong.
     """
-    from kraftcheck.ci.dataset.jobs.stages import JobFailedError
+    from kraftcheck.ci.dataset.jobs import JobFailedError
 
     handler, server = logging.FileHandler(log), session.sparkContext._accumulatorServer
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%y-%m-%d %H:%M:%S"))

@@ -13,7 +13,7 @@ import importlib
 import itertools
 import json
 import pkgutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,21 +21,23 @@ import numpy.typing as npt
 from attrs import asdict
 
 from kraftcheck.ci import spark
-from kraftcheck.ci.dataset import backward, jobs
-from kraftcheck.ci.dataset.jobs.exchange import (
+from kraftcheck.ci.dataset import backward
+from kraftcheck.ci.dataset.jobs import (
     FRAME,
     Batches,
     CandidateFile,
     Candidates,
     LostCandidatesError,
+    Stages,
+    Task,
     candidate_row,
     candidate_rows,
     from_files,
     from_rows,
+    result_row,
 )
-from kraftcheck.ci.dataset.jobs.stages import Stages, Task, result_row
 from kraftcheck.ci.dataset.store.job import LevelJob, Sight, check_sight
-from kraftcheck.ci.dataset.store.levelfiles import BucketRange, LevelFile, LevelWriter, read_states, verify
+from kraftcheck.ci.dataset.store.levelfiles import BucketRange, LevelFile, LevelWriter, read_states
 from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.expansion import Expansion, SuccessorMemo
 from kraftcheck.solvers.blocks.tasks import (
@@ -191,20 +193,6 @@ def task_number() -> int:
     return 0 if context is None else context.partitionId()
 
 
-def verify_task(files: Callable[[], Sequence[tuple[str, LevelFile]]]) -> Task:
-    """Checks committed files; one input row is the number of a file, the result what is wrong with it."""
-
-    def verify_files(batches: Batches) -> Batches:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                folder, file = files()[number]
-                damage = verify(place_of(folder), file)
-                if damage is not None:
-                    yield result_row("damage", damage.encode())
-
-    return verify_files
-
-
 def sight_task(sight: Sight) -> Callable[[Batches], Batches]:
     """Checks that a worker sees the run and has what tasks import: as many rows as came in, or an error that names it.
 
@@ -212,7 +200,7 @@ def sight_task(sight: Sight) -> Callable[[Batches], Batches]:
     """
 
     def see(batches: Batches) -> Batches:
-        for room in (spark, backward, jobs):
+        for room in (spark, backward):
             for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
                 importlib.import_module(module.name)
         for batch in batches:

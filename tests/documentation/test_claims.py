@@ -9,7 +9,7 @@ import pytest
 
 from kraftcheck.ci.bench.cases import BENCHMARKS, NATIVE
 from kraftcheck.ci.conformance.kafka.fuzz.run import LENGTH
-from kraftcheck.ci.dataset.liveness.fixpoint import MOST as MOST_CONSTRAINTS
+from kraftcheck.ci.dataset.liveness import MOST as MOST_CONSTRAINTS
 from kraftcheck.ci.dataset.options import CLUSTER_BUCKETS
 from kraftcheck.ci.dataset.store.manifests import MOST_BYTES as MOST_SEALED
 from kraftcheck.ci.logs.condition import EXITS as STATUS_EXITS
@@ -20,7 +20,7 @@ from kraftcheck.ci.logs.report import NON_CONFORMANT
 from kraftcheck.ci.run.formats import MOST_BYTES as MOST_SARIF
 from kraftcheck.ci.run.formats import Limits
 from kraftcheck.ci.run.reports import MOST_ANNOTATIONS
-from kraftcheck.ci.spark.small import SMALL, VISITED_BYTES
+from kraftcheck.ci.spark.jobs import SMALL, VISITED_BYTES
 from kraftcheck.ci.spark.tasks import MEMO_BYTES
 from kraftcheck.ci.terminal.commands import EXIT_DISAGREEMENT, EXIT_FAULT, EXIT_OUTPUT_CLOSED, EXIT_USAGE
 from kraftcheck.ci.terminal.console import PLAIN_WIDTH

@@ -9,7 +9,7 @@ import os
 import uuid
 from pathlib import Path
 
-from kraftcheck.ci.dataset.jobs.stages import JobFailedError
+from kraftcheck.ci.dataset.jobs import JobFailedError
 from kraftcheck.ci.dataset.store import stores
 from kraftcheck.ci.dataset.store.hdfs import HdfsPath
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
@@ -27,6 +27,7 @@ from tests.ci.spark import (
     test_spark_small,
     test_spark_splitting,
 )
+from tests.ci.spark.faults import test_kinds
 from tests.ci.stores import test_hdfs, test_objects, test_webhdfs
 from tests.ci.stores.minicluster import MiniCluster, cluster
 from tests.ci.stores.server import serving, settings
@@ -49,7 +50,7 @@ def edited(sealed: int, edit: str) -> Killer:
     return Killer(test_spark_damage.test_no_edit_gives_a_wrong_answer, (sealed, EDITS.index(edit)), RUNS)
 
 
-EDITS = tuple(test_spark_damage.EDITS)
+EDITS, DAMAGES = tuple(test_spark_damage.EDITS), tuple(test_spark_damage.DAMAGES)
 ONE_PLACE = Killer(test_compact_set.test_states_of_one_place_stay_apart, (0, 1))
 SMALL_JOBS = Killer(test_disk.test_files_do_not_depend_on_threads_or_rounds)
 FIXPOINT = Killer(test_closure.test_marks_rise_to_the_fixpoint, (0,))
@@ -133,7 +134,7 @@ MUTANTS = (
     Mutant("bucket-overwritten", "Records of one bucket are written over each other when they are sorted.",
            "solvers.blocks.tasks:emit_scatter", "b.put(b.add(place, 1), places, bucket)", "pass", BATCHES),
     Mutant("file-order", "Of equal candidates that of the last task stays, where they are in files.",
-           "ci.dataset.jobs.exchange:from_files", "sorted(found)]", "sorted(found, reverse=True)]", LOST_FILES,
+           "ci.dataset.jobs:from_files", "sorted(found)]", "sorted(found, reverse=True)]", LOST_FILES,
            slow=True),
     Mutant("candidates-uncounted", "Candidates that do not arrive are not missed.",
            "ci.spark.jobs:job_result", "if sent != candidates:", "if False:",
@@ -167,11 +168,11 @@ MUTANTS = (
            "solvers.blocks.closure:_emit_deal", "at = b.add(b.get(targets, k), 1)", "at = b.get(targets, k)",
            FIXPOINT, (RuntimeError,)),
     Mutant("checkpoint-half", "A checkpoint is taken up though one of its files is missing.",
-           "ci.dataset.backward.kept:RoundLog._read", "if not all(is_whole", "if False and not all(is_whole",
-           Killer(test_spark_backward.test_a_checkpoint_that_is_not_whole_is_not_taken_up, (0,)),
+           "ci.dataset.backward.files:RoundLog._read", "if not all(is_whole", "if False and not all(is_whole",
+           Killer(test_kinds.test_a_damaged_checkpoint_is_not_believed, (DAMAGES.index("deleted"),)),
            (DamagedLevelError,)),
     Mutant("region-lost", "A state with a step that is not explored counts as one that enables nothing else.",
-           "ci.dataset.liveness.fixpoint:_begun", "if lost.any():", "if False:",
+           "ci.dataset.liveness:_begun", "if lost.any():", "if False:",
            Killer(test_liveness.test_a_step_that_is_not_explored_may_be_any, (0,)), (EngineDisagreement,)),
     Mutant("region-outside", "Steps out of the region of a property count as steps within it.",
            "ci.dataset.backward.arcs:_RegionPart._order", "np.flatnonzero(self._inside[targets - self._first])",
@@ -180,7 +181,7 @@ MUTANTS = (
            "ci.dataset.backward.rounds:_raised", "rose = (rising != 0) & ((marks[own] & job.kept) == job.kept)",
            "rose = rising != 0", fair(0)),
     Mutant("strong-as-weak", "A state that enables a strong constraint's steps is kept without one of them.",
-           "ci.dataset.liveness.fixpoint:BeginJob.kept", "good &= ((bits | ~nodes[:, 1]) & self.strong) == self.strong",
+           "ci.dataset.liveness:BeginJob.kept", "good &= ((bits | ~nodes[:, 1]) & self.strong) == self.strong",
            "pass", fair(0)),
     Mutant("memo-of-another-run", "A worker's memo of one run serves another run.",
            "solvers.blocks.expansion:SuccessorMemo.begin",
@@ -190,7 +191,7 @@ MUTANTS = (
            "solvers.blocks.expansion_kernel:emit_expand_with_memo", "    settle()\n    b.ret(at.get())",
            "    b.ret(at.get())", TWO_RUNS),
     Mutant("small-visited-later", "An earlier level that is made again meets the states of later ones as visited.",
-           "ci.spark.small:DriverVisited.catch_up", "if self._levels > level.depth:", "if False:",
+           "ci.spark.jobs:DriverVisited.catch_up", "if self._levels > level.depth:", "if False:",
            ONLY_COMMITTED, (JobFailedError,)),
     Mutant("split-places-meet", "The backward search names another state than the one that it means.",
            "ci.dataset.backward.arcs:Numbering.places", "own, at - before[own]", "own, at - before[own] + 1",

@@ -22,16 +22,17 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from kraftcheck.ci.dataset.backward.files import PartFile, PartWriter, written_file
-from kraftcheck.ci.dataset.jobs.exchange import (
+from kraftcheck.ci.dataset.jobs import (
     FRAME,
     GROUP_RECORDS,
     Batches,
     CandidateFile,
     Places,
+    Task,
     candidate_row,
     candidate_rows,
+    result_row,
 )
-from kraftcheck.ci.dataset.jobs.stages import Task, result_row
 from kraftcheck.ci.dataset.store.job import StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError, read_states
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit

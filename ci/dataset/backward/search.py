@@ -18,15 +18,9 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.backward.arcs import Numbering, Numbers, ways_of
-from kraftcheck.ci.dataset.backward.files import read_groups
-from kraftcheck.ci.dataset.backward.kept import Round, RoundLog
-from kraftcheck.ci.dataset.backward.listing import Listing, arcs_in
-from kraftcheck.ci.dataset.backward.rounds import (
-    RoundJob,
-    marks_of,
-    raised_round,
-)
-from kraftcheck.ci.dataset.jobs.stages import JobRunner
+from kraftcheck.ci.dataset.backward.files import PartFiles, Round, RoundLog, read_groups
+from kraftcheck.ci.dataset.backward.rounds import Listing, arcs_in, closed, marks_of
+from kraftcheck.ci.dataset.jobs import JobRunner
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import Commit, StatePlace
@@ -115,8 +109,7 @@ class CommittedBackward:
         Raises:
             StoppedError: when it is stopped.
         """
-        number, rose = self._rounds.last("round"), 1
-        done = self._rounds.round(f"round-{number}", lambda: self._listed(stop))
+        done = self._rounds.round("arcs", lambda: self._listed(stop))
         numbering = self._listing.numbering(len(done.parts))
         if self._fits(done, numbering):
             marks = _in_pieces(self._here(done, numbering, stop))
@@ -125,15 +118,8 @@ class CommittedBackward:
             if stop.is_set():
                 raise StoppedError
         else:
-            while rose:
-                number += 1
-
-                def raised(number: int = number, before: Round = done) -> Round | None:
-                    return self._raised(number, before, numbering, stop)
-
-                done = self._rounds.round(f"round-{number}", raised, [f"round-{number - 1}"])
-                rose = done.counts[0]
-            marks = self._read_marks(done, numbering)
+            raised, _ = closed(self.runner, self._rounds, "backward", numbering, done.parts)
+            marks = self._read_marks(raised, numbering)
         own = np.array(done.counts[1:], dtype=np.int64).reshape(-1, 3).tolist()
         return self._findings(numbering, own, marks)
 
@@ -141,14 +127,6 @@ class CommittedBackward:
         """List the arcs; None when stopped."""
         listed = self._listing.listed(self._rounds.folder, "arcs backward", stop)
         return None if listed is None else Round(listed[0], (0, *itertools.chain.from_iterable(listed[1])))
-
-    def _raised(self, number: int, before: Round, numbering: Numbering, stop: threading.Event) -> Round | None:
-        """One round by a job; its first count is how many marks rose. None when stopped."""
-        is_first, parts = number == 1, dict(enumerate(before.parts))
-        flowing = [n for n, part in parts.items() if (part.risen if not is_first else part.marks or part.leaves)]
-        job = RoundJob(str(self._rounds.folder), numbering, is_first, parts, tuple(flowing))
-        done = raised_round(self.runner, job, f"backward round {number}", stop)
-        return None if done is None else Round(done[0], (done[1], *before.counts[1:]))
 
     def _fits(self, listed: Round, numbering: Numbering) -> bool:
         """Whether this process has memory for all arcs."""
@@ -159,7 +137,7 @@ class CommittedBackward:
         """Raise all marks in this process, along arcs in memory."""
         spec, folder, parts = self.runner.spec, self._rounds.folder, listed.parts
         marks = np.empty(numbering.count, dtype=f"u{spec.mark_bytes}")
-        for first, part in self._read_marks(listed, numbering):
+        for first, part in self._read_marks(parts, numbering):
             marks[first : first + len(part)] = part
         held = HeldArcs(load_block_kernel(spec), ways_of(spec), marks, arcs_in(parts))
         for number, files in enumerate(parts):
@@ -173,9 +151,9 @@ class CommittedBackward:
         held.close(stop.is_set)
         return marks
 
-    def _read_marks(self, done: Round, numbering: Numbering) -> Iterator[tuple[int, Numbers]]:
+    def _read_marks(self, parts: Sequence[PartFiles], numbering: Numbering) -> Iterator[tuple[int, Numbers]]:
         """All marks, as (first number, marks of states from it on)."""
-        for number, part in enumerate(done.parts):
+        for number, part in enumerate(parts):
             first, last = numbering.states_of(number)
             yield first, marks_of(self._rounds.folder, part, last - first)
 

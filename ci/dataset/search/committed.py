@@ -18,7 +18,7 @@ import numpy as np
 from attrs import evolve
 
 from kraftcheck.ci.dataset.documents import decoding
-from kraftcheck.ci.dataset.jobs.stages import JobFailedError
+from kraftcheck.ci.dataset.jobs import JobFailedError
 from kraftcheck.ci.dataset.options import ClusterOptions, default_handover
 from kraftcheck.ci.dataset.part import DatasetPart
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins, LevelRunner
@@ -134,8 +134,8 @@ class LevelEngine(Protocol[R]):
     def opened(self, run: DatasetRun, spec: BlockSpec, begin_event: threading.Event) -> AbstractContextManager[R]:
         """What runs the jobs of levels; the event is set as long as a stop has to wait for a report."""
 
-    def go_on(self, run: DatasetRun, runner: R, checked: bool) -> None:
-        """Expand what is left, and judge what it can; `checked`: the files were compared with their digests."""
+    def go_on(self, run: DatasetRun, runner: R) -> None:
+        """Expand what is left, and judge what it can."""
 
 
 def explore_committed(
@@ -220,21 +220,21 @@ def _search(
     run: DatasetRun, spec: BlockSpec, options: ClusterOptions, engine: LevelEngine[Any], begin_event: threading.Event
 ) -> int | None:
     """Resume or start, then go on if something is left; the level after which it was resumed."""
-    resumed, checked = None, True
+    resumed = None
     if options.resume:
         if options.repair:
             sys.stderr.write(f"{repair(run.log)}\n")
-        checked = run.resume()
+        run.resume()
         resumed = len(run.commits) - 1 if run.commits else None
     if resumed is None:
         run.start()
         if run.finished or run.cut is not None:
             return resumed
     program = run.kernel.program
-    if not (run.finished and checked and not (program.recovers or program.liveness.claims)):
+    if not run.finished or program.recovers or program.liveness.claims:
         try:
             with engine.opened(run, spec, begin_event) as runner:
-                engine.go_on(run, runner, checked)
+                engine.go_on(run, runner)
         except JobFailedError:
             if not run.stop.wait(STOP_SECONDS):
                 raise

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from kraftcheck.ci.dataset.jobs.stages import JobFailedError
+from kraftcheck.ci.dataset.jobs import JobFailedError
 from kraftcheck.ci.dataset.part import HANDOVER
 from kraftcheck.ci.dataset.search.levels import (
     CommittedOrigins,
@@ -24,7 +24,7 @@ from kraftcheck.ci.dataset.search.levels import (
     plan,
 )
 from kraftcheck.ci.dataset.store.commits import CommitLog
-from kraftcheck.ci.dataset.store.dataset import check_fit, check_locally
+from kraftcheck.ci.dataset.store.dataset import check_files, check_fit
 from kraftcheck.ci.dataset.store.levelfiles import Groups, LevelFile, LevelWriter, RowGroup
 from kraftcheck.ci.dataset.store.manifests import Commit, PlacedOccurrence, StatePlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
@@ -226,19 +226,18 @@ class DatasetRun:
         """Bytes of the committed files."""
         return sum(level.bytes for level in self.commits)
 
-    def resume(self) -> bool:
-        """Take up what is committed; what is half written goes. False: workers have yet to compare the digests.
+    def resume(self) -> None:
+        """Take up what is committed, once its files are compared with their digests; what is half written goes.
 
         Raises:
             Refusal: when something committed was changed or lost.
         """
         self.commits = self.log.commits()
         check_fit(self.log, self.commits, self.kernel.program, self.blocks.spec.bucket_bits)
-        checked = check_locally(self.log, self.commits)
+        check_files(self.log, self.commits)
         self.log.sweep(self.commits)
         later = [level.depth for level in self.commits if level.engine != "native"]
         self.handed_over = later[0] - 1 if later else None
-        return checked
 
     def start(self) -> None:
         """The first levels, natively; every whole one is committed."""

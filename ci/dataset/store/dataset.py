@@ -23,21 +23,6 @@ from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.machine_code.transition import NO_ACTION, FramePlan
 from kraftcheck.solvers.program.program import Program
 
-LOCAL_BYTES = 256 << 20
-"""Bytes up to which files are read here: less than a second of work, and nothing has to be started for it."""
-
-
-def check_locally(log: CommitLog, commits: Sequence[Commit]) -> bool:
-    """Check committed files byte by byte; false when they are so large that workers should do it.
-
-    Raises:
-        Refusal: naming the first file that is not what was committed.
-    """
-    if sum(file.bytes for _, file in entries(log, commits)) > LOCAL_BYTES:
-        return False
-    check_files(log, commits)
-    return True
-
 
 def check_files(log: CommitLog, commits: Sequence[Commit]) -> None:
     """Check committed files byte by byte, in this process.
@@ -83,14 +68,12 @@ class Dataset:
         commits: the committed levels.
         table: the decoding table.
         of: what was explored, by name.
-        checked: whether the bytes of all level files were compared with their digests; else who reads them has to.
     """
 
     log: CommitLog
     commits: tuple[Commit, ...]
     table: DecodingTable
     of: Mapping[str, Any]
-    checked: bool
 
     @classmethod
     def open(cls, out: AnyPath, *, verify: bool = True) -> Dataset:
@@ -98,7 +81,7 @@ class Dataset:
 
         Args:
             out: the folder.
-            verify: compare the level files with their digests too, unless they are so large that workers should.
+            verify: compare the level files with their digests too; else who reads them has to.
 
         Raises:
             Refusal: when there is none, nothing is committed, or a file is not what was written.
@@ -112,7 +95,9 @@ class Dataset:
         commits = tuple(log.commits())
         if not commits:
             raise Refusal(f"{out} has no committed level yet; `kraftcheck explore ... --resume` goes on with it")
-        return cls(log, commits, run.table, run.identity, verify and check_locally(log, commits))
+        if verify:
+            check_files(log, commits)
+        return cls(log, commits, run.table, run.identity)
 
     def check(self) -> None:
         """Compare all level files with their digests, in this process.

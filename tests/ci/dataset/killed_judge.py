@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from kraftcheck.ci.dataset.jobs.stages import LocalJobs
-from kraftcheck.ci.dataset.liveness.search import CommittedLiveness
+from kraftcheck.ci.dataset.jobs import LocalJobs
+from kraftcheck.ci.dataset.liveness import CommittedLiveness
 from kraftcheck.solvers.program.program import Program
 from tests.ci.spark.levels import begun, only, program_of
 from tests.solvers.liveness.toys import LIFT

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.dataset.backward.kept import RoundLog, document_of
+from kraftcheck.ci.dataset.backward.files import RoundLog, document_of
 from kraftcheck.ci.dataset.store.manifests import write_sealed
 from kraftcheck.ci.dataset.values import INT64, NAME, listed, mapped, matching, number, one_of, read_fields, whole
 from kraftcheck.ci.terminal.refusal import Refusal

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.dataset.backward.kept import document_of
-from kraftcheck.ci.dataset.jobs.stages import LocalJobs
-from kraftcheck.ci.dataset.liveness.search import FOLDER, CommittedLiveness
+from kraftcheck.ci.dataset.backward.files import document_of
+from kraftcheck.ci.dataset.jobs import LocalJobs
+from kraftcheck.ci.dataset.liveness import FOLDER, CommittedLiveness
 from kraftcheck.ci.dataset.store.manifests import read_sealed, write_sealed
 from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, conclude, explore

@@ -9,10 +9,8 @@ import pytest
 
 from kraftcheck.ci.dataset import disk as disk
 from kraftcheck.ci.dataset.disk import DiskRunner, RoundProgress
-from kraftcheck.ci.dataset.jobs.exchange import CandidateFile
-from kraftcheck.ci.dataset.jobs.stages import JobFailedError, LocalJobs
+from kraftcheck.ci.dataset.jobs import CandidateFile, JobFailedError, LocalJobs
 from kraftcheck.ci.dataset.search.run import DatasetRun
-from kraftcheck.ci.dataset.store import dataset
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.tasks import Sorted
@@ -173,12 +171,11 @@ def test_steps_that_are_lost_on_the_way_are_an_error(tmp_path: Path, monkeypatch
         judged(program, run, LocalJobs(spec, 2), 0)
 
 
-def test_a_damaged_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A committed file with another byte is found by its digest, however large the dataset is."""
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    """A committed file with another byte is found by its digest."""
     words = ("explore", "tests.toys:HASTY", "--scope", 5, "--engine", "disk", "--handover", 300, "--quiet")
     out = tmp_path / "out"
     assert kraftcheck(*words, "--out", out, "--max-depth", 7).code == 20
-    monkeypatch.setattr(dataset, "LOCAL_BYTES", 0)
     [file, *_] = sorted(CommitLog(out).folder(6).glob("*.parquet"))
     data = file.read_bytes()
     file.write_bytes(data[:40] + bytes([data[40] ^ 1]) + data[41:])

@@ -14,11 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import define, evolve
 
-from kraftcheck.ci.dataset.backward import arcs, listing
-from kraftcheck.ci.dataset.backward.kept import document_of
+from kraftcheck.ci.dataset.backward import arcs, rounds
 from kraftcheck.ci.dataset.backward.rounds import folded
 from kraftcheck.ci.dataset.backward.search import FOLDER, CommittedBackward
-from kraftcheck.ci.dataset.jobs.stages import JobFailedError, Stages, rows_here
+from kraftcheck.ci.dataset.jobs import JobFailedError, Stages, rows_here
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
@@ -124,8 +123,8 @@ def assert_native(program: Program, run: Any, found: Recoverability) -> None:
 
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs of many tasks, whose tables hold few states."""
-    monkeypatch.setattr(listing, "HERE_TRANSITIONS", 0)
-    monkeypatch.setattr(listing, "PART_TRANSITIONS", 8)
+    monkeypatch.setattr(rounds, "HERE_TRANSITIONS", 0)
+    monkeypatch.setattr(rounds, "PART_TRANSITIONS", 8)
     monkeypatch.setattr(arcs, "SPLIT_STATES", 4)
     monkeypatch.setattr(arcs, "WINDOW_STATES", 2)
     monkeypatch.setattr(arcs, "GROUP_RECORDS", 16)
@@ -178,28 +177,6 @@ def test_a_search_goes_on_after_the_last_finished_round(
     assert again.findings == whole.findings
 
 
-@pytest.mark.parametrize("edit", ["lost", pytest.param("cut", marks=pytest.mark.slow), "other"])
-def test_a_checkpoint_that_is_not_whole_is_not_taken_up(
-    edit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where a file of the checkpoint is missing or shorter, or it is edited, the search begins anew."""
-    small_parts(monkeypatch)
-    program = program_of(WAYS)
-    run, spec = committed(program, tmp_path)
-    whole, _ = judged(program, run, Here(spec), 0)
-    judged(program, run, Here(spec), 0, 2)
-    document = tmp_path / FOLDER / document_of(2)
-    path = next(path for path in sorted(document.parent.iterdir()) if path.name.startswith("marks"))
-    if edit == "lost":
-        path.unlink()
-    elif edit == "cut":
-        path.write_bytes(path.read_bytes()[:-1])
-    else:
-        document.write_text(document.read_text().replace('"number": 2', '"number": 3'))
-    again, second = judged(program, run, Here(spec), 0)
-    assert (second.resumed, again.findings) == (None, whole.findings)
-
-
 def test_an_altered_file_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An arc that is altered on the disk during a search fails its page's checksum: no verdict is told."""
     small_parts(monkeypatch)
@@ -225,8 +202,8 @@ def test_a_split_that_is_not_expanded_is_an_error(tmp_path: Path, monkeypatch: p
     """Where the tasks did not expand every state, there is no verdict, but an error."""
     small_parts(monkeypatch)
     run, spec = committed(program := program_of(WAYS), tmp_path)
-    monkeypatch.setattr(listing, "splits_of", lambda visited: arcs.splits_of(visited)[:-1])
-    with pytest.raises(JobFailedError, match="brought back those of 7 of 8 states"):
+    monkeypatch.setattr(rounds, "splits_of", lambda visited: arcs.splits_of(visited)[:-1])
+    with pytest.raises(JobFailedError, match="expanded 7 of 8 states"):
         judged(program, run, Here(spec), 0)
 
 
@@ -245,7 +222,7 @@ def test_steps_that_do_not_arrive_are_an_error(files: bool, tmp_path: Path, monk
             yield block[some:]
 
     monkeypatch.setattr(kind, "within", without_one)
-    with pytest.raises(JobFailedError, match=r"the job of arcs gave \d+ steps, of which \d+ arrived"):
+    with pytest.raises(JobFailedError, match=r"brought back \d+ of \d+ parts, \d+ of \d+ rows"):
         judged(program, run, Here(spec, files=files), 1 << 30)
     assert not lost[0]
 

@@ -142,7 +142,6 @@ def answered(out: Path, whole: Whole) -> str:
         assert str(out) in message
         assert any(mend in message for mend in ("restore", "--resume", "explore")), message
         return "refused"
-    assert data.checked
     assert list(data.commits) == whole.run.commits[: len(data.commits)]
     assert data.table == whole.run.log.read_run().table
     assert data.complete == (len(data.commits) == len(whole.run.commits))
@@ -298,18 +297,6 @@ def test_the_commands_refuse_damage_in_one_line(kept: Path, tmp_path: Path) -> N
         told = kraftcheck(*words).refusal()
         assert str(path) in told
         assert "SHA-256 differs); restore it, or derive it again: explore --resume --repair" in told
-
-
-def test_the_mend_mends(whole: Whole, tmp_path: Path) -> None:
-    """Once the manifest of a damaged level and the later ones are removed, the run resumes to what is true."""
-    (out,) = copies(whole, tmp_path, 1)
-    path = level_files(out)[5]
-    cut(0.5)(path, path, path)
-    assert resumed(out, whole) == "refused"
-    for manifest in manifests(out)[5:]:
-        manifest.unlink()
-    assert answered(out, whole) == "incomplete"
-    assert resumed(out, whole) == "finished"
 
 
 def test_a_query_of_a_part_is_incomplete(kept: Path, tmp_path: Path) -> None:

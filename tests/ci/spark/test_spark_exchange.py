@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftcheck.ci.dataset.jobs import exchange
-from kraftcheck.ci.dataset.jobs.exchange import (
+from kraftcheck.ci.dataset import jobs
+from kraftcheck.ci.dataset.jobs import (
     CandidateFile,
     Candidates,
     LostCandidatesError,
@@ -82,9 +82,9 @@ def test_files_bring_what_rows_bring(
     folder = tmp_path_factory.mktemp("candidates")
     parts = [[drained(states, 1000 * n + 100 * k) for k, states in enumerate(own)] for n, own in enumerate(sources)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exchange, "GROUP_RECORDS", group)
-        patch.setattr(exchange, "BLOCK_BYTES", 48)
-        patch.setattr(exchange, "BATCH_BYTES", 100)
+        patch.setattr(jobs, "GROUP_RECORDS", group)
+        patch.setattr(jobs, "BLOCK_BYTES", 48)
+        patch.setattr(jobs, "BATCH_BYTES", 100)
         in_rows, in_files = arrived(sent(parts, None), None), arrived(sent(parts, folder), folder)
     expected: dict[int, list[Any]] = {}
     for records, counts in itertools.chain.from_iterable(parts):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kraftcheck.ci.dataset.liveness.search import CommittedLiveness
+from kraftcheck.ci.dataset.liveness import CommittedLiveness
 from kraftcheck.ci.spark.jobs import SparkCluster
 from kraftcheck.solvers.exploration.explore import conclude
 from tests.ci.dataset.test_liveness import claims, committed, natively

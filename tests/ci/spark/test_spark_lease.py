@@ -18,6 +18,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.dataset.store.commits import NAME, CommitLog, lease_on
+from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
@@ -25,13 +26,14 @@ from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 
 HOLD = (
-    "import sys, time; from pathlib import Path; from kraftcheck.ci.dataset.store.commits import lease_on\n"
-    "with lease_on(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
+    "import sys, time; from kraftcheck.ci.dataset.store.commits import lease_on\n"
+    "from kraftcheck.ci.dataset.store.stores import place_of\n"
+    "with lease_on(place_of(sys.argv[1])): print('held', flush=True); time.sleep(600)"
 )
 
 
 @contextmanager
-def another_driver(out: Path) -> Iterator[subprocess.Popen[str]]:
+def another_driver(out: AnyPath) -> Iterator[subprocess.Popen[str]]:
     """A process that has the lease; at the end it is killed, as by kill -9."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     words = [sys.executable, "-c", HOLD, str(out)]

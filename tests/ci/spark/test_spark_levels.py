@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.dataset.jobs import exchange
+from kraftcheck.ci.dataset import jobs
 from kraftcheck.ci.dataset.store import levelfiles
 from kraftcheck.ci.dataset.store.commits import lease_on
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, verify
@@ -127,9 +127,9 @@ def test_small_sets_and_blocks_give_the_same_states(
 ) -> None:
     """Sets that overflow, blocks of one record and groups of one bucket change no count and no verdict."""
     program = program_of(toys.HASTY, "5")
-    monkeypatch.setattr(exchange, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(exchange, "BATCH_BYTES", 1)
-    monkeypatch.setattr(exchange, "GROUP_RECORDS", 1)
+    monkeypatch.setattr(jobs, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(jobs, "BATCH_BYTES", 1)
+    monkeypatch.setattr(jobs, "GROUP_RECORDS", 1)
     monkeypatch.setattr("kraftcheck.solvers.blocks.expansion.CANDIDATES", 1)
     monkeypatch.setattr(tasks, "Expansion", lambda kernel, memo: _small(kernel, memo))
     run, runner = begun(program, tmp_path)

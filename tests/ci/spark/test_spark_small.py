@@ -11,15 +11,14 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.dataset.jobs import exchange
-from kraftcheck.ci.dataset.jobs.stages import JobFailedError
+from kraftcheck.ci.dataset import jobs
+from kraftcheck.ci.dataset.jobs import JobFailedError
 from kraftcheck.ci.dataset.search.levels import plan
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, footer
 from kraftcheck.ci.dataset.store.objects import GONE
 from kraftcheck.ci.spark import tasks
-from kraftcheck.ci.spark.jobs import SparkCluster
-from kraftcheck.ci.spark.small import SMALL, WORD_BYTES, DriverVisited, is_small
+from kraftcheck.ci.spark.jobs import SMALL, WORD_BYTES, DriverVisited, SparkCluster, is_small
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.expansion import Expansion
 from tests import toys
@@ -55,7 +54,7 @@ def test_small_levels_have_the_files_of_jobs(
 ) -> None:
     """Without any job of Spark's a run of small levels has the bytes that jobs write, in whatever order they come."""
     monkeypatch.setattr(tasks, "Expansion", functools.partial(Expansion, capacity=1))
-    monkeypatch.setattr(exchange, "GROUP_RECORDS", 4)
+    monkeypatch.setattr(jobs, "GROUP_RECORDS", 4)
     program = program_of(system, scope)
     by_jobs, runner = begun(program, tmp_path / "jobs")
     by_jobs.expand(runner)

@@ -5,11 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 
 import pytest
 
@@ -17,27 +13,7 @@ from kraftcheck.ci.dataset.store.commits import NAME, Lease, lease_on
 from kraftcheck.ci.dataset.store.job import SightError, check_sight
 from kraftcheck.ci.dataset.store.objects import ObjectPath, PresentError
 from kraftcheck.ci.terminal.refusal import Refusal
-from tests.shared.places import ROOT
-
-HOLD = (
-    "import sys, time; from kraftcheck.ci.dataset.store.commits import lease_on\n"
-    "from kraftcheck.ci.dataset.store.stores import place_of\n"
-    "with lease_on(place_of(sys.argv[1])): print('held', flush=True); time.sleep(600)"
-)
-
-
-@contextmanager
-def another_driver(out: ObjectPath) -> Iterator[int]:
-    """A process that has the lease; at the end it is killed, as by kill -9."""
-    words = [sys.executable, "-c", HOLD, str(out)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as driver:
-        assert driver.stdout is not None
-        assert driver.stdout.readline() == "held\n"
-        try:
-            yield driver.pid
-        finally:
-            driver.send_signal(signal.SIGKILL)
+from tests.ci.spark.test_spark_lease import another_driver
 
 
 def test_an_object_is_made_once(store: ObjectPath) -> None:
@@ -80,9 +56,9 @@ def test_parts_of_an_object_are_those_of_its_bytes(store: ObjectPath) -> None:
 
 def test_one_driver_at_a_time_writes_to_a_url(store: ObjectPath) -> None:
     """While a driver lives another is refused and its lease stays; once it is killed the next one gets the lease."""
-    with another_driver(store) as pid:
+    with another_driver(store) as driver:
         before = (store / NAME).read_bytes()
-        with pytest.raises(Refusal, match=f"process {pid} on "):
+        with pytest.raises(Refusal, match=f"process {driver.pid} on "):
             lease_on(store).__enter__()
         assert (store / NAME).read_bytes() == before
     with lease_on(store) as lease:

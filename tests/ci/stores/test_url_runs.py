@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kraftcheck.ci.dataset.backward.kept import document_of
+from kraftcheck.ci.dataset.backward.files import document_of
 from kraftcheck.ci.dataset.backward.search import FOLDER
-from kraftcheck.ci.dataset.liveness.search import FOLDER as FAIR_FOLDER
+from kraftcheck.ci.dataset.liveness import FOLDER as FAIR_FOLDER
 from kraftcheck.ci.dataset.store.commits import NAME
 from kraftcheck.ci.dataset.store.dataset import Dataset
 from kraftcheck.ci.dataset.store.job import SightError
@@ -91,9 +91,7 @@ def test_a_run_at_a_url_is_the_one_in_a_folder(store: ObjectPath, tmp_path: Path
 def test_tasks_at_a_url_find_what_is_found_natively(store: ObjectPath) -> None:
     """Levels of native start and tasks in a store give the counts, verdicts and traces of the native engine."""
     whole(store)
-    data = Dataset.open(store)
-    assert data.complete
-    assert data.checked
+    assert Dataset.open(store).complete
 
 
 def test_recovery_is_judged_at_a_url(store: ObjectPath, monkeypatch: pytest.MonkeyPatch) -> None:

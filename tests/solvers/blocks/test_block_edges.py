@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from attrs import asdict
 
-from kraftcheck.ci.dataset.jobs.stages import JobFailedError
+from kraftcheck.ci.dataset.jobs import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile
 from kraftcheck.ci.spark.jobs import job_result
 from kraftcheck.model.language.system import System

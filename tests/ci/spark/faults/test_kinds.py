@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from kraftcheck.ci.dataset.backward.search import FOLDER
-from kraftcheck.ci.dataset.jobs.exchange import LostCandidatesError
-from kraftcheck.ci.dataset.liveness.search import FOLDER as FAIR_FOLDER
+from kraftcheck.ci.dataset.jobs import LostCandidatesError
+from kraftcheck.ci.dataset.liveness import FOLDER as FAIR_FOLDER
 from kraftcheck.ci.dataset.store.commits import NAME, CommitLog
 from kraftcheck.ci.terminal.refusal import Refusal
 from tests import toys

@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 from attrs import field, frozen
 
+from kraftcheck.ci.terminal.interrupts import descendants
 from kraftcheck.ci.terminal.refusal import Refusal
 
 Figures: TypeAlias = Mapping[str, float]
@@ -301,7 +302,7 @@ def watching(process: int) -> Iterator[Callable[[], dict[str, float]]]:
     ended, seconds, peak = threading.Event(), dict[int, tuple[float, str]](), [0]
 
     def look() -> None:
-        tree = {process, *children(process)}
+        tree = {process, *descendants(process)}
         peak[0] = max(peak[0], sum(map(resident, tree)))
         for one in tree:
             took, name = processor(one)
@@ -322,16 +323,6 @@ def watching(process: int) -> Iterator[Callable[[], dict[str, float]]]:
     finally:
         ended.set()
         watcher.join()
-
-
-def children(of: int) -> Iterator[int]:
-    """All processes below one."""
-    for place in Path("/proc").iterdir():
-        if place.name.isdigit():
-            fields = _status(int(place.name))
-            if fields and int(fields[3]) == of:
-                yield int(place.name)
-                yield from children(int(place.name))
 
 
 def resident(process: int) -> int:

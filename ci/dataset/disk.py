@@ -19,8 +19,7 @@ from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.jobs import LocalJobs
 from kraftcheck.ci.dataset.liveness import judge
-from kraftcheck.ci.dataset.options import ClusterOptions
-from kraftcheck.ci.dataset.part import BUCKETS
+from kraftcheck.ci.dataset.options import BUCKETS, ClusterOptions
 from kraftcheck.ci.dataset.search.levels import JobResult, UnfinishedLevelError, least
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.job import LevelJob, StoredLevel

@@ -1,50 +1,37 @@
 """Liveness properties of a committed run: of each its region, the fixpoint, and a lasso or how far a wait may lead.
 
-A region that there is memory for is judged by the native engine's sweeps; a larger one by rounds of jobs, which are
-kept beside the run until every property is judged, so that a run that was killed goes on after the last. There marks
-flow backward as those of `recovers` properties do, among the states that are kept: after Emerson and Lei (1985) the
-states are kept that reach a step of each constraint, or a state that does not enable it, until none is left out.
+A region is listed by a job, and its files are kept beside the run until every property is judged, so that a run that
+was killed lists none again. The native engine's sweeps judge it: its steps are in memory, or, where that has no room
+for them, in a file that they go through in order.
 """
 
 from __future__ import annotations
 
-import json
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
-from kraftcheck.ci.dataset.backward.arcs import CUT, NODE, WAITING, Numbering, Numbers, heads
+from kraftcheck.ci.dataset.backward.arcs import CUT, NODE, WAITING, Numbering, Numbers
 from kraftcheck.ci.dataset.backward.files import (
-    PartFile,
     PartFiles,
     Round,
     RoundLog,
-    part_files,
     read_groups,
-    written_file,
 )
-from kraftcheck.ci.dataset.backward.rounds import (
-    Listing,
-    arcs_in,
-    came_pairs,
-    closed,
-    folded,
-    marks_of,
-    sent_pairs,
-    whole_parts,
-)
+from kraftcheck.ci.dataset.backward.listing import Listing, arcs_in
 from kraftcheck.ci.dataset.backward.search import CommittedBackward
-from kraftcheck.ci.dataset.jobs import Batches, JobRunner, Stages, result_row
+from kraftcheck.ci.dataset.jobs import JobRunner
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit, StatePlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
-from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.solvers.blocks.regions import EVERYWHERE, RegionQuestion
 from kraftcheck.solvers.liveness.behaviours import Answer, Behaviours, Lasso, Question
 from kraftcheck.solvers.liveness.constraints import GROUP, Constraint, classes_of, groups_of
@@ -56,54 +43,36 @@ from kraftcheck.solvers.program.verdict import Trace
 from kraftcheck.solvers.reference.confirm import confirm_lasso
 
 MOST = 60
-"""Most constraints of a property: bits of a signed number, of which two are taken."""
+"""Most constraints of a property: bits of a signed number."""
 
-KEPT, LOST = 1 << MOST, 1 << MOST + 1
-"""The bit of a state that is kept; what flows to one that has a step out of what was explored."""
+MOST_PLACES = 1 << 32
+"""Most states of a region: bits of a step's target."""
 
-GOAL = 1
-"""The bit of a state that reaches a goal."""
+AT_ONCE = 1 << 18
+"""States whose steps are looked at together."""
 
-SEEDS, TO_FAIR, TO_CUT = "seeds", "fair", "cut"
+STATE_BYTES, EDGE_BYTES = 64, 40
+"""Bytes that a state and a step take at most while they are read and searched in memory."""
 
 
 @frozen
-class BeginJob:
-    """The job that gives the states of a region the marks that rounds raise.
+class Room:
+    """Where arrays of steps are made.
 
     Attributes:
-        folder: where the files are.
-        numbering: of the states, and the parts.
-        parts: the files; where they have marks, their states are kept that satisfy all constraints by these.
-        kind: `SEEDS`: what a state satisfies by itself or by a step; else the goal that states are to reach.
-        steps: for each action instance the constraints that it is a step of.
-        weak, strong: the bits of the constraints.
+        held: in memory; else in files, which go with the arrays.
+        folder: of the files; None: that of temporary files.
     """
 
-    folder: str
-    numbering: Numbering
-    parts: tuple[PartFiles, ...]
-    kind: str
-    steps: tuple[int, ...]
-    weak: int
-    strong: int
+    held: bool
+    folder: Path | None
 
-    def kept(self, part: int, nodes: Numbers) -> tuple[Truths, Truths]:
-        """Which states of a part are kept, and which were, in the order of `nodes`."""
-        if self.parts[part].marks is None or not len(nodes):
-            return np.ones(len(nodes), dtype=np.bool_), np.ones(len(nodes), dtype=np.bool_)
-        first, last = self.numbering.states_of(part)
-        bits = marks_of(place_of(self.folder), self.parts[part], last - first)[nodes[:, 0] - first]
-        was = (bits & KEPT) != 0
-        if self.kind != SEEDS:
-            return was, was
-        good = (bits & self.weak) == self.weak
-        good &= ((bits | ~nodes[:, 1]) & self.strong) == self.strong
-        return was & good, was
-
-    def nodes(self, part: int) -> Numbers:
-        """The states of a part, as rows of `NODE`."""
-        return nodes_of(place_of(self.folder), self.parts[part])
+    def array(self, size: int, kind: Any) -> Any:
+        """Room for so many numbers of a kind."""
+        if self.held:
+            return np.empty(size, kind)
+        with tempfile.TemporaryFile(dir=self.folder) as file:
+            return np.memmap(file, kind, "w+", shape=(max(1, size),))[:size]
 
 
 def nodes_of(folder: AnyPath, part: PartFiles) -> Numbers:
@@ -118,154 +87,21 @@ def lead_out(nodes: Numbers, lost: Any) -> None:
     nodes[lost, 3] |= CUT
 
 
-def give_task(job: BeginJob) -> Callable[[Batches], Batches]:
-    """The first stage: one input row is the number of a part; gives what its states bring those before them."""
-
-    def give(batches: Batches) -> Batches:
-        for batch in batches:
-            for source in batch.column(0).to_pylist():
-                yield from heads(source, job.numbering.parts)
-                yield from sent_pairs(job.numbering, source, _given(job, source))
-
-    return give
-
-
-def _given(job: BeginJob, part: int) -> Iterator[Numbers]:
-    """What flows from the states of a part, as (number, bits)."""
-    if job.kind != SEEDS:
-        return
-    folder, files = place_of(job.folder), job.parts[part]
-    for (lost,) in read_groups(folder, files.leaves, "number"):
-        yield np.column_stack([lost, np.full(len(lost), LOST)])
-    first, last = job.numbering.states_of(part)
-    nodes = job.nodes(part)
-    kept = np.zeros(last - first, dtype=np.bool_)
-    kept[nodes[:, 0] - first] = job.kept(part, nodes)[0]
-    steps = np.array(job.steps, dtype=np.int64)
-    for targets, sources, instances in read_groups(folder, files.arcs, "target", "source", "way"):
-        bits = np.where(kept[targets - first], steps[instances], 0)
-        yield folded(sources[bits != 0], bits[bits != 0])
-
-
-def begin_task(job: BeginJob) -> Callable[[Batches], Batches]:
-    """The second stage: writes the marks of one part, and says how many states are kept, left out, and at a goal."""
-
-    def begin(batches: Batches) -> Batches:
-        part, sent, pairs = came_pairs(batches)
-        made = _begun(job, part, folded(pairs[:, 0], pairs[:, 1]))
-        yield result_row("part", json.dumps({"part": part, "sent": sent, "came": len(pairs), **made}).encode())
-
-    return begin
-
-
-def _begun(job: BeginJob, part: int, pairs: Numbers) -> dict[str, Any]:
-    folder, (first, last) = place_of(job.folder), job.numbering.states_of(part)
-    nodes, files = job.nodes(part), job.parts[part]
-    kept, was = job.kept(part, nodes)
-    given = np.zeros(len(nodes), dtype=np.int64)
-    given[np.searchsorted(nodes[:, 0], pairs[:, 0])] = pairs[:, 1]
-    lost = (given & LOST) != 0
-    stored: PartFile | None = files.nodes
-    if lost.any():
-        lead_out(nodes, lost)
-        stored = written_file(folder, "nodes", **dict(zip(NODE, nodes.T.copy(), strict=True)))
-    if job.kind == SEEDS:
-        own = np.where(kept, KEPT | given & nodes[:, 1] & (KEPT - 1) | ~nodes[:, 1] & job.weak, 0)
-        goal = kept
-    else:
-        goal = kept if job.kind == TO_FAIR else (nodes[:, 3] & CUT) != 0
-        own = KEPT | goal * GOAL
-    marks = np.zeros(last - first, dtype=np.int64)
-    marks[nodes[:, 0] - first] = own
-    written = written_file(folder, "marks", bits=marks)
-    return {
-        "counts": [int(np.count_nonzero(one)) for one in (kept, was & ~kept, goal)],
-        "nodes": None if stored is None else stored.document(),
-        "marks": None if written is None else written.document(),
-        "arcs": None if files.arcs is None else files.arcs.document(),
-    }
-
-
-@frozen
-class Fixpoints:
-    """Fixpoints over a region.
-
-    Attributes:
-        runner: runs the jobs.
-        log: keeps the rounds.
-        name: what the names of rounds begin with.
-        numbering: of the states, and the parts.
-        region: its files.
-        steps: for each action instance the constraints that it is a step of.
-        weak, strong: the bits of the constraints.
-    """
-
-    runner: JobRunner
-    log: RoundLog
-    name: str
-    numbering: Numbering
-    region: tuple[PartFiles, ...]
-    steps: tuple[int, ...]
-    weak: int
-    strong: int
-
-    def fair(self) -> Round:
-        """The marks of the states from which a behaviour stays in the region that satisfies all constraints: `KEPT`.
-
-        `counts` has how many there are.
-        """
-        number, parts = self.log.last(f"{self.name}-kept"), self.region
-        before: tuple[str, ...] = ()
-        while True:
-            begun = self._begun(f"kept-{number}", parts, SEEDS, before)
-            kept, left_out, _ = begun.counts
-            if not kept or not self.weak | self.strong or (number and not left_out):
-                return begun
-            parts, last = self._closed(f"marks-{number}", begun.parts)
-            number, before = number + 1, (f"{self.name}-kept-{number}", last)
-
-    def reaching(self, parts: tuple[PartFiles, ...], goal: str) -> Round:
-        """The marks of the states of the region that reach a goal: `GOAL`; `counts` has how many are it."""
-        begun = self._begun(f"to-{goal}", parts, goal)
-        return Round(self._closed(f"reach-{goal}", begun.parts)[0], begun.counts[2:])
-
-    def _begun(self, name: str, parts: tuple[PartFiles, ...], kind: str, drops: Sequence[str] = ()) -> Round:
-        """The marks before any round; `counts`: states kept, left out since the last ones, at a goal."""
-        job = BeginJob(str(self.log.folder), self.numbering, parts, kind, self.steps, self.weak, self.strong)
-
-        def compute() -> Round | None:
-            stages = Stages(len(parts), len(parts), give_task(job), begin_task(job))
-            made = whole_parts(self.runner, stages, f"{self.name} {name}", self.log.folder, self.log.stop)
-            if made is None:
-                return None
-            counts = np.array([part["counts"] for part in made]).sum(axis=0).tolist()
-            return Round(tuple(part_files(part) for part in made), tuple(counts))
-
-        return self.log.round(f"{self.name}-{name}", compute, drops)
-
-    def _closed(self, name: str, parts: tuple[PartFiles, ...]) -> tuple[tuple[PartFiles, ...], str]:
-        """See `closed`; every bit flows, among the states that are kept."""
-        every = (KEPT - 1,) * len(self.steps)
-        return closed(self.runner, self.log, f"{self.name}-{name}", self.numbering, parts, every, KEPT)
-
-
-STATE_BYTES, EDGE_BYTES = 64, 40
-"""Bytes that a state and a step take at most while they are read and searched."""
-
-
 @define(eq=False)
 class CollectedEdges:
-    """The steps of a region in memory, as `kraftcheck.solvers.liveness.graph.Edges`.
+    """The steps of a region, as `kraftcheck.solvers.liveness.graph.Edges`.
 
     Attributes:
         places: of the states, ascending: so they are by depth.
         starts, targets, instances: the steps, sorted by source.
+        room: where arrays of steps are made.
     """
 
     places: Numbers
     starts: Any
     targets: Any
     instances: Any
+    room: Room
     levels: Sequence[int] = field(init=False)
     blocks: Sequence[int] = field(init=False)
 
@@ -292,12 +128,18 @@ class CollectedEdges:
 
     def narrowed(self, states: Truths) -> CollectedEdges:
         """The region of some of its states, in the same order."""
-        number = np.cumsum(states) - 1
-        chosen = np.repeat(states, np.diff(self.starts)) & states[self.targets]
-        sources = np.repeat(np.arange(self.count), np.diff(self.starts))[chosen]
-        starts = np.searchsorted(number[sources], np.arange(np.count_nonzero(states) + 1)).astype(np.uint32)
-        targets = number[self.targets[chosen]].astype(np.uint32)
-        return CollectedEdges(self.places[states], starts, targets, self.instances[chosen])
+        number, counts, size = np.cumsum(states) - 1, np.zeros(self.count, dtype=np.int64), 0
+        targets, instances = (self.room.array(len(one), one.dtype) for one in (self.targets, self.instances))
+        for first in range(0, self.count, AT_ONCE):
+            own = self.starts[first : first + AT_ONCE + 1]
+            owners = np.repeat(np.arange(first, first + len(own) - 1), np.diff(own))
+            before, steps = self.targets[own[0] : own[-1]], self.instances[own[0] : own[-1]]
+            inside = states[owners] & states[before]
+            new = slice(size, size := size + int(np.count_nonzero(inside)))
+            targets[new], instances[new] = number[before[inside]], steps[inside]
+            np.add.at(counts, owners[inside], 1)
+        starts = np.concatenate([[0], np.cumsum(counts[states])])
+        return CollectedEdges(self.places[states], starts, targets[:size], instances[:size], self.room)
 
     def enter(self) -> None:
         """Nothing has to be done to use it."""
@@ -305,28 +147,17 @@ class CollectedEdges:
 
 @frozen
 class Collected:
-    """A region in memory.
+    """A region, of which memory has the states.
 
     Attributes:
-        numbers, places: of its states, by ascending place.
+        places: of its states, ascending.
         behaviours: the native engine's judge of it.
         waiting: the states that have to wait for the goal.
     """
 
-    numbers: Numbers
     places: Numbers
     behaviours: Behaviours
     waiting: Truths
-
-    def kept(self, folder: AnyPath, parts: Sequence[PartFiles], numbering: Numbering) -> Truths:
-        """The states that marks keep."""
-        found = np.zeros(len(self.numbers), dtype=np.bool_)
-        for number, part in enumerate(parts):
-            first, last = numbering.states_of(number)
-            bits = marks_of(folder, part, last - first)
-            inside = (self.numbers >= first) & (self.numbers < last)
-            found[inside] = (bits[self.numbers[inside] - first] & KEPT) != 0
-        return found
 
     def depth(self, states: Truths) -> int | None:
         """The least depth of some states; None: there are none."""
@@ -335,9 +166,13 @@ class Collected:
 
 def collected(
     folder: AnyPath, parts: Sequence[PartFiles], numbering: Numbering, constraints: Sequence[Constraint],
-    control: SweepControl,
+    control: SweepControl, room: Room,
 ) -> Collected:  # fmt: skip
-    """A region, under what is fair, read into memory; it is not empty."""
+    """A region, under what is fair; it is not empty.
+
+    Raises:
+        StoppedError: when it is stopped.
+    """
     nodes = np.concatenate([nodes_of(folder, part) for part in parts])
     for part in parts:
         for (lost,) in read_groups(folder, part.leaves, "number"):
@@ -346,11 +181,15 @@ def collected(
     order = np.argsort(places)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    target, source, instance = _steps(folder, parts, nodes[:, 0], rank)
-    along = np.lexsort((target, instance, source))
-    starts = np.searchsorted(source[along], np.arange(len(places) + 1)).astype(np.uint32)
-    places = places[order]
-    own = CollectedEdges(places, starts, target[along].astype(np.uint32), instance[along].astype(np.uint16))
+
+    def steps() -> Iterator[tuple[Any, Any, Any]]:
+        for part in parts:
+            for target, source, instance in read_groups(folder, part.arcs, "target", "source", "way"):
+                if control.stop.is_set():
+                    raise StoppedError
+                yield *(rank[np.searchsorted(nodes[:, 0], one)] for one in (target, source)), instance
+
+    own = _edges(places[order], steps, room)
     kinds, classes = classes_of(constraints)
     groups, enabled = groups_of(constraints, classes, len(places)), nodes[order, 1]
     for number, group in enumerate(groups):
@@ -358,19 +197,25 @@ def collected(
     waiting, cut = ((nodes[order, 3] & flag) != 0 for flag in (WAITING, CUT))
     sweeps = Sweeps(own, kinds, groups, control)
     sweeps.note_survey(cut)
-    return Collected(nodes[order, 0], places, Behaviours(own, sweeps), waiting)
+    return Collected(own.places, Behaviours(own, sweeps), waiting)
 
 
-def _steps(folder: AnyPath, parts: Sequence[PartFiles], numbers: Numbers, rank: Numbers) -> tuple[Any, Any, Any]:
-    """Targets, sources and action instances of all steps, states by their rank."""
-    groups = [[], [], []]  # type: list[list[Any]]
-    for part in parts:
-        for target, source, instance in read_groups(folder, part.arcs, "target", "source", "way"):
-            groups[0].append(rank[np.searchsorted(numbers, target)])
-            groups[1].append(rank[np.searchsorted(numbers, source)])
-            groups[2].append(instance)
-    target, source, instance = (np.concatenate([np.zeros(0, np.int64), *one]) for one in groups)
-    return target, source, instance
+def _edges(places: Numbers, steps: Callable[[], Iterator[tuple[Any, Any, Any]]], room: Room) -> CollectedEdges:
+    """Steps, which are gone through twice, sorted by source: first they are counted, then each gets its place."""
+    counts = np.zeros(len(places), dtype=np.int64)
+    for _, source, _ in steps():
+        np.add.at(counts, source, 1)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    targets, instances = (room.array(int(starts[-1]), np.dtype(kind)) for kind in (np.uint32, np.uint16))
+    places_left = starts[:-1].copy()
+    for target, source, instance in steps():
+        order = np.lexsort((target, instance, source))
+        first = np.flatnonzero(np.diff(source[order], prepend=-1))
+        runs = np.diff(np.append(first, len(order)))
+        at = np.arange(len(order)) + np.repeat(places_left[source[order[first]]] - first, runs)
+        targets[at], instances[at] = target[order], instance[order]
+        places_left[source[order[first]]] += runs
+    return CollectedEdges(places, starts, targets, instances, room)
 
 
 FOLDER = "liveness"
@@ -378,7 +223,7 @@ FOLDER = "liveness"
 
 
 class TooLargeError(Exception):
-    """A lasso is there that there is no memory to show."""
+    """A region of more states than are told apart."""
 
 
 @define
@@ -393,7 +238,7 @@ class CommittedLiveness:
         report: called after each round with its number and how many rows it has.
         rounds: rounds so far.
         computed: those of them that were not there from a run before.
-        collect: bytes up to which a region is judged in memory; None: `memory`.
+        collect: bytes up to which the steps of a region are in memory, and not in a file; None: `memory`.
     """
 
     runner: JobRunner
@@ -449,64 +294,20 @@ class CommittedLiveness:
         if not inside:
             return LivenessFinding(Answer(concerned, 0, None, np.zeros(0, dtype=np.bool_)), None, None)
         numbering = self._listing.numbering(len(region.parts))
-        if not self._fits(region, self.memory if self.collect is None else self.collect):
-            return self._by_jobs(number, region, constraints, question, numbering)
+        if inside > MOST_PLACES:
+            reason = f"{inside:,} states that {self.program.liveness.claims[number].claim.id} is about"
+            raise TooLargeError(f"{reason}, and at most {MOST_PLACES:,} are judged")
+        size = inside * STATE_BYTES + arcs_in(region.parts) * EDGE_BYTES
+        held = size <= (self.memory if self.collect is None else self.collect)
+        room = Room(held, self._log.folder if isinstance(self._log.folder, Path) else None)
         control = SweepControl(stop=stop, budget=self.memory)
-        here = collected(self._log.folder, region.parts, numbering, constraints, control)
+        here = collected(self._log.folder, region.parts, numbering, constraints, control, room)
         answer = here.behaviours.answer(Question(self._kind(number), concerned, here.waiting))
         trace = None if answer.lasso is None else self._trace(number, here, answer.lasso)
         return LivenessFinding(answer, trace, here.depth(answer.uncertain))
 
-    def _fits(self, region: Round, memory: int) -> bool:
-        """Whether a region may be read into so many bytes."""
-        return region.counts[1] * STATE_BYTES + arcs_in(region.parts) * EDGE_BYTES <= memory
-
     def _kind(self, number: int) -> str:
         return self.program.liveness.claims[number].claim.kind
-
-    def _by_jobs(
-        self, number: int, region: Round, constraints: Sequence[Constraint], question: RegionQuestion,
-        numbering: Numbering,
-    ) -> LivenessFinding:  # fmt: skip
-        """The result about a property whose region there is no room for; a lasso is shown if there is after all.
-
-        Raises:
-            TooLargeError: when there is not.
-        """
-        strong = sum(1 << bit for bit, one in enumerate(constraints) if one.strong)
-        weak = (1 << len(constraints)) - 1 - strong
-        name = f"claim-{number}"
-        fixpoints = Fixpoints(self.runner, self._log, name, numbering, region.parts, question.steps, weak, strong)
-        concerned, _, waits = region.counts
-        fair, by_wait = fixpoints.fair(), self._kind(number) in ("eventually", "leads_to")
-        answer = Answer(concerned, waits, None, np.zeros(0, dtype=np.bool_))
-        if fair.counts[0]:
-            reach = fixpoints.reaching(fair.parts, TO_FAIR)
-            if self._first(reach.parts, numbering, by_wait=by_wait) is not None:
-                if not self._fits(region, self.memory):
-                    reason = f"a fair behaviour breaks {self.program.liveness.claims[number].claim.id}, which --memory"
-                    raise TooLargeError(f"{reason} has no room to show: {arcs_in(region.parts):,} steps of its region")
-                here = collected(self._log.folder, region.parts, numbering, constraints, SweepControl())
-                starts = here.waiting if by_wait else np.ones_like(here.waiting)
-                lasso = here.behaviours.lasso(starts, here.kept(self._log.folder, fair.parts, numbering))
-                return LivenessFinding(evolve(answer, lasso=lasso), self._trace(number, here, lasso), None)
-        cut = fixpoints.reaching(fair.parts, TO_CUT)
-        first = self._first(cut.parts, numbering, by_wait=True)
-        return LivenessFinding(answer, None, None if first is None else first >> PLACE_BITS)
-
-    def _first(self, parts: Sequence[PartFiles], numbering: Numbering, *, by_wait: bool) -> int | None:
-        """The least place of a state that reaches a goal and, if asked for, waits; None: there is none."""
-        least: int | None = None
-        for number, part in enumerate(parts):
-            nodes, (first, last) = nodes_of(self._log.folder, part), numbering.states_of(number)
-            if not len(nodes):
-                continue
-            bits = marks_of(self._log.folder, part, last - first)[nodes[:, 0] - first]
-            found = nodes[(bits & GOAL != 0) & ((nodes[:, 3] & WAITING != 0) | (not by_wait)), 0]
-            if len(found):
-                place = int(numbering.places(found).min())
-                least = place if least is None else min(least, place)
-        return least
 
     def _question(self, number: int, constraints: Sequence[Constraint]) -> RegionQuestion:
         """The property as workers take it."""

@@ -17,7 +17,6 @@ from kraftcheck.ci.dataset.options import ClusterOptions
 from kraftcheck.ci.prove.command import check_endless, check_solver
 from kraftcheck.ci.prove.question import MOST_STATES, ProofQuestion, check_only
 from kraftcheck.ci.prove.request import ProofRequest
-from kraftcheck.ci.run.folder import check_out, keep_traces
 from kraftcheck.ci.run.questions import (
     ENGINES,
     NONE,
@@ -29,7 +28,7 @@ from kraftcheck.ci.run.questions import (
     searched,
     symmetry_of,
 )
-from kraftcheck.ci.run.result import Result
+from kraftcheck.ci.run.result import Result, check_out, keep_traces
 from kraftcheck.ci.run.walks import walks_of
 from kraftcheck.ci.systems.subject import Subject, bounds_of, program, refuse_liveness, subject
 from kraftcheck.ci.systems.switches import check_switches

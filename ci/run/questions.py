@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 import click
 from attrs import evolve, field, frozen
 
-from kraftcheck.ci.dataset.options import ClusterOptions
-from kraftcheck.ci.dataset.part import DatasetPart
+from kraftcheck.ci.dataset.options import ClusterOptions, DatasetPart
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.run.judged import judged, judged_by_walks
 from kraftcheck.ci.run.result import Result

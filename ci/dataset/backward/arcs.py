@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
-from kraftcheck.ci.dataset.backward.files import PartFile, PartWriter, written_file
+from kraftcheck.ci.dataset.backward.files import PartWriter, written_file
 from kraftcheck.ci.dataset.jobs import (
     FRAME,
     GROUP_RECORDS,
@@ -34,7 +34,7 @@ from kraftcheck.ci.dataset.jobs import (
     result_row,
 )
 from kraftcheck.ci.dataset.store.job import StoredLevel
-from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError, read_states
+from kraftcheck.ci.dataset.store.levelfiles import BucketRange, DamagedLevelError, LevelFile, read_states
 from kraftcheck.ci.dataset.store.manifests import PLACE_BITS, Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
@@ -417,14 +417,14 @@ class _Part:
                         waiting = []
                 self._list(writer, candidates, waiting)
         files = {"arcs": writer.result(), **self._files(folder)}
-        described = {name: None if file is None else file.document() for name, file in files.items()}
+        described = {name: None if file is None else asdict(file) for name, file in files.items()}
         counted = {"expanded": expanded, "sent": sent, "came": came}
         return {"part": self._part, **counted, "own": self._own(), **described}
 
     def _begin(self, nodes: Sequence[Numbers]) -> None:
         """Take what the part is told of its states."""
 
-    def _files(self, folder: AnyPath) -> dict[str, PartFile | None]:
+    def _files(self, folder: AnyPath) -> dict[str, LevelFile | None]:
         """The files beside the arcs."""
         pairs = np.concatenate([np.zeros((0, 2), np.int64), *self._leaves])
         return {
@@ -511,7 +511,7 @@ class _RegionPart(_Part):
         self._concerned = sum(int(pairs[:, 1].sum()) for pairs in self._leaves)
         self._leaves.clear()
 
-    def _files(self, folder: AnyPath) -> dict[str, PartFile | None]:
+    def _files(self, folder: AnyPath) -> dict[str, LevelFile | None]:
         lost = np.unique(np.concatenate([np.zeros(0, np.int64), *self._leaves]))
         columns = dict(zip(NODE, self._nodes.T.copy(), strict=True))
         return {

@@ -1,8 +1,8 @@
-"""The files of a backward search, and its finished rounds: a search that was killed goes on after the last of them.
+"""The files of a backward search, and its finished rounds: a search that was killed lists no arcs again.
 
 Workers write the files. A search asks for its rounds by name, always the same ones in the same order. What a log has
 under a name is taken again, if its files are those that were written; else it is computed, and a new document notes it
-with those before that are still needed.
+with those before.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -18,33 +18,31 @@ import pyarrow.parquet as pq
 from attrs import asdict, define, field, fields, frozen
 
 from kraftcheck.ci.dataset.jobs import JobFailedError
-from kraftcheck.ci.dataset.store.levelfiles import COMPRESSION, DamagedLevelError, LevelFile, source_of, verify
+from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, ParquetFile, source_of, verify
 from kraftcheck.ci.dataset.store.manifests import read_sealed, write_sealed
 from kraftcheck.ci.dataset.store.objects import (
     AnyPath,
     ObjectPath,
-    WrittenFile,
     by_name,
-    new_file,
     remove_folder,
     remove_others,
 )
-from kraftcheck.ci.dataset.values import as_it_is, listed, mapped, matching, optional, read_fields, record, whole
+from kraftcheck.ci.dataset.values import (
+    as_it_is,
+    listed,
+    mapped,
+    matching,
+    optional,
+    read_fields,
+    record,
+    whole,
+)
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.liveness.fair import StoppedError
 
 
-@frozen
-class PartFile(LevelFile):
-    """A file that counts once a checkpoint names it."""
-
-    def document(self) -> dict[str, Any]:
-        """For a result row or a checkpoint."""
-        return asdict(self)
-
-
 @define
-class PartWriter(WrittenFile):
+class PartWriter(ParquetFile):
     """Writes columns of numbers, some row groups.
 
     Attributes:
@@ -52,52 +50,27 @@ class PartWriter(WrittenFile):
     """
 
     kind: str
-    _writer: Any = field(init=False, default=None)
-    _rows: int = 0
 
     def __attrs_post_init__(self) -> None:
         """Draw the name."""
         self._name = f"{self.kind}-{uuid.uuid4().hex}.parquet"
 
-    def finish(self) -> None:
-        """See `WrittenFile`."""
-        self._writer.close()
-
-    def let_go(self) -> None:
-        """See `WrittenFile`."""
-        if self._writer is not None:
-            self._writer.close()
-
     def write(self, **columns: Any) -> None:
         """Add a row group; none of no rows."""
         table = pa.table({name: pa.array(values) for name, values in columns.items()})
-        if not table.num_rows:
-            return
-        if self._file is None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._file = new_file(self.folder / self._name)
-            self._writer = pq.ParquetWriter(
-                pa.PythonFile(self._file, mode="w"), table.schema, compression=COMPRESSION, use_dictionary=False,
-                write_page_checksum=True,
-            )  # fmt: skip
-        self._writer.write_table(table, row_group_size=table.num_rows)
-        self._rows += table.num_rows
-
-    def result(self) -> PartFile | None:
-        """The finished file; None when nothing was written."""
-        if self._file is None:
-            return None
-        return PartFile(self._name, self._rows, self._file.size, self._file.hexdigest())
+        if table.num_rows:
+            self.begin(table.schema, use_dictionary=False)
+            self.write_group(table)
 
 
-def written_file(folder: AnyPath, kind: str, **columns: Any) -> PartFile | None:
+def written_file(folder: AnyPath, kind: str, **columns: Any) -> LevelFile | None:
     """A file of one row group; None of no rows."""
     with PartWriter(folder, kind) as writer:
         writer.write(**columns)
     return writer.result()
 
 
-def read_groups(folder: AnyPath, file: PartFile | None, *names: str) -> Iterator[list[Any]]:
+def read_groups(folder: AnyPath, file: LevelFile | None, *names: str) -> Iterator[list[Any]]:
     """The row groups of a file, as arrays.
 
     Raises:
@@ -118,38 +91,25 @@ def read_groups(folder: AnyPath, file: PartFile | None, *names: str) -> Iterator
         raise DamagedLevelError(f"{path}: {rows:,} rows instead of {file.rows:,}")
 
 
-def file_of(document: Any) -> PartFile | None:
-    """The file that a document names.
-
-    Raises:
-        ValueError: for what is not as it is written.
-    """
-    return optional(record(PartFile))(document)
-
-
-def check_written(folder: AnyPath, file: PartFile | None) -> None:
+def check_written(folder: AnyPath, file: LevelFile) -> None:
     """Check that the driver sees a file that a job wrote.
 
     Raises:
         JobFailedError: when it does not, as where workers wrote to disks of their own.
     """
-    if file is not None and not _is_there(folder, file):
+    path = folder / file.name
+    try:
+        is_there = (path.size() if isinstance(path, ObjectPath) else path.stat().st_size) == file.bytes
+    except OSError:
+        is_there = False
+    if not is_there:
         mend = "the workers do not share this disk; choose another --out"
         raise JobFailedError(f"a job left no file {file.name} in {folder}: {mend}")
 
 
-def _is_there(folder: AnyPath, file: PartFile) -> bool:
-    """Whether a file is there with its size."""
-    path = folder / file.name
-    try:
-        return (path.size() if isinstance(path, ObjectPath) else path.stat().st_size) == file.bytes
-    except OSError:
-        return False
-
-
-def is_whole(folder: AnyPath, file: PartFile | None) -> bool:
-    """Whether a file has the bytes that were written."""
-    return file is None or verify(folder, file) is None
+def _file(document: Any) -> LevelFile | None:
+    """The file that a document names, if it names one."""
+    return optional(record(LevelFile))(document)
 
 
 @frozen
@@ -159,41 +119,22 @@ class PartFiles:
     Attributes:
         arcs: those to its states.
         marks: of its states, in the order of their numbers; None: it has no states.
-        leaves: what leads out of the explored states or out of a domain, of any part; before the first round only.
-        risen: the numbers and marks of its states that rose in the round before; before the first round all count.
+        leaves: what leads out of the explored states or out of a domain, of any part.
         nodes: the states of a region.
     """
 
-    arcs: PartFile | None
-    marks: PartFile | None
-    leaves: PartFile | None = None
-    risen: PartFile | None = None
-    nodes: PartFile | None = None
-
-
-def part_files(document: Any) -> PartFiles:
-    """The files of a part that a document names.
-
-    Raises:
-        ValueError: for what is not as it is written.
-    """
-    if not isinstance(document, dict):
-        raise ValueError("a part is no object")
-    return PartFiles(**{name: file_of(document.get(name)) for name in NAMES})
-
-
-def files_of(parts: Iterable[PartFiles]) -> Iterator[PartFile]:
-    """The files of parts."""
-    return (file for part in parts for name in NAMES if (file := getattr(part, name)) is not None)
-
-
-def described(parts: Iterable[PartFiles]) -> list[dict[str, Any]]:
-    """Parts for a document."""
-    return [{name: None if (file := getattr(part, name)) is None else file.document() for name in NAMES}
-            for part in parts]  # fmt: skip
+    arcs: LevelFile | None = field(converter=_file)
+    marks: LevelFile | None = field(converter=_file)
+    leaves: LevelFile | None = field(converter=_file)
+    nodes: LevelFile | None = field(converter=_file)
 
 
 NAMES = tuple(one.name for one in fields(PartFiles))
+
+
+def files_of(parts: Iterable[PartFiles]) -> Iterator[LevelFile]:
+    """The files of parts."""
+    return (file for part in parts for name in NAMES if (file := getattr(part, name)) is not None)
 
 
 def document_of(rounds: int) -> str:
@@ -222,7 +163,7 @@ def _rounds(document: Any) -> tuple[tuple[Any, int], dict[str, Round]]:
 
 
 def _round(document: Any) -> Round:
-    readers = {"parts": listed(part_files, 1 << 16), "counts": listed(whole(0, 1 << 56), 1 << 16)}
+    readers = {"parts": listed(record(PartFiles), 1 << 16), "counts": listed(whole(0, 1 << 56), 1 << 16)}
     return Round(**read_fields(document, readers))
 
 
@@ -272,7 +213,7 @@ class RoundLog:
         if of != self.of or place.name != document_of(number):
             return None
         files = {file for one in kept.values() for file in files_of(one.parts)}
-        if not all(is_whole(self.folder, file) for file in files):
+        if any(verify(self.folder, file) for file in files):
             return None
         self.rounds = number
         return kept
@@ -282,18 +223,12 @@ class RoundLog:
         files = {file.name for one in self._kept.values() for file in files_of(one.parts)}
         remove_others(self.folder, {document_of(self.rounds), *files})
 
-    def last(self, name: str) -> int:
-        """The highest number of a round of a name that is there; 0: there is none."""
-        numbers = (one.rpartition("-") for one in self._kept)
-        return max((int(number) for own, _, number in numbers if own == name and number.isdecimal()), default=0)
-
-    def round(self, name: str, compute: Callable[[], Round | None], drops: Sequence[str] = ()) -> Round:
+    def round(self, name: str, compute: Callable[[], Round | None]) -> Round:
         """What a round left; computed unless the log has it.
 
         Args:
             name: of the round.
             compute: does it; None when stopped.
-            drops: names of rounds that are needed no more once this one is there.
 
         Raises:
             StoppedError: when it is stopped before or meanwhile.
@@ -305,9 +240,9 @@ class RoundLog:
             done = compute()
             if done is None:
                 raise StoppedError
-            self._kept = {one: kept for one, kept in self._kept.items() if one not in drops} | {name: done}
+            self._kept |= {name: done}
             self.rounds, self.computed = self.rounds + 1, self.computed + 1
-            rounds = {one: {"parts": described(kept.parts), "counts": kept.counts} for one, kept in self._kept.items()}
+            rounds = {one: asdict(kept) for one, kept in self._kept.items()}
             document = {"of": self.of, "number": self.rounds, "rounds": rounds}
             write_sealed(self.folder / document_of(self.rounds), document, self.check)
             self._sweep()

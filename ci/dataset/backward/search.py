@@ -1,7 +1,7 @@
 """`recovers` properties of a committed run: marks flow backward over the transitions of its states.
 
-Arcs are listed once, by a job, and kept beside the run. Where there is memory for all of them this process raises the
-marks itself, along the arcs to what rose; else each round is a job. The marks are those of
+Arcs are listed once, by a job, and kept beside the run. Where there is memory for all of them marks rise along the arcs
+to what rose; else by sweeps over the arcs in their files, with the marks alone in memory. The marks are those of
 `kraftcheck.solvers.machine_code.backward_sweep`, so is the fixpoint, and so are the verdicts.
 """
 
@@ -10,16 +10,16 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from kraftcheck.ci.dataset.backward.arcs import Numbering, Numbers, ways_of
+from kraftcheck.ci.dataset.backward.arcs import Numbering, ways_of
 from kraftcheck.ci.dataset.backward.files import PartFiles, Round, RoundLog, read_groups
-from kraftcheck.ci.dataset.backward.rounds import Listing, arcs_in, closed, marks_of
+from kraftcheck.ci.dataset.backward.listing import Listing, arcs_in
 from kraftcheck.ci.dataset.jobs import JobRunner
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
@@ -83,7 +83,7 @@ class CommittedBackward:
 
     @property
     def rounds(self) -> int:
-        """Rounds so far: the listing of arcs is one, and all that are done in memory are one."""
+        """Rounds so far: the listing of arcs is one, each sweep is one, and all that is done in memory is one."""
         return self._rounds.rounds
 
     def run(self, stop: threading.Event) -> Recoverability:
@@ -111,15 +111,14 @@ class CommittedBackward:
         """
         done = self._rounds.round("arcs", lambda: self._listed(stop))
         numbering = self._listing.numbering(len(done.parts))
+        marks = self._own_marks(done.parts, numbering)
         if self._fits(done, numbering):
-            marks = _in_pieces(self._here(done, numbering, stop))
-            self._rounds.rounds += 1
-            self.report(self.rounds, 0)
-            if stop.is_set():
-                raise StoppedError
+            self._follow(done.parts, numbering, marks, stop)
+            self._tell(0)
         else:
-            raised, _ = closed(self.runner, self._rounds, "backward", numbering, done.parts)
-            marks = self._read_marks(raised, numbering)
+            self._sweep(done.parts, marks, stop)
+        if stop.is_set():
+            raise StoppedError
         own = np.array(done.counts[1:], dtype=np.int64).reshape(-1, 3).tolist()
         return self._findings(numbering, own, marks)
 
@@ -133,36 +132,60 @@ class CommittedBackward:
         size = ARC_BYTES * arcs_in(listed.parts) + STATE_BYTES * numbering.count
         return size <= self.memory and numbering.count < MOST_STATES and len(ways_of(self.runner.spec)) <= MOST_WAYS
 
-    def _here(self, listed: Round, numbering: Numbering, stop: threading.Event) -> Marks:
-        """Raise all marks in this process, along arcs in memory."""
-        spec, folder, parts = self.runner.spec, self._rounds.folder, listed.parts
-        marks = np.empty(numbering.count, dtype=f"u{spec.mark_bytes}")
-        for first, part in self._read_marks(parts, numbering):
-            marks[first : first + len(part)] = part
+    def _tell(self, rose: int) -> None:
+        self._rounds.rounds += 1
+        self.report(self.rounds, rose)
+
+    def _own_marks(self, parts: Sequence[PartFiles], numbering: Numbering) -> Marks:
+        """The marks that states have by themselves, and by what leads out of the explored states or of a domain."""
+        folder = self._rounds.folder
+        marks = np.empty(numbering.count, dtype=f"u{self.runner.spec.mark_bytes}")
+        for number, part in enumerate(parts):
+            first, last = numbering.states_of(number)
+            own = [bits for (bits,) in read_groups(folder, part.marks, "bits")]
+            if sum(map(len, own)) != last - first:
+                raise RuntimeError(f"{sum(map(len, own)):,} marks of {last - first:,} states in {folder}")
+            marks[first:last] = np.concatenate([np.zeros(0, dtype=np.int64), *own])
+        for part in parts:
+            for numbers, bits in read_groups(folder, part.leaves, "number", "bits"):
+                np.bitwise_or.at(marks, numbers, bits.astype(marks.dtype))
+        return marks
+
+    def _follow(
+        self, parts: Sequence[PartFiles], numbering: Numbering, marks: Marks, stop: threading.Event
+    ) -> None:  # fmt: skip
+        """Raise all marks along arcs in memory."""
+        spec, folder = self.runner.spec, self._rounds.folder
         held = HeldArcs(load_block_kernel(spec), ways_of(spec), marks, arcs_in(parts))
         for number, files in enumerate(parts):
-            first, last = numbering.states_of(number)
             for (targets,) in read_groups(folder, files.arcs, "target"):
-                held.count(first, last, targets)
-            for numbers, bits in read_groups(folder, files.leaves, "number", "bits"):
-                np.bitwise_or.at(marks, numbers, bits.astype(marks.dtype))
+                held.count(*numbering.states_of(number), targets)
         groups = (read_groups(folder, files.arcs, "target", "source", "way") for files in parts)
         held.take(itertools.chain.from_iterable(groups))
         held.close(stop.is_set)
-        return marks
 
-    def _read_marks(self, parts: Sequence[PartFiles], numbering: Numbering) -> Iterator[tuple[int, Numbers]]:
-        """All marks, as (first number, marks of states from it on)."""
-        for number, part in enumerate(parts):
-            first, last = numbering.states_of(number)
-            yield first, marks_of(self._rounds.folder, part, last - first)
+    def _sweep(self, parts: Sequence[PartFiles], marks: Marks, stop: threading.Event) -> None:
+        """Raise all marks by sweeps over the arcs in their files, until in one of them none rises."""
+        flows, rose = ways_of(self.runner.spec).astype(marks.dtype), 1
+        while rose and not stop.is_set():
+            rose = 0
+            for part in reversed(parts):
+                for targets, sources, ways in read_groups(self._rounds.folder, part.arcs, "target", "source", "way"):
+                    if stop.is_set():
+                        return
+                    new = flows[ways] & marks[targets] & ~marks[sources]
+                    rising = np.flatnonzero(new)
+                    np.bitwise_or.at(marks, sources[rising], new[rising])
+                    rose += len(rising)
+            self._tell(rose)
 
     def _findings(
-        self, numbering: Numbering, own: Sequence[Sequence[int]], marks: Iterator[tuple[int, Numbers]]
+        self, numbering: Numbering, own: Sequence[Sequence[int]], marks: Marks
     ) -> tuple[RecoverabilityFinding, ...]:
         """The verdicts of the fixpoint: the first place, by depth, that is lost or uncertain."""
         least: dict[tuple[int, int], int] = {}
-        for first, part in marks:
+        for first in range(0, len(marks), PIECE):
+            part = marks[first : first + PIECE].astype(np.int64)
             for number in range(self._bits.n):
                 every, *patterns = self._bits.patterns(number)
                 for which, pattern in enumerate(patterns):
@@ -181,10 +204,3 @@ class CommittedBackward:
                 )
             )  # fmt: skip
         return tuple(findings)
-
-
-def _in_pieces(marks: Marks) -> Iterator[tuple[int, Numbers]]:
-    """Marks as the rounds of jobs have them, some at a time."""
-    for at in range(0, len(marks), PIECE):
-        yield at, marks[at : at + PIECE].astype(np.int64)
-

@@ -19,8 +19,7 @@ from attrs import evolve
 
 from kraftcheck.ci.dataset.documents import decoding
 from kraftcheck.ci.dataset.jobs import JobFailedError
-from kraftcheck.ci.dataset.options import ClusterOptions, default_handover
-from kraftcheck.ci.dataset.part import DatasetPart
+from kraftcheck.ci.dataset.options import ClusterOptions, DatasetPart, default_handover
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins, LevelRunner
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog, identity, lease_on

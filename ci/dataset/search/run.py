@@ -15,7 +15,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from kraftcheck.ci.dataset.jobs import JobFailedError
-from kraftcheck.ci.dataset.part import HANDOVER
+from kraftcheck.ci.dataset.options import HANDOVER
 from kraftcheck.ci.dataset.search.levels import (
     CommittedOrigins,
     JobResult,

@@ -228,7 +228,43 @@ COLUMN = re.compile(r"depth|id|parent|action|w[0-9]{1,2}|claims[0-9]{1,3}", re.A
 
 
 @define
-class LevelWriter(WrittenFile):
+class ParquetFile(WrittenFile):
+    """A file of row groups."""
+
+    _writer: Any = field(init=False, default=None)
+    _rows: int = field(init=False, default=0)
+
+    def finish(self) -> None:
+        """See `WrittenFile`."""
+        self._writer.close()
+
+    def let_go(self) -> None:
+        """See `WrittenFile`."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def begin(self, schema: pa.Schema, **options: Any) -> None:
+        """Make the file, unless it is there, for columns of a schema; the options are those of `ParquetWriter`."""
+        if self._file is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._file = new_file(self.folder / self._name)
+            sink = pa.PythonFile(self._file, mode="w")
+            self._writer = pq.ParquetWriter(sink, schema, compression=COMPRESSION, write_page_checksum=True, **options)
+
+    def write_group(self, table: pa.Table) -> None:
+        """Add rows as a row group."""
+        self._writer.write_table(table, row_group_size=table.num_rows)
+        self._rows += table.num_rows
+
+    def result(self) -> LevelFile | None:
+        """The finished file; None when nothing was written."""
+        if self._file is None:
+            return None
+        return LevelFile(self._name, self._rows, self._file.size, self._file.hexdigest())
+
+
+@define
+class LevelWriter(ParquetFile):
     """Writes one file of a level.
 
     Attributes:
@@ -248,7 +284,6 @@ class LevelWriter(WrittenFile):
     _pending: list[Any] = field(factory=list)
     _pending_rows: int = 0
     _row_groups: int = 0
-    _writer: Any = field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
         """Draw the name."""
@@ -257,12 +292,7 @@ class LevelWriter(WrittenFile):
     def finish(self) -> None:
         """See `WrittenFile`."""
         self._finish_group()
-        self._writer.close()
-
-    def let_go(self) -> None:
-        """See `WrittenFile`."""
-        if self._writer is not None:
-            self._writer.close()
+        super().finish()
 
     def write_sorted(self, records: Words, counts: npt.NDArray[np.int64], bits: Words) -> None:
         """Add the rows of all buckets, in their order; `counts` says how many each has."""
@@ -283,8 +313,12 @@ class LevelWriter(WrittenFile):
         columns += [np.ascontiguousarray(records[:, i]).view(np.int64) for i in range(self.words)]
         columns += [np.ascontiguousarray(bits[:, i]).view(np.int64) for i in range(self.claim_words)]
         layout = schema(self.words, self.claim_words)
-        if self._file is None:
-            self._open(layout)
+        plain = [name for name in layout.names if name.startswith("w") or name == "parent"]
+        self.begin(
+            layout, use_dictionary=[name for name in layout.names if name not in (*plain, "id")],
+            column_encoding={**dict.fromkeys(plain, "PLAIN"), "id": "DELTA_BINARY_PACKED"},
+            write_statistics=[name for name in layout.names if not name.startswith("w")],
+        )  # fmt: skip
         if self._pending_rows + len(records) > GROUP_ROWS:
             self._finish_group()
         self.groups.append(RowGroup(bucket, self._name, self._row_groups, len(records), self._pending_rows))
@@ -296,26 +330,8 @@ class LevelWriter(WrittenFile):
     def _finish_group(self) -> None:
         """Write the buckets that wait as one row group."""
         if self._pending:
-            self._writer.write_table(pa.concat_tables(self._pending), row_group_size=max(1, self._pending_rows))
+            self.write_group(pa.concat_tables(self._pending))
             self._pending, self._pending_rows, self._row_groups = [], 0, self._row_groups + 1
-
-    def _open(self, layout: pa.Schema) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        place = self.folder / self._name
-        self._file = new_file(place)
-        plain = [name for name in layout.names if name.startswith("w") or name == "parent"]
-        ordered = [name for name in layout.names if not name.startswith("w")]
-        self._writer = pq.ParquetWriter(
-            pa.PythonFile(self._file, mode="w"), layout, compression=COMPRESSION, write_page_checksum=True,
-            use_dictionary=[name for name in layout.names if name not in (*plain, "id")],
-            column_encoding={**dict.fromkeys(plain, "PLAIN"), "id": "DELTA_BINARY_PACKED"}, write_statistics=ordered,
-        )  # fmt: skip
-
-    def result(self) -> LevelFile | None:
-        """The finished file; None when nothing was written."""
-        if self._file is None:
-            return None
-        return LevelFile(self._name, sum(g.rows for g in self.groups), self._file.size, self._file.hexdigest())
 
 
 @functools.lru_cache(maxsize=4096)

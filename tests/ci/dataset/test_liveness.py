@@ -1,14 +1,9 @@
-"""Liveness of a committed run: the verdicts and lassos of the native engine, by jobs or in memory, and after a stop."""
+"""Liveness of a committed run: the native verdicts and lassos, with steps in files or in memory, and after a stop."""
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-import subprocess
-import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +19,9 @@ from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, co
 from kraftcheck.solvers.liveness.judge import Liveness
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import Refuted
-from tests.ci.dataset.killed_judge import ROUND_S, judged_program
-from tests.ci.spark.levels import begun, finished, only, program_of
-from tests.ci.spark.test_spark_backward import small_parts
+from tests.ci.spark.levels import finished, only, program_of
+from tests.ci.spark.test_spark_backward import committed, small_parts
 from tests.shared.commands import kraftcheck
-from tests.shared.places import ROOT
 from tests.solvers.liveness.toys import DOOR, LIFT
 
 
@@ -50,13 +43,6 @@ def natively(program: Program) -> list[Any]:
     return claims(explore(program, SearchBudget(keep=False), clock=lambda: 0.0))
 
 
-def committed(program: Program, out: Path, **limits: Any) -> Any:
-    """A run whose levels are committed, without any job, and its spec."""
-    run, runner = begun(program, out, **limits)
-    run.expand(runner)
-    return run, runner.spec
-
-
 def judged(
     program: Program, run: Any, spec: Any, collect: int | None, most: int = 1 << 30
 ) -> tuple[Liveness, CommittedLiveness]:
@@ -71,23 +57,22 @@ def judged(
     return search.run(stop), search
 
 
-def test_jobs_judge_as_the_native_engine_and_go_on_after_a_stop(tmp_path: Path) -> None:
-    """A search by rounds of jobs that was stopped computes only the rounds that were left, and says the same."""
+def test_a_search_that_was_stopped_lists_no_region_again(tmp_path: Path) -> None:
+    """A search that was stopped lists only the regions that were left, and says what the native engine does."""
     program = program_of(DOOR, "enough")
     run, spec = committed(program, tmp_path / "out")
-    cut, first = judged(program, run, spec, 0, most=7)
-    assert (cut.findings, first.computed) == (None, first.rounds)
+    cut, first = judged(program, run, spec, 0, most=1)
+    assert (cut.findings, first.computed) == (None, 1)
     kept = tmp_path / "out" / FOLDER
-    assert (kept / document_of(7)).exists()
+    assert (kept / document_of(1)).exists()
     whole, second = judged(program, run, spec, 0)
-    assert second.rounds > first.rounds >= 7
-    assert second.computed == second.rounds - first.rounds
+    assert second.computed == second.rounds - 1
     assert claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=whole)) == natively(program)
     assert not kept.exists()
 
 
-def test_jobs_find_the_native_lasso(tmp_path: Path) -> None:
-    """A lasso that rounds of jobs find has the lengths of the native one."""
+def test_steps_in_a_file_show_the_native_lasso(tmp_path: Path) -> None:
+    """A lasso that is found with steps in a file has the lengths of the native one."""
     program = program_of(only(LIFT, "up"), "idle")
     run, spec = committed(program, tmp_path / "out")
     found, _ = judged(program, run, spec, 0)
@@ -140,7 +125,7 @@ def test_rounds_of_another_run_are_dropped(tmp_path: Path) -> None:
 def test_every_kind_of_property_has_the_native_lasso(
     scope: str, collect: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By jobs of many parts or in memory, each kind under each fairness has the native verdict and lengths."""
+    """With steps in a file or in memory, each kind under each fairness has the native verdict and lengths."""
     small_parts(monkeypatch)
     program = program_of(LIFT, scope)
     run, spec = committed(program, tmp_path / "out")
@@ -148,53 +133,9 @@ def test_every_kind_of_property_has_the_native_lasso(
     assert claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=found)) == natively(program)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_driver_that_is_killed_while_it_judges_changes_nothing(seed: int, tmp_path: Path) -> None:
-    """Killed at a random moment, a search goes on after its finished rounds, to the same verdicts and lassos."""
-    program = judged_program()
-    run, spec = committed(program, tmp_path / "calm")
-    calm, search = judged(program, run, spec, 0)
-    source = random.Random(f"killed judge {seed}")
-    kept = kill_judge(tmp_path / "killed", source.randrange(1, search.rounds), ROUND_S * source.random())
-    run, runner = begun(program, tmp_path / "killed", resume=True)
-    assert run.finished
-    again, search = judged(program, run, runner.spec, 0)
-    assert 0 < kept <= search.rounds - search.computed < search.rounds
-    assert calm.findings is not None
-    assert again.findings is not None
-    assert [one.trace for one in calm.findings] == [one.trace for one in again.findings]
-    told = claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=again))
-    assert told == natively(program) == [("up", 1, 1)]
-
-
-def kill_judge(out: Path, rounds: int, delay: float) -> int:
-    """Kill a driver some time after it has finished so many rounds; how many it had finished by then."""
-    folder = out / FOLDER
-    words = [sys.executable, "-m", "tests.ci.dataset.killed_judge", str(out)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    driver = subprocess.Popen(words, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
-    try:
-        deadline = time.monotonic() + 240
-        while (kept := rounds_in(folder)) < rounds:
-            assert driver.poll() is None, driver.stderr.read()[-2000:] if driver.stderr else ""
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        time.sleep(delay)
-    finally:
-        driver.send_signal(signal.SIGKILL)
-        driver.communicate()
-    assert driver.returncode == -signal.SIGKILL
-    return kept
-
-
-def rounds_in(folder: Path) -> int:
-    """The finished rounds that the last document notes."""
-    return max((int(place.stem.partition("-")[2]) for place in folder.glob("rounds-*.json")), default=0)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_random_systems_have_the_native_verdicts(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Random systems with random fairness have native verdicts and stems, by jobs of many parts and in memory."""
+    """Random systems with random fairness have native verdicts and stems, with steps in a file and in memory."""
     small_parts(monkeypatch)
     from tests.random_systems import building
     from tests.random_systems.claims import Claims

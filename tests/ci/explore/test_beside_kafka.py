@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kraftcheck as kc
-from kraftcheck.ci.explore import beside_kafka
+from kraftcheck.ci.explore import two_sides
 from kraftcheck.solvers.program.verdict import EXIT_SAFETY
 from tests.shared.commands import kraftcheck
 
@@ -68,7 +68,7 @@ def test_a_build_that_cannot_be_compared_is_refused() -> None:
 def test_a_build_is_completed_by_the_release_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other side's release completes a build, unless the name of the build does, which may have an @ itself."""
     seen = []
-    monkeypatch.setattr(beside_kafka.Build, "of", lambda text, like=None: seen.append((text, like)) or _stop())
+    monkeypatch.setattr(two_sides.Build, "of", lambda text, like=None: seen.append((text, like)) or _stop())
     for build in (f"{tmp_path}", f"{tmp_path}@4.3.1", f"{tmp_path}@me/libs"):
         kraftcheck("diff", "kafka-4.4.0", f"kafka:{build}", *SYSTEM)
     assert seen == [(str(tmp_path), "4.4.0"), (str(tmp_path), "4.3.1"), (f"{tmp_path}@me/libs", "4.4.0")]

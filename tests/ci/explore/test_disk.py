@@ -18,7 +18,7 @@ from kraftcheck.solvers.program.program import Program
 from tests import toys
 from tests.ci.spark.levels import begun, facts, finished, native_facts, program_of
 from tests.ci.spark.test_spark import counts
-from tests.ci.spark.test_spark_backward import WAYS, assert_native, committed, judged, small_parts
+from tests.ci.spark.test_spark_backward import WAYS, committed, judged, small_parts
 from tests.ci.spark.test_spark_levels import rows_of
 from tests.shared.commands import kraftcheck
 from tests.shared.edges import grid
@@ -140,18 +140,6 @@ def test_the_command_finds_what_native_finds(words: str, tmp_path: Path) -> None
     assert ran.document()["engine"] == "disk"
     assert ran.document()["disk"]["handed_over"] == 0
     assert "MB of visited states, " in ran.err
-
-
-def test_a_search_backward_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By rounds of jobs on two threads, stopped between two of them, the verdicts are the native ones."""
-    small_parts(monkeypatch)
-    program = program_of(WAYS)
-    run, spec = committed(program, tmp_path)
-    cut, first = judged(program, run, LocalJobs(spec, 2), 0, most=3)
-    assert (cut.findings, first.rounds) == (None, 3)
-    found, second = judged(program, run, LocalJobs(spec, 2), 0)
-    assert second.resumed == 3
-    assert_native(program, run, found)
 
 
 def test_steps_that_are_lost_on_the_way_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

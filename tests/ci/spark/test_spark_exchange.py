@@ -15,7 +15,6 @@ from kraftcheck.ci.dataset import jobs
 from kraftcheck.ci.dataset.jobs import (
     CandidateFile,
     Candidates,
-    LostCandidatesError,
     candidate_rows,
     from_files,
     from_rows,
@@ -92,20 +91,6 @@ def test_files_bring_what_rows_bring(
             expected.setdefault(bucket, []).append(record)
     assert in_rows == in_files
     assert {bucket: records for task in in_files for bucket, records in task.items()} == expected
-
-
-@pytest.mark.parametrize("damage", ["altered", "cut", "gone"])
-def test_a_damaged_file_of_candidates_is_noticed(damage: str, tmp_path: Path) -> None:
-    """A byte that changed, an end that is missing or a file that is gone ends the task, and loses no candidate."""
-    rows = sent([[drained(list(range(100)), 0)]], tmp_path)
-    path = next(tmp_path.iterdir())
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.unlink()
-    if damage != "gone":
-        path.write_bytes(data if damage == "altered" else data[: len(data) // 2])
-    with pytest.raises(FileNotFoundError if damage == "gone" else LostCandidatesError, match=path.name):
-        arrived(rows, tmp_path)
 
 
 def test_a_file_of_candidates_that_fails_is_removed(tmp_path: Path) -> None:

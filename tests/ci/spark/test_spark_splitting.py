@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.ci.dataset.backward import rounds
+from kraftcheck.ci.dataset.backward import listing
 from kraftcheck.ci.dataset.disk import DiskRunner
 from kraftcheck.ci.dataset.jobs import LostCandidatesError, Stages, rows_here
 from kraftcheck.ci.dataset.search import levels
@@ -156,12 +156,12 @@ def test_small_levels_may_have_finer_buckets(tmp_path: Path, monkeypatch: pytest
     assert facts(finished(run)) == native_facts(PROGRAM)
 
 
-@pytest.mark.parametrize("memory", [0, 1 << 30], ids=["rounds", "memory"])
+@pytest.mark.parametrize("memory", [0, 1 << 30], ids=["sweeps", "memory"])
 def test_recovery_is_judged_on_split_buckets(memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The backward search gives the native verdicts, counts and depths where levels have buckets of several widths."""
     few_candidates(monkeypatch)
-    monkeypatch.setattr(rounds, "HERE_TRANSITIONS", 0)
-    monkeypatch.setattr(rounds, "PART_TRANSITIONS", 1 << 11)
+    monkeypatch.setattr(listing, "HERE_TRANSITIONS", 0)
+    monkeypatch.setattr(listing, "PART_TRANSITIONS", 1 << 11)
     run, runner = begun(PROGRAM, tmp_path)
     run.expand(runner)
     assert len(set(bits_of(run))) > 2

@@ -113,10 +113,10 @@ def test_fair_behaviours_are_judged_at_a_url(store: ObjectPath, monkeypatch: pyt
     small_parts(monkeypatch)
     program = program_of(DOOR, "enough")
     run, spec = committed(program, store)
-    cut, first = judged_fair(program, run, spec, 0, 2)
-    assert (cut.findings, first.computed) == (None, 2)
+    cut, first = judged_fair(program, run, spec, 0, 1)
+    assert (cut.findings, first.computed) == (None, 1)
     found, second = judged_fair(program, run, spec, 0)
-    assert second.computed == second.rounds - 2
+    assert second.computed == second.rounds - 1
     assert claims(conclude(run, run.kernel, 1.0, 0.0, finished(run).audit, liveness=found)) == natively(program)
     assert not (store / FAIR_FOLDER).exists()
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import define, field
 
-from kraftcheck.ci.bench.contest import children
+from kraftcheck.ci.terminal.interrupts import descendants
 from tests.ci.spark.faults.space import Space
 from tests.shared.commands import start
 from tests.shared.places import ROOT
@@ -39,7 +39,7 @@ def words_of(process: int) -> str:
 
 def below(process: int) -> list[int]:
     """All processes below one, those that were started last first."""
-    return sorted(set(children(process)), reverse=True)
+    return sorted(descendants(process), reverse=True)
 
 
 def send(processes: Sequence[int], number: signal.Signals) -> int:

@@ -58,11 +58,8 @@ PRIVATE = {
 }
 """Settings of an embedded Spark: nobody else on the network, and no other user of the machine, has business with it."""
 
-ROW_BYTES = 256
-"""Execution memory that a row of a join or a group takes, about; with more rows a task spills again and again."""
-
-MIN_TASK_ROWS = 1 << 12
-"""Rows that are worth a task."""
+SQL_ROWS = 1 << 18
+"""Rows of a task of a join or a group: some 64 MB, which each core of an executor has; with more it spills."""
 
 
 def check_java() -> None:
@@ -281,7 +278,7 @@ def for_sql(session: Any, rows: int) -> Iterator[None]:
         session: the Spark session, whose defaults are for the jobs of levels.
         rows: how many rows a join or a group has, about.
     """
-    tasks = max(int(session.sparkContext.defaultParallelism), -(-rows // rows_per_task(session)))
+    tasks = max(int(session.sparkContext.defaultParallelism), -(-rows // SQL_ROWS))
     chosen = {
         "spark.sql.shuffle.partitions": str(tasks), "spark.sql.codegen.wholeStage": "true",
         "spark.sql.autoBroadcastJoinThreshold": "-1",  # a side in memory cannot spill; what is sorted can
@@ -294,11 +291,3 @@ def for_sql(session: Any, rows: int) -> Iterator[None]:
     finally:
         for key, value in before.items():
             session.conf.set(key, value)
-
-
-def rows_per_task(session: Any) -> int:
-    """Rows that one task of a join or a group has memory for, on the executor with the least for each of its cores."""
-    executor_list = session.sparkContext._jsc.sc().statusStore().executorList(True)
-    executors = [executor_list.apply(i) for i in range(executor_list.size())]
-    shares = [executor.maxMemory() // executor.totalCores() for executor in executors if executor.totalCores()]
-    return max(MIN_TASK_ROWS, min(shares, default=0) // ROW_BYTES)

@@ -251,7 +251,7 @@ def test_a_sweep_notices_another_kernel() -> None:
         for p in toys.TWO_PHASE.properties(setting)
     ])  # fmt: skip
     wrong = compare(right, block_spec(program_of(goal, "3"), 3, ObjectCache(None)), states).examples
-    assert "consistent is false on ints, and true by the engine; in the state" in wrong[0]
+    assert "consistent is true on ints, and false by the engine; in the state" in wrong[0]
 
 
 def test_transitions_without_an_engine() -> None:

@@ -117,6 +117,15 @@ def segment(folder: Path, batch: Batch) -> bytes:
     return raw[:start] + segments.batch_bytes(batch.base_offset, batch.epoch, values) + raw[start + size :]
 
 
+def cut(first: int = 0, end: int = 1 << 62, folder: Path = TROUBLE) -> bytes:
+    """The batches of a captured segment that begin at some offsets, as they are in it."""
+    (path,) = folder.glob("*.log")
+    raw, places = path.read_bytes(), {b.base_offset: int(b.place.rpartition(" ")[2]) for b in batches(path)}
+    inside = [place for base, place in places.items() if first <= base < end]
+    behind = [place for base, place in places.items() if base >= end]
+    return raw[min(inside) : min(behind, default=len(raw))] if inside else b""
+
+
 def corrupted(entry: LogEntry) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every way of changing one field of a record: the field's kind and the data."""
     data = dict(entry.data or {})

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,16 +110,8 @@ def read_targets(path: Path) -> tuple[TopicPartition, ...]:
     Raises:
         Refusal: in one line, for a file of another form, or a partition listed twice.
     """
-    try:
-        entries = _entries(path)
-        places = [
-            (entry.only("topic", "partitions").read("topic", text), index)
-            for entry in entries
-            for index in entry.read("partitions", each(_index))
-        ]
-        return _distinct(places)
-    except FormError as reason:
-        raise Refusal(f"{path}: {reason}") from None
+    places, _ = _listed(path, ("topic", "partitions"), lambda entry: entry.read("partitions", each(_index)))
+    return places
 
 
 def read_ballots(path: Path, designated: bool) -> tuple[tuple[TopicPartition, ...], tuple[int, ...] | None]:
@@ -127,41 +120,42 @@ def read_ballots(path: Path, designated: bool) -> tuple[tuple[TopicPartition, ..
     Raises:
         Refusal: in one line, for a file of another form, or a partition listed twice.
     """
-    try:
-        entries = [entry.only("topic", "partition", "designatedLeader") for entry in _entries(path)]
-        places = _distinct([(entry.read("topic", text), entry.read("partition", _index)) for entry in entries])
-        leaders = tuple(entry.read("designatedLeader", _index) for entry in entries) if designated else None
-        return places, leaders
-    except FormError as reason:
-        raise Refusal(f"{path}: {reason}") from None
+    keys, leader = ("topic", "partition", "designatedLeader"), "designatedLeader" if designated else ""
+    places, entries = _listed(path, keys, lambda entry: [entry.read("partition", _index)], leader)
+    return places, tuple(entry.data[leader] for entry in entries) if designated else None
 
 
 def ballots(leaders: Sequence[tuple[TopicPartition, int]]) -> dict[str, Any]:
     """The document that designates these leaders; `read_ballots` reads it."""
-    return {
-        "partitions": [
-            {"topic": topic, "partition": index, "designatedLeader": leader} for (topic, index), leader in leaders
-        ]
-    }
+    rows = [{"topic": topic, "partition": index, "designatedLeader": leader} for (topic, index), leader in leaders]
+    return {"partitions": rows}
 
 
-def _entries(path: Path) -> tuple[Fields, ...]:
-    return Fields.of(read_json(path)).only("partitions").read("partitions", each(Fields.of))
+def _listed(
+    path: Path, keys: Sequence[str], indices: Callable[[Fields], Iterable[int]], leader: str = ""
+) -> tuple[tuple[TopicPartition, ...], tuple[Fields, ...]]:
+    """The partitions that the entries of a file name, each once, and the entries, each with a leader if that is asked.
+
+    Raises:
+        Refusal: in one line, for a file of another form, or a partition listed twice.
+    """
+    try:
+        entries = Fields.of(read_json(path)).only("partitions").read("partitions", each(Fields.of))
+        places = [(entry.only(*keys).read("topic", text), index) for entry in entries for index in indices(entry)]
+        if leader:
+            for entry in entries:
+                entry.read(leader, _index)
+        if not places:
+            raise FormError("partitions: none is listed")
+        if twice := [place for place, count in Counter(places).items() if count > 1]:
+            raise FormError(f"partitions: {twice[0][0]}-{twice[0][1]} is listed twice")
+    except FormError as reason:
+        raise Refusal(f"{path}: {reason}") from None
+    return tuple(places), tuple(entries)
 
 
 def _index(value: object, where: str) -> int:
     return integer(value, where, (0, (1 << 31) - 1))
-
-
-def _distinct(places: list[TopicPartition]) -> tuple[TopicPartition, ...]:
-    if not places:
-        raise FormError("partitions: none is listed")
-    seen: set[TopicPartition] = set()
-    for place in places:
-        if place in seen:
-            raise FormError(f"partitions: {place[0]}-{place[1]} is listed twice")
-        seen.add(place)
-    return tuple(places)
 
 
 NO_ANSWER = "NO_REPLICA_ANSWERED"
@@ -248,45 +242,30 @@ def _check(
         check_writable(None if path is None else str(path))
 
 
-_CLUSTER = "The cluster: a JSON file, or a metadata log, snapshot, dump or pasted text."
+PLACE = click.Path(path_type=Path)
+
+_cluster = click.option("--snapshot", "path", type=PLACE, required=True,
+                        help="The cluster: a JSON file, or a metadata log, snapshot, dump or pasted text.")  # fmt: skip
+_partitions = click.option("--path-to-json-file", "partitions", type=PLACE, help="The partitions, a JSON file.")
+_afterwards = click.option("--output", type=PLACE, help="The snapshot afterwards; default: in place.")
 
 
 @click.command("unclean-recovery")
-@click.option("--snapshot", "path", type=click.Path(path_type=Path), required=True, help=_CLUSTER)
+@_cluster
 @click.option("--logs", multiple=True, metavar="[BROKER=]FILE", help="How long logs are; repeatable.")
-@click.option(
-    "--leader-election-file",
-    "ballot",
-    type=click.Path(path_type=Path),
-    help="Write the partitions to a new file, for kafka-leader-election --election-type UNCLEAN.",
-)
-@click.option(
-    "--recovery-duration-ms",
-    "duration",
-    type=click.IntRange(1),
-    default=DURATION_MS,
-    show_default=True,
-    help="A broker that has not answered by then is not considered.",
-)
-@click.option(
-    "--recovery-election-attempts",
-    "attempts",
-    type=click.IntRange(0),
-    default=ATTEMPTS,
-    show_default=True,
-    help="Retries of a request for elections that fails transiently.",
-)
+@click.option("--leader-election-file", "ballot", type=PLACE,
+              help="Write the partitions to a new file, for kafka-leader-election --election-type UNCLEAN.")
+@click.option("--recovery-duration-ms", "duration", type=click.IntRange(1), default=DURATION_MS, show_default=True,
+              help="A broker that has not answered by then is not considered.")
+@click.option("--recovery-election-attempts", "attempts", type=click.IntRange(0), default=ATTEMPTS, show_default=True,
+              help="Retries of a request for elections that fails transiently.")
 @click.option("--show-replica-info", "show", is_flag=True, help="Show what each replica answered.")
-@click.option(
-    "--manual-recovery-output-file",
-    "manual",
-    type=click.Path(path_type=Path),
-    help="Write the leaders to be designated to a new file, for elect-leaders.",
-)
+@click.option("--manual-recovery-output-file", "manual", type=PLACE,
+              help="Write the leaders to be designated to a new file, for elect-leaders.")
 @click.option("--automated-recovery", "automated", is_flag=True, help="Elect these leaders in the snapshot.")
-@click.option("--path-to-json-file", "partitions", type=click.Path(path_type=Path), help="The partitions, a JSON file.")
+@_partitions
 @click.option("--all-offline-partitions", "every", is_flag=True, help="Every partition without a leader.")
-@click.option("--output", type=click.Path(path_type=Path), help="The snapshot afterwards; default: in place.")
+@_afterwards
 @click.option("--dry-run", "dry", is_flag=True, help="Write no snapshot.")
 @click.option("--rules", default=RULES, show_default=True, help="Rule set; kip compares epochs as the document says.")
 def unclean_recovery_command(path: Path, rules: str, **flags: Any) -> None:
@@ -433,19 +412,14 @@ def _request(
 
 
 @click.command("elect-leaders")
-@click.option("--snapshot", "path", type=click.Path(path_type=Path), required=True, help=_CLUSTER)
-@click.option(
-    "--election-type",
-    "kind",
-    type=click.Choice(list(TYPES), case_sensitive=False),
-    required=True,
-    help="The first replica; any replica that may lead; or the one that the file designates.",
-)
-@click.option("--path-to-json-file", "partitions", type=click.Path(path_type=Path), help="The partitions, a JSON file.")
+@_cluster
+@click.option("--election-type", "kind", type=click.Choice(list(TYPES), case_sensitive=False), required=True,
+              help="The first replica; any replica that may lead; or the one that the file designates.")
+@_partitions
 @click.option("--topic", help="The topic of one partition.")
 @click.option("--partition", type=click.IntRange(0), help="The index of one partition.")
 @click.option("--all-topic-partitions", "every", is_flag=True, help="Every partition.")
-@click.option("--output", type=click.Path(path_type=Path), help="The snapshot afterwards; default: in place.")
+@_afterwards
 @click.option("--dry-run", "dry", is_flag=True, help="Write nothing.")
 @click.option("--rules", default=RULES, show_default=True, help="Rule set, PRESET[+VARIANT|-VARIANT...].")
 def elect_leaders_command(path: Path, rules: str, **flags: Any) -> None:

@@ -290,20 +290,21 @@ def _candidate_steps(
 
     One that they do not show counts where there is no other, or where `every` event does.
     """
-    steps: list[ExplanationStep] = []
+    steps, ahead = list[ExplanationStep](), plain_records[start:]
     for guesses in (candidates, hidden_candidates):
         for candidate in guesses(state, records[start:], rules):
-            records_written, refusal = prediction(candidate)
-            end = start + len(records_written)
-            if (
-                not refusal
-                and records_written
-                and matches([plain_record(record) for record in records_written], plain_records[start:end])
-            ):
-                steps.append(ExplanationStep(candidate, start, end))
+            if size := writes(candidate, ahead):
+                steps.append(ExplanationStep(candidate, start, start + size))
         if steps and not every:
             break
     return steps
+
+
+def writes(candidate: Candidate, ahead: Sequence[PlainRecord]) -> int:
+    """How many of the records ahead an event writes exactly; 0 where it writes others, or none."""
+    records_written, refusal = prediction(candidate)
+    size = len(records_written)
+    return size if not refusal and matches([plain_record(one) for one in records_written], ahead[:size]) else 0
 
 
 def prediction(candidate: Candidate) -> tuple[tuple[ModelRecord, ...], str]:

@@ -102,12 +102,8 @@ def broker_candidates(tail: BatchTail) -> Iterator[Candidate]:
         yield from _registration_candidates(tail, record, place + 1)
     elif isinstance(record, UnregisterBrokerRecord):
         broker = record.broker_id
-        yield from by_either_index(
-            c,
-            broker,
-            Candidate(("unregister broker ", broker), tuple, place + 1, "unregister", {"broker": broker}),
-            lambda controller: unregister(controller, broker, rules).records,
-        )
+        plain = Candidate(("unregister broker ", broker), tuple, place + 1, "unregister", {"broker": broker})
+        yield from by_either_index(c, broker, plain, lambda at: unregister(at, broker, rules).records)
     elif isinstance(record, FenceBrokerRecord | UnfenceBrokerRecord | BrokerRegistrationChangeRecord):
         yield from _registration_change_candidates(tail, record, place)
 
@@ -136,13 +132,9 @@ def _registration_change_candidates(
         yield Candidate(words, lambda: directories_cordoned(c, broker, cordoned), 1, "directories_cordoned", arguments)
     if change is not None and not (change.fenced or change.in_controlled_shutdown or change.cordoned is not None):
         failed = tuple(d for d in registration.dirs if d not in (change.log_dirs or ()))
-        yield Candidate(
-            (f"{len(failed)} directories of broker ", broker, " fail"),
-            lambda: directories_failed(c, broker, failed, rules),
-            place + 1,
-            "directories_offline",
-            {"broker": broker, "failed": failed},
-        )
+        words, arguments = (f"{len(failed)} directories of broker ", broker, " fail"), {**arguments, "failed": failed}
+        records = partial(directories_failed, c, broker, failed, rules)
+        yield Candidate(words, records, place + 1, "directories_offline", arguments)
     yield from _heartbeat_candidates(tail, broker)
 
 
@@ -156,14 +148,10 @@ def _heartbeat_candidates(tail: BatchTail, broker: int, least: int = 2) -> Itera
     failed = tuple(d for d in registration.dirs if d not in (last.log_dirs or ()))
     for fence, stop in ((False, False), (True, False), (False, True)):
         wish = Wish(fence, stop, MAX_OFFSET)
-        description = f": fence {fence}, shut down {stop}, {len(failed)} directories failed"
-        yield Candidate(
-            ("heartbeat of broker ", broker, description),
-            _heartbeat_records(tail, HeartbeatRequest(broker, registration.epoch, wish, failed)),
-            None,
-            "heartbeat",
-            {"broker": broker, "failed": failed},
-        )
+        asked = f": fence {fence}, shut down {stop}, {len(failed)} directories failed"
+        records = _heartbeat_records(tail, HeartbeatRequest(broker, registration.epoch, wish, failed))
+        arguments = {"broker": broker, "failed": failed}
+        yield Candidate(("heartbeat of broker ", broker, asked), records, None, "heartbeat", arguments)
 
 
 def hidden_heartbeat_candidates(tail: BatchTail) -> Iterator[Candidate]:
@@ -186,10 +174,10 @@ def _registration_candidates(tail: BatchTail, record: RegisterBrokerRecord, leng
     Its event may have begun in an earlier batch, which is full then. Where the rules distinguish a clean stop
     from an unclean one, the broker may come back from either.
     """
-    c, rules = tail.controller, tail.rules
+    c, rules, broker = tail.controller, tail.rules, record.broker_id
     soft = evolve(c.soft, now=c.soft.now + c.soft.sessions.timeout + 1)
     expired = evolve(c, soft=soft, settings=evolve(c.settings, cluster_id=None))
-    registration, before = c.registration(record.broker_id), c.image.next_offset - record.broker_epoch
+    registration, before = c.registration(broker), c.image.next_offset - record.broker_epoch
     in_parts = before > 0 and before % c.settings.max_records == 0 and not rules.controller.registration_is_one_batch
     context = RegistrationContext(tail.levels, record.broker_epoch if in_parts else None)
     if registration is not None and registration.incarnation == record.incarnation:
@@ -203,21 +191,12 @@ def _registration_candidates(tail: BatchTail, record: RegisterBrokerRecord, leng
         stops = stops[::-1]
     for how, epoch in stops:
         request = RegistrationRequest(
-            None, record.broker_id, record.incarnation, record.listeners, record.features, record.rack, record.log_dirs,
+            None, broker, record.incarnation, record.listeners, record.features, record.rack, record.log_dirs,
             record.is_migrating_zk_broker, epoch,
         )  # fmt: skip
-        yield from by_either_index(
-            expired,
-            record.broker_id,
-            Candidate(
-                ("broker ", record.broker_id, f" {how}"),
-                tuple,
-                length,
-                "" if how == "amends" else "new_incarnation",
-                {"broker": record.broker_id, "clean": epoch is not None},
-            ),
-            _registration_records(request, context, rules),
-        )
+        action, arguments = "" if how == "amends" else "new_incarnation", {"broker": broker, "clean": epoch is not None}
+        plain = Candidate(("broker ", broker, f" {how}"), tuple, length, action, arguments)
+        yield from by_either_index(expired, broker, plain, _registration_records(request, context, rules))
 
 
 def _registration_records(request: RegistrationRequest, context: RegistrationContext, rules: RuleSet) -> RecordsOf:
@@ -291,10 +270,11 @@ def part_candidates(tail: BatchTail) -> Iterator[Candidate]:
         return
     window = tail.records[:limit]
     if isinstance(first, BrokerRegistrationChangeRecord):
-        yield _part(tail, window, first.broker_id, "begins a controlled shutdown", _leaving(tail, first.broker_id))
+        records = partial(leaving, broker=first.broker_id, rules=tail.rules)
+        yield _part(tail, window, first.broker_id, "begins a controlled shutdown", records)
         return
     for broker in _concerned(tail):
-        yield _part(tail, window, broker, "is fenced", _fenced(tail, broker))
+        yield _part(tail, window, broker, "is fenced", partial(fenced, broker=broker, rules=tail.rules))
         yield _part(tail, window, broker, "registers after a clean stop", _restarted(tail, broker, True))
         yield _part(tail, window, broker, "registers after an unclean stop", _restarted(tail, broker, False))
 
@@ -322,14 +302,6 @@ def _part(tail: BatchTail, window: Sequence[ModelRecord], broker: int, what: str
 
     words = ("broker ", broker, f" {what}, the first {len(window)} records")
     return Candidate(words, first_batch, len(window))
-
-
-def _fenced(tail: BatchTail, broker: int) -> RecordsOf:
-    return lambda controller: fenced(controller, broker, tail.rules)
-
-
-def _leaving(tail: BatchTail, broker: int) -> RecordsOf:
-    return lambda controller: leaving(controller, broker, tail.rules)
 
 
 def _restarted(tail: BatchTail, broker: int, clean: bool) -> RecordsOf:
@@ -414,11 +386,8 @@ def _creation(tail: BatchTail, first: TopicRecord, before: int = 0) -> Candidate
     end += tail.run_length(PartitionRecord, end)
     contents = (*tail.records[:before], *tail.records[before + 1 : end])
     lists = tuple((r.partition_id, r.replicas) for r in contents if isinstance(r, PartitionRecord))
-    topic = NewTopic(
-        first.name,
-        assignments=lists,
-        config={r.key: r.value for r in contents if isinstance(r, ConfigRecord)},
-    )
+    config = {r.key: r.value for r in contents if isinstance(r, ConfigRecord)}
+    topic = NewTopic(first.name, assignments=lists, config=config)
 
     def records() -> tuple[LogRecord, ...]:
         written = granted_records(create_topics(tail.controller, CreateTopicsRequest((topic,)), tail.rules))

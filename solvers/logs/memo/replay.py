@@ -158,7 +158,7 @@ class MemoisedReplay:
             step = at.changes.get(body)
             if step is None:
                 step = self._query_change(at, body, batch.entry, place)
-            if step.after is None or step.violations or (
+            if step.after is None or step.violates or (
                 self._shutdowns and self._continues_any_shutdown(step.after) and place < len(batch) - 1
             ):
                 return None
@@ -188,7 +188,7 @@ class MemoisedReplay:
             return None
         assert batch.other is not None
         event, steps = matching[0]
-        if any(step.violations for step in steps.values()):
+        if any(step.violates for step in steps.values()):
             return None
         base = self._ledger.base.at(batch.base_offset)
         self._ledger.base = base.at(batch.other.offset).after(model_record(batch.other), self._rules)

@@ -330,10 +330,6 @@ TOPIC = "\0topic"
 EPOCH = 7
 """All epochs in a situation: records do not state a partition's epoch, and events copy a broker's."""
 
-ShapeViolation = tuple[str, str, int, tuple[str, ...]]
-"""A violation: property, topic, partition, parts."""
-
-
 @frozen
 class Context:
     """The effective configuration of a topic: the effective min ISR, and whether elections may be unclean."""
@@ -467,17 +463,17 @@ class PartitionStep:
         leader_epoch, partition_epoch: by how much the epochs rise.
         count: how many events explain it.
         event: the first of these events.
-        violations: the properties that do not hold after it.
+        violates: whether some property does not hold after it.
         flips: whether the partition gets or loses a leader.
     """
 
-    __slots__ = ("after", "count", "event", "flips", "leader_epoch", "partition_epoch", "violations")
+    __slots__ = ("after", "count", "event", "flips", "leader_epoch", "partition_epoch", "violates")
 
     def __init__(
         self, before: Situation, after: Situation | None, end: Partition | None = None, count: int = 0,
-        event: EventName | None = None, violations: tuple[ShapeViolation, ...] = (),
+        event: EventName | None = None, violates: bool = False,
     ) -> None:  # fmt: skip
-        self.after, self.count, self.event, self.violations = after, count, event, violations
+        self.after, self.count, self.event, self.violates = after, count, event, violates
         self.leader_epoch = self.partition_epoch = 0
         self.flips = after is not None and after.leaderless != before.leaderless
         if end is not None:

@@ -5,7 +5,7 @@ Each is computed once for each shape, by the code without a memo.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attrs import evolve, field, frozen
 
@@ -27,13 +27,12 @@ from kraftcheck.model.records.replay import ReplayError
 from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.explain import (
     explain_model_records,
-    matches,
     plain_record,
-    prediction,
     violations_of,
+    writes,
 )
 from kraftcheck.solvers.logs.explain.guesses import BrokerRecord, candidates
-from kraftcheck.solvers.logs.explain.judge import judge, with_broker
+from kraftcheck.solvers.logs.explain.judge import LogViolation, judge
 from kraftcheck.solvers.logs.explain.partition_guesses import Candidate, Words, words_text
 from kraftcheck.solvers.logs.explain.state import ModelRecord, State
 from kraftcheck.solvers.logs.memo.ledger import Ledger
@@ -46,7 +45,6 @@ from kraftcheck.solvers.logs.memo.situation import (
     Renaming,
     Shape,
     ShapeNames,
-    ShapeViolation,
     Situation,
     brokers_of,
     local_batch,
@@ -134,7 +132,7 @@ class QueryResult:
     count: int
     words: Words
     action: str
-    violations: tuple[ShapeViolation, ...]
+    violations: tuple[LogViolation, ...]
 
 
 def broker_events(base: State, record: BrokerRecord, changes_first: bool, rules: RuleSet) -> Iterator[BrokerEvent]:
@@ -148,8 +146,7 @@ def broker_events(base: State, record: BrokerRecord, changes_first: bool, rules:
     for candidate in candidates(base, (record,), rules):
         if changes_first and candidate.action in RECORD_FIRST:
             continue
-        records_written, refusal = prediction(candidate)
-        if refusal or not matches([plain_record(r) for r in records_written], [plain_record(record)]):
+        if not writes(candidate, [plain_record(record)]):
             continue
         local, record_first = _local_record(record, registration), not changes_first
         plain_after = plain_registration(after)
@@ -172,16 +169,9 @@ def query_change(base: State, shape: Shape, record: PartitionChangeRecord, rules
     explanation = explain_model_records(shape.state(base, {}), local_batch((record,)), (record,), rules)
     if not explanation.explained:
         return None
-    violations = tuple((v.property, v.topic, v.partition, v.parts) for v in violations_of(explanation, rules))
-    candidate = explanation.steps[0].candidate
-    return QueryResult(
-        partition_in(explanation.after),
-        shape.registrations,
-        explanation.count,
-        candidate.words,
-        candidate.action,
-        violations,
-    )
+    candidate, violations = explanation.steps[0].candidate, tuple(violations_of(explanation, rules))
+    end, count = partition_in(explanation.after), explanation.count
+    return QueryResult(end, shape.registrations, count, candidate.words, candidate.action, violations)
 
 
 def query_event(
@@ -202,21 +192,16 @@ def query_event(
     if not set(brokers_of(end)) <= registrations.keys():
         return None
     broken = judge(before.controller, after.controller, records, candidate, rules)
-    violations = tuple(dict.fromkeys((v.property, v.topic, v.partition, v.parts) for v in broken))
-    return QueryResult(end, registrations, 1, candidate.words, candidate.action, violations)
+    return QueryResult(end, registrations, 1, candidate.words, candidate.action, tuple(dict.fromkeys(broken)))
 
 
 def _matching_candidate(
     state: State, event: BrokerEvent, records: Sequence[ModelRecord], rules: RuleSet
 ) -> Candidate | None:
     """The candidate with the same words, if it writes these records."""
-    for candidate in candidates(_state_at_event(state, event), records, rules):
-        if candidate.words != event.words:
-            continue
-        records_written, refusal = prediction(candidate)
-        if not refusal and matches([plain_record(r) for r in records_written], [plain_record(r) for r in records]):
-            return candidate
-    return None
+    plain = [plain_record(record) for record in records]
+    named = (one for one in candidates(_state_at_event(state, event), records, rules) if one.words == event.words)
+    return next((candidate for candidate in named if writes(candidate, plain) == len(plain)), None)
 
 
 def _state_at_event(state: State, event: BrokerEvent) -> State:
@@ -247,10 +232,7 @@ def change_step(ledger: Ledger, at: Situation, record: PartitionChangeRecord, ru
         return PartitionStep(at, None)
     names, shape = at.names, at.shape
     if not names.has_directories(shape.partition, change):
-        names = names_of(at.partition, at.registrations.items(), change, ledger.elr_enabled)
-        shape = ledger.shape(
-            names.to_shape.partition(at.partition), at.context, names.to_shape.registrations(at.registrations)
-        )
+        names, shape = _named(ledger, at, at.registrations.items(), change)
     to_shape = names.to_shape
     form = ("change", to_shape.form_of_change(change))
 
@@ -271,10 +253,7 @@ def event_step(
     has_names = names.has_broker(event.broker, event.before, event.after)
     if not has_names or (partition_change is not None and not names.has_directories(shape.partition, partition_change)):
         registrations = (*at.registrations.items(), (event.broker, event.before), (event.broker, event.after))
-        names = names_of(at.partition, registrations, partition_change, ledger.elr_enabled)
-        shape = ledger.shape(
-            names.to_shape.partition(at.partition), at.context, names.to_shape.registrations(at.registrations)
-        )
+        names, shape = _named(ledger, at, registrations, partition_change)
     to_shape = names.to_shape
     form = (
         "event",
@@ -287,6 +266,15 @@ def event_step(
         return query_event(ledger.base, shape, event.rename(to_shape), local, rules)
 
     return _memoised_step(ledger, at, shape, names, form, query)
+
+
+def _named(
+    ledger: Ledger, at: Situation, registered: Iterable[tuple[int, Registration | None]], change: PartitionChange | None
+) -> tuple[ShapeNames, Shape]:
+    """The names of a situation, of brokers besides and of a change, and the shape with them."""
+    names = names_of(at.partition, registered, change, ledger.elr_enabled)
+    p, registrations = names.to_shape.partition(at.partition), names.to_shape.registrations(at.registrations)
+    return names, ledger.shape(p, at.context, registrations)
 
 
 def continues_shutdown(ledger: Ledger, at: Situation, broker: int, rules: RuleSet) -> bool:
@@ -319,9 +307,8 @@ def _memoised_step(
         after = ledger.situation_of(entry.after, names)
     else:
         after = ledger.situation(to_ids.partition(result.end), at.context, to_ids.registrations(result.registrations))
-    violations = tuple(_renamed_violation(violation, names) for violation in result.violations)
     event = EventName(words_text(to_ids.words(result.words)), result.action)
-    return PartitionStep(at, after, result.end, result.count, event, violations)
+    return PartitionStep(at, after, result.end, result.count, event, bool(result.violations))
 
 
 def _memo_entry(ledger: Ledger, shape: Shape, names: ShapeNames, result: QueryResult | None) -> _MemoEntry | None:
@@ -334,8 +321,3 @@ def _memo_entry(ledger: Ledger, shape: Shape, names: ShapeNames, result: QueryRe
     return _MemoEntry(
         result, ledger.shape(without_epochs(result.end), shape.context, registrations) if names_remain else None
     )
-
-
-def _renamed_violation(violation: ShapeViolation, names: ShapeNames) -> ShapeViolation:
-    name, topic, partition, parts = violation
-    return name, topic, partition, tuple(with_broker(part, names.to_ids.brokers.__getitem__) for part in parts)

@@ -6,7 +6,6 @@ import queue
 import re
 import shutil
 import signal
-import struct
 import threading
 from pathlib import Path
 
@@ -16,35 +15,13 @@ from kraftcheck.ci.logs.condition import condition_of
 from kraftcheck.ci.logs.format.segments import whole_size
 from kraftcheck.ci.logs.metrics import of_status
 from kraftcheck.ci.logs.report import ReplayOptions
+from tests.shared.captures import TROUBLE, batches, cut
 from tests.shared.commands import kraftcheck, start
 from tests.shared.places import ROOT, TESTS
 
-LOG = TESTS / "captured" / "trouble" / "00000000000000000000.log"
+LOG = TROUBLE / "00000000000000000000.log"
 OUTAGE = TESTS / "snapshots" / "outage.txt"
 WAIT_S = 40
-
-
-def batches() -> list[bytes]:
-    """The batches of a captured segment."""
-    data, place, found = LOG.read_bytes(), 0, list[bytes]()
-    while place < len(data):
-        size = struct.unpack_from(">i", data, place + 8)[0] + 12
-        found.append(data[place : place + size])
-        place += size
-    return found
-
-
-def base(batch: bytes) -> int:
-    """Its first offset."""
-    return int(struct.unpack_from(">q", batch)[0])
-
-
-BATCHES = batches()
-
-
-def between(first: int, end: int) -> bytes:
-    """The batches of some offsets."""
-    return b"".join(batch for batch in BATCHES if first <= base(batch) < end)
 
 
 class Lines:
@@ -91,7 +68,7 @@ def folder(tmp_path: Path) -> Path:
     """A controller's folder up to offset 37, when all is well."""
     place = tmp_path / "__cluster_metadata-0"
     place.mkdir()
-    (place / LOG.name).write_bytes(between(0, 38))
+    (place / LOG.name).write_bytes(cut(0, 38))
     return place
 
 
@@ -101,7 +78,7 @@ def test_changes_are_told_as_they_are_written(folder: Path, tmp_path: Path) -> N
     following = Lines(folder, "--prometheus", metrics)
     try:
         assert "all is well" in following.until("offset 37")[-1]
-        rest, segment = between(38, 91), folder / LOG.name
+        rest, segment = cut(38, 91), folder / LOG.name
         with segment.open("ab") as log:
             log.write(rest[:-7])
         assert "2 of 8 partitions are offline" in following.until("offset 89")[-1]
@@ -110,7 +87,7 @@ def test_changes_are_told_as_they_are_written(folder: Path, tmp_path: Path) -> N
             log.write(rest[-7:])
         assert "broker 1 is starting" in following.until("offset 90")[-1]
         assert 'kraftcheck_partitions{state="offline"} 2' in metrics.read_text(encoding="utf-8")
-        (folder / f"{91:020}.log").write_bytes(between(91, 1000))
+        (folder / f"{91:020}.log").write_bytes(cut(91))
         assert "offset 249" in following.until("offset 249")[-1]
         (code, err) = following.interrupt()
         assert (code, err) == (10, "")
@@ -125,7 +102,7 @@ def test_a_snapshot_in_place_of_old_segments(tmp_path: Path) -> None:
     following = Lines(folder)
     try:
         following.until("offset 249")
-        (folder / f"{218:020}.log").write_bytes(between(218, 1000))
+        (folder / f"{218:020}.log").write_bytes(cut(218))
         (folder / LOG.name).unlink()
         assert following.interrupt()[0] == 10
     finally:
@@ -136,9 +113,8 @@ def test_a_snapshot_in_place_of_old_segments(tmp_path: Path) -> None:
 
 def test_what_is_not_whole_is_not_read() -> None:
     """Of a segment that grows all whole batches are read, wherever it ends, and zeros behind them are none."""
-    data, ends = between(0, 20), {0}
-    for batch in BATCHES:
-        ends.add(max(ends) + len(batch))
+    data = cut(0, 20)
+    ends = {len(cut(0, batch.base_offset)) for batch in batches(TROUBLE)}
     for size in range(len(data) + 1):
         assert whole_size(data[:size]) == max(end for end in ends if end <= size)
     assert whole_size(data + bytes(100)) == len(data)

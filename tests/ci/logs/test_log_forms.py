@@ -148,9 +148,9 @@ def test_a_record_that_cannot_be_replayed_ends_the_replay(tmp_path: Path) -> Non
     assert "has no partition 77" in log["rows"][-1]["cannot_replay"]
 
 
-@pytest.mark.parametrize("content", ["", "\n\n"])
-def test_nothing_read_is_no_pass(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize("command", ["replay", "status", "whatif"])
+@pytest.mark.parametrize(("name", "content"), [("e.jsonl", ""), ("e.jsonl", "\n\n"), ("e.txt", "\n"), ("e.log", "")])
+def test_nothing_read_is_no_pass(tmp_path: Path, command: str, name: str, content: str) -> None:
     """A log without a batch is refused, whatever its form."""
-    for name in ("empty.jsonl", "empty.txt", "empty.log"):
-        (tmp_path / name).write_text(content if name != "empty.log" else "", encoding="utf-8")
-        assert "no record batch" in kraftcheck("replay", tmp_path / name).refusal()
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert "no record batch" in kraftcheck(command, tmp_path / name).refusal()

@@ -16,7 +16,7 @@ from kraftcheck.ci.logs.format import segments
 from kraftcheck.ci.logs.format.read import LogError, SkipCount, find, read, read_compact
 from kraftcheck.ci.logs.format.segments import CRC_FROM, HEADER
 from kraftcheck.ci.logs.report import ReplayOptions
-from tests.shared.captures import DEAD_LEADER, ELR, batches, json_lines
+from tests.shared.captures import DEAD_LEADER, ELR, batches, cut, json_lines
 from tests.shared.commands import kraftcheck
 
 DUMP, OTHER = ELR / "decoded.txt", DEAD_LEADER / "decoded.txt"
@@ -162,8 +162,7 @@ def test_what_a_snapshot_holds_is_counted(tmp_path: Path) -> None:
     end = int(snapshot.name.split("-")[0])
     shutil.copy(snapshot, tmp_path)
     first = next(batch for batch in given if batch.base_offset > 0)
-    raw = (ELR / SEGMENT).read_bytes()[int(first.place.rpartition(" ")[2]) :]
-    (tmp_path / f"{first.base_offset:020}.log").write_bytes(raw)
+    (tmp_path / f"{first.base_offset:020}.log").write_bytes(cut(first.base_offset, folder=ELR))
     ran = kraftcheck("replay", tmp_path, "--json", "-")
     (document,) = ran.document()["logs"]
     held = sum(first.base_offset <= batch.base_offset < end for batch in given)

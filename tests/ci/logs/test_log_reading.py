@@ -351,8 +351,6 @@ def test_text_that_hides_records_is_refused(tmp_path: Path, name: str, content: 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("empty.log", b"", "no record batch"),
-        ("empty.jsonl", b"\n", "no record batch"),
         ("odd.jsonl", b'{"offset": 0, "tpye": 1}\n', "unknown key 'tpye'"),
         ("odd.jsonl", b'{"type": "X"}\n', "whole number `offset`"),
         ("odd.jsonl", b'{"offset": 0, "type": "X", "version": 0}\n', "not a record: KeyError"),

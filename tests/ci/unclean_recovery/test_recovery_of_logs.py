@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from kraftcheck.ci.logs.recovery.log_ends import read_log_ends
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.unclean_recovery.tool import ReplicaLog
-from tests.shared.captures import ELR, TROUBLE
+from tests.shared.captures import ELR, cut
 from tests.shared.commands import Ran, kraftcheck
 from tests.shared.places import TESTS
 
@@ -117,12 +116,8 @@ def test_elections_in_a_log_are_only_told(topics: Path) -> None:
 
 def segment(folder: Path, before: int) -> Path:
     """The captured segment up to the batch that begins at an offset."""
-    name = "00000000000000000000.log"
-    data, end = (TROUBLE / name).read_bytes(), 0
-    while struct.unpack_from(">q", data, end)[0] < before:
-        end += struct.unpack_from(">i", data, end + 8)[0] + 12
-    path = folder / name
-    path.write_bytes(data[:end])
+    path = folder / "00000000000000000000.log"
+    path.write_bytes(cut(0, before))
     return path
 
 

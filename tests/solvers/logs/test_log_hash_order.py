@@ -18,14 +18,11 @@ from kraftcheck.model.language.idlists import FULL_SLOT, IdList, hash_order
 from kraftcheck.model.language.words import present
 from kraftcheck.model.records.records import PartitionChangeRecord, PartitionRecord, RegisterBrokerRecord, ids
 from kraftcheck.model.rules.ruleset import RuleSet, parse
-from kraftcheck.solvers.logs.explain.explain import explain
-from kraftcheck.solvers.logs.explain.state import State
 from kraftcheck.solvers.logs.memo import ledger, steps
-from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from kraftcheck.solvers.logs.memo.situation import ShapeNames, names_of, numbers_of
 from tests.model.controller.controllers import changed, with_topic
-from tests.solvers.logs.test_log_quick_cases import LEVELS, batch
+from tests.solvers.logs.test_log_quick_cases import explanation_counts
 
 KAFKA = parse("kafka-4.4.0")
 BROKER_IDS = st.integers(0, 40) | st.sampled_from((48, 64, 128, 1 << 16, 3 << 16, (1 << 31) - 1))
@@ -42,14 +39,7 @@ def cluster(brokers: Sequence[int], elr: bool = True) -> Controller:
 
 def explanations(controller: Controller, records: Sequence[object], replay: MemoisedReplay) -> tuple[int, int, bool]:
     """How many explanations records have, how many the memoised replay finds, and whether it found them there."""
-    state, log_batch = State(controller, LEVELS), batch(controller, records)  # type: ignore[arg-type]
-    replay.restart_at(state)
-    (outcome,) = replay.replay([compact(log_batch)])
-    plain = explain(state, log_batch, KAFKA)
-    if isinstance(outcome, MemoisedBatch):
-        return plain.count, outcome.count, True
-    assert outcome.explanation is not None  # type: ignore[union-attr]
-    return plain.count, outcome.explanation.count, False  # type: ignore[union-attr]
+    return explanation_counts(controller, records, replay=replay, rules=KAFKA)  # type: ignore[arg-type]
 
 
 def rules_of(level: int | None) -> RuleSet:

@@ -24,6 +24,7 @@ from kraftcheck.model.language.words import present
 from kraftcheck.model.partition.registration import LOST, DirectoryList
 from kraftcheck.model.records.codecs import encode
 from kraftcheck.model.records.records import Feature, PartitionChangeRecord, Record, RegisterBrokerRecord
+from kraftcheck.model.rules.ruleset import RuleSet
 from kraftcheck.solvers.logs.explain.explain import ReplayedBatch, explain
 from kraftcheck.solvers.logs.explain.state import Batch, EntryError, LogEntry, State
 from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact
@@ -40,21 +41,26 @@ def batch(controller: Controller, records: Sequence[Record]) -> Batch:
     return Batch(first, first + len(entries) - 1, 1, tuple(entries), "here")
 
 
-def explanation_counts(controller: Controller, records: Sequence[Record], *before: Controller) -> tuple[int, int, bool]:
+def explanation_counts(
+    controller: Controller, records: Sequence[Record], *before: Controller, replay: MemoisedReplay | None = None,
+    rules: RuleSet = FIXED,
+) -> tuple[int, int, bool]:  # fmt: skip
     """How many explanations there are, and how many are found by a replay that looks up; whether it did.
 
     Args:
         controller: the state before the records.
         records: what is explained.
         before: states in which the replay was earlier.
+        replay: one that has learnt already; None takes a fresh one.
+        rules: those of that replay.
     """
     state, log_batch = State(controller, LEVELS), batch(controller, records)
-    replay = MemoisedReplay(lambda level: FIXED)
+    replay = replay or MemoisedReplay(lambda level: rules)
     for earlier in before:
         replay.restart_at(State(earlier, LEVELS))
     replay.restart_at(state)
     (batch_replay,) = replay.replay([compact(log_batch)])
-    plain = explain(state, log_batch, FIXED)
+    plain = explain(state, log_batch, rules)
     if isinstance(batch_replay, MemoisedBatch):
         return plain.count, batch_replay.count, True
     assert isinstance(batch_replay, ReplayedBatch)

@@ -202,7 +202,7 @@ def renamed_answer(answer: QueryResult | None, other: Renaming) -> QueryResult |
     """An answer with the other names."""
     return None if answer is None else QueryResult(
         other.partition(answer.end), other.registrations(answer.registrations), answer.count, other.words(answer.words),
-        answer.action, tuple((*v[:3], tuple(with_broker(p, other.brokers.__getitem__) for p in v[3]))
+        answer.action, tuple(evolve(v, parts=tuple(with_broker(p, other.brokers.__getitem__) for p in v.parts))
                              for v in answer.violations),
     )  # fmt: skip
 
@@ -234,7 +234,7 @@ def _note(counts: Counter[str], answer: QueryResult | None) -> None:
     counts["none" if answer is None else answer.action] += 1
     if answer is not None:
         counts["violated"] += bool(answer.violations)
-        counts["broker in a part"] += any("broker" in part for v in answer.violations for part in v[3])
+        counts["broker in a part"] += any("broker" in part for v in answer.violations for part in v.parts)
 
 
 def test_other_names_change_no_answer() -> None:

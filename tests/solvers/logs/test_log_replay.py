@@ -16,9 +16,8 @@ from kraftcheck.ci.logs.report import ReplayOptions, lines
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.solvers.logs.explain.explain import ReplayedBatch, explain, violations_of
-from kraftcheck.solvers.logs.explain.judge import LogViolation
 from kraftcheck.solvers.logs.explain.state import Batch, EntryError, State, empty
-from kraftcheck.solvers.logs.memo.ledger import MemoisedBatch, compact
+from kraftcheck.solvers.logs.memo.ledger import compact
 from kraftcheck.solvers.logs.memo.replay import MemoisedReplay
 from tests.shared.captures import (
     DEAD_LEADER,
@@ -30,6 +29,7 @@ from tests.shared.captures import (
     TROUBLE,
     batches,
     corrupted,
+    cut,
     json_lines,
     replay_log,
     replayed,
@@ -37,6 +37,7 @@ from tests.shared.captures import (
 )
 from tests.shared.commands import kraftcheck
 from tests.shared.samples import one_in
+from tests.solvers.logs.test_log_quick import verdict
 
 VIOLATED = {
     DEAD_LEADER: {"leader-active", "isr-active-while-led", "unclean-stop-loses-eligibility"},
@@ -76,28 +77,17 @@ def test_real_logs_are_explained(folder: Path) -> None:
     assert kinds | MORE.get(folder, set()) <= summary.events.keys()
 
 
-def test_a_released_kafka_elects_dead_leaders() -> None:
-    """The log of 4.0.0 with ELR shows KAFKA-19522: leaders that are not alive, in a cluster as it was released."""
-    summary = ReplayOptions(None).replay(find((DEAD_LEADER,))[0])
-    broken = {violation.property for _, violation in summary.violations}
-    assert broken == {"leader-active", "isr-active-while-led", "unclean-stop-loses-eligibility"}
-    assert not [line for line in lines(summary) if "UNEXPLAINED" in line]
-    assert ReplayOptions("kafka-4.1.0").replay(find((DEAD_LEADER,))[0]).unexplained
-
-
-def test_the_rules_of_another_version_do_not_explain() -> None:
-    """A log of 4.1.0 is not one of the 4.0 snapshot: a dead last known leader is not elected in it (KAFKA-19522)."""
-    summary = ReplayOptions("kafka-4.0").replay(find((ELR,))[0])
+@pytest.mark.parametrize(
+    ("folder", "rules"),
+    [(DEAD_LEADER, "kafka-4.1.0"), (ELR, "kafka-4.0"), (ELR, "kafka-4.1.0+dead-last-known-leader-electable"),
+     (ELR, "kafka-4.1.0+every-restart-is-unclean")],
+)  # fmt: skip
+def test_other_rules_do_not_explain(folder: Path, rules: str) -> None:
+    """A log of 4.0.0, which elects dead leaders (KAFKA-19522), is none of 4.1.0, nor the reverse: each choice shows."""
+    summary = ReplayOptions(rules).replay(find((folder,))[0])
     assert summary.exit_code() == 23
-    first = summary.unexplained[0]
-    assert first.nearest is not None
+    assert summary.unexplained[0].nearest is not None
     assert any("observed" in line and "required" in line for line in lines(summary))
-
-
-@pytest.mark.parametrize("choice", ["dead-last-known-leader-electable", "every-restart-is-unclean"])
-def test_each_mended_defect_shows_in_the_log(choice: str) -> None:
-    """With either defect of the snapshot switched on again, some batch of the log of 4.1.0 is not explained."""
-    assert ReplayOptions(f"kafka-4.1.0+{choice}").replay(find((ELR,))[0]).unexplained
 
 
 @pytest.mark.parametrize("folder", one_in(len(EVERY), EVERY), ids=lambda folder: folder.name)
@@ -118,14 +108,6 @@ def test_corrupted_fields_of_every_log_are_caught(folder: Path) -> None:
         (memoised,) = replay.replay([compact(batch)])
         assert verdict(memoised) == verdict(plain)
     assert sum(fails for _, fails, _ in cases) > 0.8 * len(cases) > 10
-
-
-def verdict(batch: ReplayedBatch | MemoisedBatch) -> tuple[int, list[str], tuple[LogViolation, ...]]:
-    """Number of explanations, events, violations."""
-    if isinstance(batch, MemoisedBatch):
-        return batch.count, batch.names(), batch.violations
-    assert batch.explanation is not None
-    return batch.explanation.count, [step.name for step in batch.explanation.steps], batch.violations
 
 
 Corruption = tuple[str, bool, tuple[State, Batch, ReplayedBatch] | None]
@@ -245,10 +227,8 @@ def test_a_log_goes_on_from_a_snapshot(tmp_path: Path) -> None:
     """A real snapshot sets the state and the segment behind it is explained from there; alone it explains nothing."""
     snapshot = next(ELR.glob("*.checkpoint"))
     end = int(snapshot.name.split("-")[0])
-    later = next(batch for batch in batches() if batch.base_offset == end)
-    data = (ELR / "00000000000000000000.log").read_bytes()
     (tmp_path / snapshot.name).write_bytes(snapshot.read_bytes())
-    (tmp_path / f"{end:020}.log").write_bytes(data[int(later.place.split("byte ")[1]) :])
+    (tmp_path / f"{end:020}.log").write_bytes(cut(end, folder=ELR))
     summary = ReplayOptions(None).replay(find((tmp_path,))[0])
     assert (summary.exit_code(), summary.snapshot_records) == (0, 26)
     assert summary.batches == sum(not b.control for b in batches() if b.base_offset >= end)

@@ -132,9 +132,9 @@ def _registration_change_candidates(
         yield Candidate(words, lambda: directories_cordoned(c, broker, cordoned), 1, "directories_cordoned", arguments)
     if change is not None and not (change.fenced or change.in_controlled_shutdown or change.cordoned is not None):
         failed = tuple(d for d in registration.dirs if d not in (change.log_dirs or ()))
-        words, arguments = (f"{len(failed)} directories of broker ", broker, " fail"), {**arguments, "failed": failed}
+        words, both = (f"{len(failed)} directories of broker ", broker, " fail"), {"broker": broker, "failed": failed}
         records = partial(directories_failed, c, broker, failed, rules)
-        yield Candidate(words, records, place + 1, "directories_offline", arguments)
+        yield Candidate(words, records, place + 1, "directories_offline", both)
     yield from _heartbeat_candidates(tail, broker)
 
 

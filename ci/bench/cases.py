@@ -274,7 +274,7 @@ LOGS = Benchmark(
                 *_replayed()[:1],
                 Contender("status", ("status", "{place}/log"), {"partitions": r"of ([\d,]+) partitions"}),
             ],
-            before=partial(_written, 1000, 1000, 150_000, partitions=100, down=30),
+            before=partial(_written, 1000, 1000, 200_000, partitions=100, down=30),
         ),
     },
     default=("copies",),

@@ -224,8 +224,8 @@ class FaultState:
         """The values that distinguish two states: all but epochs and offsets."""
         p = self.partition
         brokers = tuple(
-            (b, registration.fenced, registration.in_controlled_shutdown, registration.dirs)
-            for b, registration in sorted(self.controller.image.registrations.items())
+            (b, r.fenced, r.in_controlled_shutdown, r.dirs, r.no_dir_left, r.is_migrating_zk_broker)
+            for b, r in sorted(self.controller.image.registrations.items())
         )
         lists = (p.replicas, p.isr, p.elr, p.last_known_elr, p.adding, p.removing)
         directories = tuple(int(p.directories.of(b)) for b in ids(p.replicas))

@@ -212,6 +212,21 @@ def test_real_partitions_came_back_as_is_said(folder: Path) -> None:
     assert told or folder.name.startswith("kafka")
 
 
+def test_brokers_that_differ_are_no_names_of_each_other() -> None:
+    """Two partitions alike but for what one broker registered, no directory left, are two shapes."""
+    controller = with_topic(with_topic(cluster(4), "a", (0, 1), min_insync_replicas="1"), "b", (2, 3))
+    registrations = controller.image.registrations
+    told = set()
+    for none_left in (False, True):
+        odd = evolve(registrations[2], dirs=(), no_dir_left=none_left)
+        plain = evolve(registrations[0], dirs=())
+        image = evolve(controller.image, registrations={**registrations, 0: plain, 2: odd})
+        found = recovery_of(evolve(controller, image=image))
+        first, second = (found.shape(number).key() for number in found.now.values())
+        told.add(first[1] == second[1])
+    assert told == {True, False}
+
+
 def told(found: Recovery) -> dict[str, Any]:
     """All that is answered about the end of a log."""
     return {

@@ -443,16 +443,17 @@ def _file(path: Path, skipped: SkipCount, compact_form: bool, last: bool) -> Ite
         raise LogError(f"{name}: neither text nor a file named as a segment ({', '.join(BINARY)})") from None
     if decoder.getstate()[0]:
         skipped.note(f"WARNING: {name}: the text ends within a character, which is left out")
-    yield from _text(text if is_whole else text[: text.rfind("\n") + 1], name, skipped, path.name)
+    yield from _text(text if is_whole else text[: text.rfind("\n") + 1], name, skipped, path.name, is_whole)
 
 
-def _text(text: str, name: str, skipped: SkipCount, part: str) -> Iterator[Part]:
+def _text(text: str, name: str, skipped: SkipCount, part: str, is_whole: bool) -> Iterator[Part]:
     """The batches of a text; which form it has its lines say, whatever stands between them."""
     lines, noise = pasted.clean(text)
     skipped.noise += noise
     forms = {described.form_of(line) or _form(line) for line in lines}
     if described.TOPICS in forms or described.QUORUM in forms:
-        yield part, _described(_without_cut_row(lines, text.endswith("\n"), name, skipped), name, skipped)
+        kept = _without_cut_row(lines, text.endswith("\n"), name, skipped)
+        yield part, _described(kept, name, skipped, is_whole and len(kept) == len(lines))
     elif _DUMP in forms or not forms & {_RECORD_LINE}:
         if next((line for line in lines if _form(line) == _DUMP), "").startswith("|"):
             raise LogError(f"{name}: the text begins within a batch, so that what was before is missing; {_WHOLE}")
@@ -481,15 +482,15 @@ def _without_cut_row(lines: Sequence[str], ended: bool, name: str, skipped: Skip
     return lines[:-1] if is_cut else lines
 
 
-def _described(lines: Sequence[str], name: str, skipped: SkipCount) -> Iterator[Batch]:
-    """The snapshot that kafka-topics --describe shows."""
+def _described(lines: Sequence[str], name: str, skipped: SkipCount, is_whole: bool) -> Iterator[Batch]:
+    """The snapshot that kafka-topics --describe shows; of a text that is cut off, in part."""
     if dumped := next((number for number, line in enumerate(lines, 1) if line.startswith(("baseOffset:", "|"))), 0):
         beside = "what kafka-dump-log prints, beside what kafka-topics or kafka-metadata-quorum prints"
         raise LogError(f"{name}:{dumped}: {beside}; give each a file of its own")
     shown = described.shown(lines, name, skipped.problem)
     if not shown.rows:
         raise LogError(f"{name}: no partition is shown; give what kafka-topics --describe prints too")
-    skipped.described = IN_PART if any(shown.in_part()) else WHOLE
+    skipped.described = WHOLE if is_whole and not any(shown.in_part()) else IN_PART
     if skipped.aliases is not None:
         shown.named = skipped.aliases.topic
     for note in shown.notes():

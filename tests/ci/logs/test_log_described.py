@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,11 @@ def test_a_topic_in_part_is_never_all_well(tmp_path: Path) -> None:
     assert condition(whole, tmp_path)["exit"] == 0
     assert condition(HEAD + well, tmp_path)["exit"] == 10
     assert condition(well, tmp_path)["exit"] == 10
+    assert condition(whole + "Topic: u\tPartitionC", tmp_path)["exit"] == 10
+    packed = tmp_path / "topics.gz"
+    for kept, code in ((None, 0), (-4, 10)):
+        packed.write_bytes(gzip.compress(whole.encode())[:kept])
+        assert condition_of(packed, ReplayOptions(None))["exit"] == code
 
 
 @pytest.mark.parametrize("cut", range(1, len(LOST), 7))

@@ -52,13 +52,7 @@ def _leave_to_1(cluster: KafkaCluster, topic: str, number: int) -> PartitionDesc
     return cluster.partition(topic, number)
 
 
-@scenario(
-    BY_PROCESSES, "registration-resigns", "KAFKA-19522",
-    "A broker cannot register, since each try makes the controller resign: the last known leader is no replica.",
-    "Unclean elections on. A partition of [1] is reassigned to [2,3,1] while 3 is down; 2 joins and leads; 1 is "
-    "killed; the reassignment is cancelled; 1 starts.",
-    layout(1, 2, 3, more=PATIENT),
-)  # fmt: skip
+@scenario(BY_PROCESSES, "registration-resigns", layout(1, 2, 3, more=PATIENT))
 def registration_resigns(cluster: KafkaCluster) -> Outcome:
     """Cancel a reassignment of which an added replica alone is in the ISR."""
     cluster.create(TOPIC, [(1,)], unclean_leader_election_enable="true")
@@ -120,14 +114,7 @@ def _metadata_size(cluster: KafkaCluster) -> int:
     return sum(place.stat().st_size for place in cluster.metadata(cluster.layout.controllers[0]).glob("*.log"))
 
 
-@scenario(
-    BY_PROCESSES, "short-future-log", "B14",
-    "Acknowledged records are lost where a broker dies after its move was granted and before the logs are swapped.",
-    "Replication 1, on broker 1, which a producer writes to all the time. The replica is moved to the other directory "
-    "of the broker, throttled; broker 1 is killed as soon as the metadata log grows, and starts again. Up to eight "
-    "times, until the metadata names the new directory at the kill.",
-    layout(1, 2, more=(*PATIENT, *SILENT)),
-)  # fmt: skip
+@scenario(BY_PROCESSES, "short-future-log", layout(1, 2, more=(*PATIENT, *SILENT)))
 def short_future_log(cluster: KafkaCluster) -> Outcome:
     """Kill a broker in the moment in which the controller has recorded the new directory."""
     cluster.create(TOPIC, [(1,)])
@@ -205,18 +192,9 @@ class _Gate:
 
 
 @scenario(
-    BY_PROCESSES, "ended-proposal", "B18",
-    "Acknowledged records are lost in a clean election, after metadata of a known partition epoch came late.",
-    "Replication 3, min.insync.replicas 2, unclean elections off; broker 1 leads, 2 and 3 stand still (SIGSTOP) and "
-    "have left the ISR; 3 is made the preferred leader by a reassignment to [3,1,2]. From now on metadata waits before "
-    "it reaches the replicas of broker 1 (Byteman). Broker 2 goes on and joins the ISR. The controller stands still. "
-    "Broker 3 goes on, is proposed by the leader, and stands still again. The metadata of the first join is let in; "
-    "records are acknowledged. Metadata waits again; the controller goes on and accepts the proposal; its balancer "
-    "elects the preferred leader, 3, which goes on; so does metadata.",
-    layout(
-        1, 2, 3,
-        more=(*PATIENT, *SILENT, "broker.session.timeout.ms=300000", f"replica.lag.time.max.ms={LAG_S}000"),
-    ),
+    BY_PROCESSES, "ended-proposal",
+    layout(1, 2, 3, more=(*PATIENT, *SILENT, "broker.session.timeout.ms=300000",
+                          f"replica.lag.time.max.ms={LAG_S}000")),
 )  # fmt: skip
 def ended_proposal(cluster: KafkaCluster) -> Outcome:
     """Let a member be proposed, forgotten by the leader, and accepted by the controller."""
@@ -296,13 +274,7 @@ def _start_with(cluster: KafkaCluster, broker: int, text: str) -> None:
     cluster.wait_until_unfenced(broker)
 
 
-@scenario(
-    BY_PROCESSES, "min-isr-of-another", "X7",
-    "A partition stays offline since its min ISR is capped by the replication factor of partition 0.",
-    "min.insync.replicas 2. A topic has the replicas [1,2] and [2,3], another [2,3] and [1,2]; [1,2] is reassigned to "
-    "[1]. Broker 3 is stopped cleanly, then broker 2; broker 3 starts again.",
-    layout(1, 2, 3, more=PATIENT),
-)  # fmt: skip
+@scenario(BY_PROCESSES, "min-isr-of-another", layout(1, 2, 3, more=PATIENT))
 def min_isr_of_another(cluster: KafkaCluster) -> Outcome:
     """Two topics with the same partitions in another order, and two stops."""
     cluster.create(TOPIC, [(1, 2), (2, 3)], min_insync_replicas="2")
@@ -333,12 +305,7 @@ def min_isr_of_another(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@scenario(
-    BY_PROCESSES, "all-directories", "X6, KAFKA-16162",
-    "The controller takes the directories of a broker for online after all of them have failed.",
-    "Replication 2, led by broker 1. Both directories of broker 1 fail, one after the other.",
-    layout(1, 2, more=PATIENT),
-)  # fmt: skip
+@scenario(BY_PROCESSES, "all-directories", layout(1, 2, more=PATIENT))
 def all_directories(cluster: KafkaCluster) -> Outcome:
     """Let both directories of a leader fail."""
     cluster.create(TOPIC, [(1, 2)])
@@ -364,13 +331,7 @@ def all_directories(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@scenario(
-    BY_PROCESSES, "move-undone", "X5, B13, KAFKA-16297",
-    "A move between directories that was granted is taken back by the broker that asked for it, and asked for again.",
-    "Replication 1, on broker 1. The replica is moved to the other directory of the broker, throttled, and so back and "
-    "forth until a grant was taken back, up to six times. No fault.",
-    layout(1, 2, more=(*PATIENT, *SILENT)),
-)  # fmt: skip
+@scenario(BY_PROCESSES, "move-undone", layout(1, 2, more=(*PATIENT, *SILENT)))
 def move_undone(cluster: KafkaCluster) -> Outcome:
     """Move a replica with a throttle that its copy uses up, and see which directories are recorded."""
     cluster.create(TOPIC, [(1,)])
@@ -405,12 +366,7 @@ SESSION_S = 60
 """The session of a broker that returns slowly."""
 
 
-@scenario(
-    BY_PROCESSES, "slow-return", "KAFKA-17793",
-    "A broker that was stopped cleanly is refused until the session of its former process is over.",
-    "A broker is stopped cleanly and starts at once; the session is 60 s.",
-    layout(1, 2, more=(*PATIENT, f"broker.session.timeout.ms={SESSION_S}000")),
-)  # fmt: skip
+@scenario(BY_PROCESSES, "slow-return", layout(1, 2, more=(*PATIENT, f"broker.session.timeout.ms={SESSION_S}000")))
 def slow_return(cluster: KafkaCluster) -> Outcome:
     """Stop a broker cleanly, and start it at once."""
     cluster.create(TOPIC, [(1, 2)])
@@ -439,13 +395,7 @@ def slow_return(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@scenario(
-    BY_PROCESSES, "unregistered-member", "X8, B9",
-    "A broker that is unregistered stays in the ELR, until a machine without its log registers with its id.",
-    "Replication 2, min.insync.replicas 2. Broker 2 is stopped cleanly, and unregistered; broker 1 is stopped cleanly; "
-    "the log of broker 2 is deleted, as on a new machine with its id, and broker 2 starts; then broker 1.",
-    layout(1, 2, 3, more=PATIENT),
-)  # fmt: skip
+@scenario(BY_PROCESSES, "unregistered-member", layout(1, 2, 3, more=PATIENT))
 def unregistered_member(cluster: KafkaCluster) -> Outcome:
     """Unregister an ELR member, and let it come back without its log."""
     cluster.create(TOPIC, [(1, 2)], min_insync_replicas="2")

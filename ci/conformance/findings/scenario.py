@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from attrs import frozen
 
 from kraftcheck.ci.conformance.cluster.processes import ELR, ClusterLayout, KafkaCluster, PartitionDescription
+from kraftcheck.model.register import content
 
 Fact = int | str | list[int] | dict[str, int]
 """A measured value: a number, a list of brokers, an answer in words, a count by name."""
@@ -108,13 +109,17 @@ OBSERVED_S = 45
 """How long is watched what comes of it: four balance timers."""
 
 
+TEXTS: Mapping[str, Mapping[str, str]] = content(__package__, "live.toml")
+"""Of each scenario by name the entries that it shows, its title and its steps."""
+
+
 def scenario(
-    into: dict[str, Scenario], name: str, finding: str, title: str, steps: str, layout: ClusterLayout
+    into: dict[str, Scenario], name: str, layout: ClusterLayout
 ) -> Callable[[Callable[[KafkaCluster], Outcome]], Scenario]:
     """Enter a function as the run of a scenario into a table, see `Scenario`."""
 
     def enter(run: Callable[[KafkaCluster], Outcome]) -> Scenario:
-        return into.setdefault(name, Scenario(name, finding, title, steps, layout, run=run))
+        return into.setdefault(name, Scenario(name=name, **TEXTS[name], layout=layout, run=run))
 
     return enter
 

@@ -38,13 +38,7 @@ UNNOTICED = (
 """No checkpoint is due, so that a broker notices a failed directory only where something else is written there."""
 
 
-@scenario(
-    BY_REQUESTS, "data-loss", "X1, X7, B4",
-    "Acknowledged records are lost by a clean stop, with unclean elections off.",
-    "Replication 2, min.insync.replicas 2. One partition is reassigned to [1]; records are acknowledged; it is "
-    "reassigned to [1,2], throttled; broker 1 is stopped cleanly and comes back.",
-    layout(1, 2),
-)  # fmt: skip
+@scenario(BY_REQUESTS, "data-loss", layout(1, 2))
 def data_loss(cluster: KafkaCluster) -> Outcome:
     """Take replica 2 away, acknowledge records, give it back empty, and stop the only broker that has them."""
     records = 3_100
@@ -81,13 +75,7 @@ def data_loss(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@scenario(
-    BY_REQUESTS, "deleted-member", "ELR index",
-    "A deleted topic makes controllers resign whenever a broker returns that was in its ELR; the broker cannot start.",
-    "Three controllers. Broker 1 is killed and enters the ELR; min.insync.replicas of the topic is set; the topic is "
-    "deleted; broker 1 starts.",
-    layout(1, 2, controllers=(100, 101, 102)),
-)  # fmt: skip
+@scenario(BY_REQUESTS, "deleted-member", layout(1, 2, controllers=(100, 101, 102)))
 def deleted_member(cluster: KafkaCluster) -> Outcome:
     """Kill an ISR member, change the minimum, delete the topic, start the broker again."""
     cluster.create(TOPIC, [(2, 1)], min_insync_replicas="2")
@@ -116,13 +104,7 @@ def deleted_member(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@scenario(
-    BY_REQUESTS, "config-change-offline", "ClearElr while offline",
-    "Setting min.insync.replicas while a partition is offline leaves it offline, though both replicas are back.",
-    "Replication 2, min.insync.replicas 2. Both replicas are stopped cleanly; min.insync.replicas of the topic is set "
-    "to 1; both start again. A second topic without the change is watched beside it.",
-    layout(1, 2, 3),
-)  # fmt: skip
+@scenario(BY_REQUESTS, "config-change-offline", layout(1, 2, 3))
 def config_change(cluster: KafkaCluster) -> Outcome:
     """Stop both replicas cleanly, change the minimum of one topic, start both again."""
     for topic in (TOPIC, BESIDE):
@@ -159,13 +141,7 @@ def config_change(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@scenario(
-    BY_REQUESTS, "downgrade-offline", "SAFE_DOWNGRADE of ELR",
-    "Switching ELR off by a safe downgrade while partitions are offline leaves them without a leader.",
-    "Replication 2, min.insync.replicas 2, six partitions. Both replicas are stopped cleanly; "
-    "eligible.leader.replicas.version is safely downgraded to 0; both start again; ELR is switched on again.",
-    layout(1, 2, 3),
-)  # fmt: skip
+@scenario(BY_REQUESTS, "downgrade-offline", layout(1, 2, 3))
 def downgrade(cluster: KafkaCluster) -> Outcome:
     """Stop both replicas cleanly, switch ELR off, start both; then switch it on again."""
     cluster.create(TOPIC, [(1, 2)] * 6, min_insync_replicas="2")
@@ -191,12 +167,7 @@ def downgrade(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@scenario(
-    BY_REQUESTS, "deleted-offline", "B7",
-    "A topic deleted while its only replica is down makes the controller resign again and again once a disk fails.",
-    "Replication 1. Broker 1 is stopped; its topic is deleted; it starts again; one of its two log directories fails.",
-    layout(1, 2),
-)  # fmt: skip
+@scenario(BY_REQUESTS, "deleted-offline", layout(1, 2))
 def deleted_offline(cluster: KafkaCluster) -> Outcome:
     """Stop the only replica, delete the topic, start the broker, and let a directory fail."""
     for topic in (TOPIC, "kept"):
@@ -222,14 +193,7 @@ def deleted_offline(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@scenario(
-    BY_REQUESTS, "duplicate-logs", "KIP-113",
-    "A directory that fails while a move out of it ends leaves two logs, and the broker does not start again.",
-    "Replication 2. The replica of broker 1 is moved to its other directory, throttled; meanwhile the directory that "
-    "it leaves fails, which broker 1 notices where it renames the old log; the directory is brought back; broker 1 "
-    "starts twice, and once more after the old log was deleted.",
-    ClusterLayout((1, 2), (100,), (*SETTINGS, *UNNOTICED)),
-)  # fmt: skip
+@scenario(BY_REQUESTS, "duplicate-logs", ClusterLayout((1, 2), (100,), (*SETTINGS, *UNNOTICED)))
 def duplicate_logs(cluster: KafkaCluster) -> Outcome:
     """Move a replica, take away what it leaves before the move ends, bring it back, and start the broker."""
     cluster.create(TOPIC, [(1, 2)])
@@ -292,12 +256,7 @@ def _reassigned_twice(cluster: KafkaCluster, then: Sequence[int]) -> PartitionDe
     return replaced
 
 
-@scenario(
-    BY_REQUESTS, "reassignment-stuck", "B10",
-    "A reassignment that was replaced by another never completes, though every replica is in sync.",
-    "A partition of [1,2] is reassigned to [3], which is down, then to [2,1]; broker 3 comes back.",
-    layout(1, 2, 3),
-)  # fmt: skip
+@scenario(BY_REQUESTS, "reassignment-stuck", layout(1, 2, 3))
 def reassignment_stuck(cluster: KafkaCluster) -> Outcome:
     """Move to a broker that is down, change one's mind, and bring the broker back."""
     replaced = _reassigned_twice(cluster, (2, 1))
@@ -318,12 +277,7 @@ def reassignment_stuck(cluster: KafkaCluster) -> Outcome:
     )  # fmt: skip
 
 
-@scenario(
-    BY_REQUESTS, "replication-lost", "B10",
-    "A reassignment to three replicas ends with one, without an error.",
-    "A partition of [1,2] is reassigned to [3], which is down, then to [1,2,3]; broker 3 comes back.",
-    layout(1, 2, 3),
-)  # fmt: skip
+@scenario(BY_REQUESTS, "replication-lost", layout(1, 2, 3))
 def replication_lost(cluster: KafkaCluster) -> Outcome:
     """Move to a broker that is down, then ask for all three, and bring the broker back."""
     replaced = _reassigned_twice(cluster, (1, 2, 3))
@@ -340,13 +294,7 @@ def replication_lost(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@scenario(
-    BY_REQUESTS, "failed-disk", "B12",
-    "A partition stays with a leader whose disk has failed, while a live ISR member is unused.",
-    "Replication 1 on broker 1; the partition is reassigned to [3,1] and broker 3 leads; the log directory of broker 3 "
-    "with the partition fails, its other one does not. Partitions that were there from the start are beside it.",
-    layout(1, 3),
-)  # fmt: skip
+@scenario(BY_REQUESTS, "failed-disk", layout(1, 3))
 def failed_disk(cluster: KafkaCluster) -> Outcome:
     """Add a replica, let it lead, and let its directory fail."""
     cluster.create(TOPIC, [(1,)])
@@ -378,12 +326,7 @@ def failed_disk(cluster: KafkaCluster) -> Outcome:
     )
 
 
-@scenario(
-    BY_REQUESTS, "padded-config", "KAFKA-20532",
-    "A blank in min.insync.replicas makes the controller resign again and again.",
-    'min.insync.replicas of a topic is set to " 2"; broker 1 is killed.',
-    layout(1, 2),
-)  # fmt: skip
+@scenario(BY_REQUESTS, "padded-config", layout(1, 2))
 def padded_config(cluster: KafkaCluster) -> Outcome:
     """Set the minimum with a blank, then kill a broker, so that the controller reads it."""
     cluster.create(TOPIC, [(1, 2)])

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.jars import CONTROLLER, SERVER, jars, program
+from kraftcheck.model.register import content
 from kraftcheck.properties.register.citations import in_kafka, references
 from kraftcheck.properties.register.findings import FINDINGS
 
@@ -23,34 +24,12 @@ _JAR = re.compile(r"kafka_[\d.]+-(?P<core>)|kafka-(?P<module>[a-z-]+)-")
 _SOURCE = re.compile(r'Compiled from "([^"]+)"')
 _LANGUAGES = {".java": "java", ".scala": "scala"}
 
-
-_METHODS = {
-    "ReplicationControlManager.alterPartition": ("alter", "alter_partition", "expand_isr", "shrink_isr"),
-    "ReplicationControlManager.alterPartitionReassignments": ("reassign", "cancel"),
-    "ReplicationControlManager.createPartitions": ("grow",),
-    "ReplicationControlManager.createTopics": ("create",),
-    "ReplicationControlManager.deleteTopics": ("delete", "delete_second"),
-    "ReplicationControlManager.electLeaders": ("elect", "elect_preferred", "elect_unclean"),
-    "ReplicationControlManager.handleAssignReplicasToDirs": ("assign", "assign_late"),
-    "ReplicationControlManager.listPartitionReassignments": ("list",),
-    "ReplicationControlManager.maybeBalancePartitionLeaders": ("balance", "balance_timer"),
-    "ReplicationControlManager.maybeElectUncleanLeaders": ("unclean", "unclean_timer"),
-    "ReplicationControlManager.maybeFenceOneStaleBroker": ("session-check", "fence"),
-    "ReplicationControlManager.processBrokerHeartbeat": (
-        "heartbeat", "unfence", "directories_offline", "report", "fail_while_reporting", "controlled_shutdown",
-        "shut_down",
-    ),
-    "ReplicationControlManager.unregisterBroker": ("unregister",),
-    "ReplicationControlManager.replay": ("image",),
-    "ClusterControlManager.registerBroker": ("register", "new_incarnation", "start", "register_again", "registration"),
-    "ConfigurationControlManager.incrementalAlterConfigs": ("config", "set_min_isr", "set_unclean_election"),
-    "ConfigurationControlManager.updateFeatures": ("elr", "enable_elr", "disable_elr"),
-    "PartitionChangeBuilder.build": ("change",),
-    "PartitionReassignmentReplicas.maybeCompleteReassignment": ("reassignment",),
-    "PartitionRegistration.merge": ("merge",),
-}  # fmt: skip
-
-METHODS: Mapping[str, str] = {kind: name for name, kinds in _METHODS.items() for kind in kinds}
+METHODS: Mapping[str, str] = {
+    kind: f"{owner}.{method}"
+    for owner, methods in content(__package__, "methods.toml").items()
+    for method, kinds in methods.items()
+    for kind in kinds
+}
 """The method that answers each kind of request, takes each action of an explored system, and makes each decision."""
 
 

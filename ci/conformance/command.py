@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import click
 from attrs import asdict, frozen
@@ -48,8 +48,6 @@ DOCUMENT_VERSION = 1
 EVERY = "all"
 """Stands for every known version."""
 
-Row = TypeVar("Row", TourRow, FuzzRow)
-
 
 @click.command("conform")
 @click.option("--vectors", "first", multiple=True, metavar="PATH...", help="Files or folders of vectors; repeatable.")
@@ -79,7 +77,7 @@ Row = TypeVar("Row", TourRow, FuzzRow)
     "--sample",
     type=click.IntRange(0, MOST_DRAWN),
     default=0,
-    help="--tour: how many transitions are drawn; 0: every one.",
+    help="--tour: how many states are drawn; 0: every one.",
 )
 @click.option(
     "--fuzz",
@@ -94,7 +92,7 @@ Row = TypeVar("Row", TourRow, FuzzRow)
 def conform_command(first: tuple[str, ...], more: tuple[str, ...], **flags: Any) -> None:
     """Run conformance vectors, or ask Kafka's own classes, and report what differs, field by field.
 
-    With --tour, action sequences that take every reachable transition of a system run on Kafka's control managers.
+    With --tour, each step of every state of a system is put to Kafka's control managers, which are walked there too.
 
     With --fuzz, drawn sequences of requests run on Kafka's control managers and on the controller model.
 
@@ -123,9 +121,19 @@ def conform_command(first: tuple[str, ...], more: tuple[str, ...], **flags: Any)
         raise Refusal("give --vectors or --kafka, not both")
     asked = _Asked(kafka, flags["like"], rules, flags["target"], flags["quiet"])
     if flags["tour"] is not None:
-        sys.exit(_run_sequences(asked, _tour(flags["tour"], flags["scope"], flags["sample"], seed)))
+        system = SYSTEMS[flags["tour"]]
+
+        def toured(build: Build, rules: RuleSet, report: CheckProgress) -> TourRow:
+            return tour_with_kafka(build, system, system.setting(flags["scope"], rules=rules), flags["sample"], seed,
+                                   report)  # fmt: skip
+
+        sys.exit(_run_sequences(asked, "--tour", toured, tour_lines))
     if flags["fuzz"] is not None:
-        sys.exit(_run_sequences(asked, _fuzz(flags["fuzz"], seed)))
+
+        def fuzzed(build: Build, rules: RuleSet, report: CheckProgress) -> FuzzRow:
+            return fuzz_with_kafka(build, rules, flags["fuzz"], seed, report)
+
+        sys.exit(_run_sequences(asked, "--fuzz", fuzzed, fuzz_lines))
     sys.exit(_run_checks(asked, CheckSize(flags["exhaustive"], flags["samples"], seed)))
 
 
@@ -252,55 +260,31 @@ def _fault_text(error: Exception) -> str:
     return f"no verdict: {error}" if isinstance(error, _UNASKED) else fault_text(error)
 
 
-@frozen
-class _Sequences(Generic[Row]):
-    """A way to put sequences of steps to the managers.
+def _run_sequences(
+    asked: _Asked, mode: str, run: Callable[[Build, RuleSet, CheckProgress], TourRow | FuzzRow],
+    lines: Callable[[Any, str], list[str]],
+) -> int:  # fmt: skip
+    """Put sequences of steps to the managers, report, and say with which exit code the command ends: 0 or 23.
 
-    Attributes:
-        mode: its option.
-        run: from a build, a rule set and what takes the progress.
+    Args:
+        asked: of which builds.
+        mode: the option.
+        run: makes the row of a build under a rule set.
         lines: a row for a reader.
-        executed: how many of what a row counts.
-        counted: what that is.
     """
-
-    mode: str
-    run: Callable[[Build, RuleSet, CheckProgress], Row]
-    lines: Callable[[Row, str], list[str]]
-    executed: Callable[[Row], int]
-    counted: str
-
-
-def _tour(system: str, scope: str, sample: int, seed: int) -> _Sequences[TourRow]:
-    def run(build: Build, rules: RuleSet, report: CheckProgress) -> TourRow:
-        toured = SYSTEMS[system]
-        return tour_with_kafka(build, toured, toured.setting(scope, rules=rules), sample, seed, report)
-
-    return _Sequences(" --tour", run, tour_lines, lambda row: row.covered, "transitions")
-
-
-def _fuzz(steps: int, seed: int) -> _Sequences[FuzzRow]:
-    def run(build: Build, rules: RuleSet, report: CheckProgress) -> FuzzRow:
-        return fuzz_with_kafka(build, rules, steps, seed, report)
-
-    return _Sequences(" --fuzz", run, fuzz_lines, lambda row: row.steps, "steps")
-
-
-def _run_sequences(asked: _Asked, sequences: _Sequences[Row]) -> int:
-    """Put sequences to the managers, report, and say with which exit code the command ends: 0 or 23."""
     screen = console(to_stderr=asked.target == "-")
-    rows: list[Row] = []
+    rows: list[TourRow | FuzzRow] = []
     for build, name in asked.builds(screen):
         try:
             with progress_meter(asked.quiet) as meter:
-                rows.append(sequences.run(build, parse(name), _report_to(meter)))
+                rows.append(run(build, parse(name), _report_to(meter)))
         except (ScopeError, DriverError, TourError) as reason:
             raise Refusal(str(reason)) from None
-        screen.plain("\n".join(sequences.lines(rows[-1], name)))
-    asked.write(sequences.mode, rows=[row.document() for row in rows])
+        screen.plain("\n".join(lines(rows[-1], name)))
+    asked.write(f" {mode}", rows=[row.document() for row in rows])
     code = NON_CONFORMANT if any(row.differs for row in rows) else 0
-    executed = sum(map(sequences.executed, rows))
-    asked.show_end(screen, f"{len(rows)} versions, {executed:,} {sequences.counted} executed", code)
+    counted = "transitions" if mode == "--tour" else "steps"
+    asked.show_end(screen, f"{len(rows)} versions, {sum(row.executed for row in rows):,} {counted} executed", code)
     return code
 
 

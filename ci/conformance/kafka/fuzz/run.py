@@ -341,6 +341,11 @@ class FuzzRow:
     kept: tuple[FuzzDifference, ...] = field(factory=tuple)
 
     @property
+    def executed(self) -> int:
+        """The steps."""
+        return self.steps
+
+    @property
     def differs(self) -> bool:
         """Whether some sequence differs."""
         return self.differing > 0

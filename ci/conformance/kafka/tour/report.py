@@ -36,7 +36,7 @@ class TourDeath:
     Attributes:
         reason: how it ended.
         sequence: action by action from a new partition; the last one killed it.
-        alone: whether the sequence kills a process that was asked nothing before.
+        alone: whether it kills a process that was asked nothing before.
     """
 
     reason: str
@@ -49,20 +49,18 @@ class TourRow:
     """A tour of one release.
 
     Attributes:
-        sampled: whether the transitions are drawn.
+        sampled: whether the states are drawn.
         states, reachable: of the explored graph: states, and transitions that the model can take.
         silent, refused: those that ask nothing of Kafka's managers, and that are refused before they are asked.
         asked, impossible: of the others as many as were looked at, all or those of drawn states; how many of them
             cannot be put to the managers.
-        executed: transitions that were taken there, in unbroken sequences from a new partition, or at all.
-        unbroken: the former.
-        covered: reachable transitions of which the same question was put to managers in the same state; in a sample
-            those that were executed.
-        steps, sequences: how many steps were taken, in how many sequences.
+        executed: transitions whose question was put to managers in their state.
+        walks, steps, unbroken: shortest paths that were taken from a new partition, the steps of them that ask
+            something, and how many of these found the managers in the state that the rules foretold.
         actions: those of which a transition was executed.
         missed: actions that ask something and can happen, of which none was executed.
         differing: transitions whose records or state after differ.
-        deaths: sequences that killed a process; what it would have been asked after them was not asked.
+        deaths: steps that killed a process; what it would have been asked after them was not asked.
     """
 
     version: str
@@ -76,10 +74,9 @@ class TourRow:
     asked: int
     impossible: int
     executed: int
-    unbroken: int
-    covered: int
+    walks: int
     steps: int
-    sequences: int
+    unbroken: int
     actions: tuple[str, ...]
     missed: tuple[str, ...]
     differing: int
@@ -99,22 +96,21 @@ class TourRow:
     @property
     def share(self) -> float:
         """The share of the reachable transitions that was executed on Kafka's managers."""
-        return self.covered / self.reachable
+        return self.executed / self.reachable
 
 
 def tour_lines(row: TourRow, rules: str) -> list[str]:
     """The tour for a reader."""
-    extent = "a sample of the transitions" if row.sampled else "every transition"
-    remainder = "" if row.sampled else ", the others as the same question to managers in the same state"
+    extent = "a sample of the states" if row.sampled else "every state"
     among = f"of {row.asked:,} of drawn states" if row.sampled else f"of the other {row.asked:,}"
     text = [
         f"Kafka {row.version} tour of {row.system} at {row.scope}, {extent}: {row.states:,} states, "
         f"{row.reachable:,} reachable transitions",
         f"  {row.silent:,} ask nothing of the managers, {row.refused:,} are refused before they are asked; "
         f"{among}, {row.impossible:,} cannot be put to them",
-        f"  executed on Kafka's managers: {row.covered:,} ({row.share:.2%}); {row.executed:,} one by one{remainder}; "
-        f"{row.unbroken:,} in unbroken sequences from a new partition",
-        f"  {row.steps:,} steps in {row.sequences:,} sequences, {row.seconds:.0f} s",
+        f"  executed on Kafka's managers: {row.executed:,} ({row.share:.2%}), each in its state",
+        f"  walks from a new partition: {row.walks:,} with {row.steps:,} steps, {row.unbroken:,} of them in the state "
+        f"that the rules foretell, {row.seconds:.0f} s",
         f"{rules}: {row.differing:,} transitions differ",
     ]
     if row.missed:
@@ -125,7 +121,7 @@ def tour_lines(row: TourRow, rules: str) -> list[str]:
         text += answer_lines(named(cause.expected), named(cause.actual))
     for death in row.deaths:
         text.append(f"  the driver died, and the rest was not asked: {death.reason}")
-        text.append("  it died of the last of these steps" + ("" if death.alone else ", not without sequences before"))
+        text.append("  it died of the last of these steps" + ("" if death.alone else ", not without others before"))
         text += [f"    {number}. {call}" for number, call in enumerate(death.sequence, 1)]
     if sum(cause.transitions for cause in row.shown) < row.differing:
         text.append("  and others")

@@ -23,7 +23,7 @@ from kraftcheck.ci.conformance.kafka.tour.answers import (
     answer_rows,
     takes,
 )
-from kraftcheck.ci.conformance.kafka.tour.model import NOT_COMPARED, States, keys_of
+from kraftcheck.ci.conformance.kafka.tour.model import States, differs, keys_of
 from kraftcheck.ci.conformance.kafka.tour.requests import CHECKED
 from kraftcheck.ci.terminal.machine import cache_folder
 from kraftcheck.solvers.machine_code.compile import RowFunction
@@ -312,11 +312,11 @@ class AnsweredSearch:
             if len(refused):
                 mark = int(numbers[at[refused[0]]]), one.kind.first + row
                 self.refusals[one.kind.action.name] = min(mark, self.refusals.get(one.kind.action.name, mark))
-            differs = ~ruled
-            differs[ruled] = self._differs(one, row, states[at[ruled]], raw[own][ruled])
-            self._note(one.kind.action.name, ruled, differs, taken)
+            otherwise = ~ruled
+            otherwise[ruled] = self._differs(one, row, states[at[ruled]], raw[own][ruled])
+            self._note(one.kind.action.name, ruled, otherwise, taken)
             able[at[taken]] = True
-            self._steps(one, row, numbers[at[taken]], states[at[taken]], answers[own][taken], differs[taken])
+            self._steps(one, row, numbers[at[taken]], states[at[taken]], answers[own][taken], otherwise[taken])
         stuck = np.flatnonzero(~able & ~quiescent)
         if len(stuck):
             self.claims.setdefault(self.plan.deadlock, (int(numbers[stuck[0]]), NO_ACTION))
@@ -359,11 +359,8 @@ class AnsweredSearch:
         if not len(states):
             return np.zeros(0, dtype=np.bool_)
         ruled = self.answered.model.decide(states, one.kind.first + row)[0]
-        given = raw.astype(np.int64)
-        for name in NOT_COMPARED:
-            given[:, self.answered.model.outputs.slice(name)] = 0
-        differs: Bits = (given != ruled).any(axis=1)
-        return differs
+        otherwise: Bits = np.logical_or.reduce(differs(self.answered.model.outputs, raw, ruled), axis=1)
+        return otherwise
 
     def _note(self, action: str, ruled: Bits, differs: Bits, taken: Bits) -> None:
         """Count what was compared: of requests that the rules refuse, whether Kafka does nothing either."""

@@ -122,7 +122,7 @@ def test_a_tour_that_kills_shows_its_steps(monkeypatch: pytest.MonkeyPatch) -> N
     """A tour whose managers die shows the steps up to the one that killed them; exit code 23."""
     begin = tours.managers
 
-    def managers(build: Build, model: TourModel, start: str = tours.SNAPSHOTS) -> Any:
+    def managers(build: Build, model: TourModel, start: str = tours.RECORDS) -> Any:
         kafka = begin(build, model, start)
         kafka.__class__ = Choking
         return kafka

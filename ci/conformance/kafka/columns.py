@@ -164,6 +164,14 @@ class Columns:
         """A table of zeros."""
         return np.zeros((rows, self.width), dtype=np.int32)
 
+    def table(self, cases: Sequence[Mapping[str, Any]]) -> Rows:
+        """The table of cases by name, all with the same names; 0 where they have none."""
+        table = self.empty(len(cases))
+        for name in cases[0] if cases else ():
+            values, width = [case[name] for case in cases], self.places[name][1]
+            self.put(table, **{name: [pad(value, width) for value in values] if self.is_list(name) else values})
+        return table
+
     def put(self, table: Rows, **values: Any) -> Rows:
         """The table, with values written to columns; each of one row, or as many rows as the table has."""
         for name, value in values.items():
@@ -184,6 +192,11 @@ class Columns:
             values = row[self.slice(name)].tolist()
             by_name[name] = [v for v in values if v != VACANT] if self.is_list(name) else values[0]
         return by_name
+
+
+def pad(members: Sequence[int], slots: int) -> list[int]:
+    """A list in its slots."""
+    return [*members, *[VACANT] * (slots - len(members))]
 
 
 def named(values: Mapping[str, Any]) -> str:

@@ -7,13 +7,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-import numpy as np
 from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.change.cases import OUTSIDERS
-from kraftcheck.ci.conformance.kafka.change.checks import DRIVER, MAX_RANDOM_FACTOR, CheckRow, ShownCause, model_of
-from kraftcheck.ci.conformance.kafka.change.models import ChangeOnInts
-from kraftcheck.ci.conformance.kafka.columns import VACANT
+from kraftcheck.ci.conformance.kafka.change.checks import DRIVER, MAX_RANDOM_FACTOR, CheckRow, ShownCause
+from kraftcheck.ci.conformance.kafka.change.models import change_on_ints, model_of
 from kraftcheck.ci.conformance.kafka.fuzz.run import DIED, FuzzDifference, Played
 from kraftcheck.model.rules.ruleset import CHOICES, GROUP_OF, MENDED, RELEASES, RuleSet, parse, variant_name
 
@@ -84,13 +82,8 @@ class SequenceWitness:
 def _answer(check: str, case: dict[str, Any], rules: RuleSet) -> dict[str, Any]:
     """The answer of a rule set to a case, by column."""
     slots = MAX_RANDOM_FACTOR + 2 * OUTSIDERS
-    model = ChangeOnInts(slots, rules) if check == "change" else model_of(check, slots, rules)
-    row = np.full((1, model.inputs.width), VACANT, dtype=np.int32)
-    for name, value in case.items():
-        place = model.inputs.slice(name)
-        values = value if isinstance(value, list) else [value]
-        row[0, place.start : place.start + len(values)] = values
-    return model.outputs.read(model.answer(row)[0])
+    model = change_on_ints(slots, rules) if check == "change" else model_of(check, slots, rules)
+    return model.outputs.read(model.answer(model.inputs.table([case]))[0])
 
 
 def case_witnesses(rows: Iterable[CheckRow], rules: RuleSet) -> list[Witness]:

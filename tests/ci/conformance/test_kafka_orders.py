@@ -10,7 +10,7 @@ import pytest
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.change.cases import random_ordered
 from kraftcheck.ci.conformance.kafka.change.checks import compare
-from kraftcheck.ci.conformance.kafka.change.models import OrderedModel
+from kraftcheck.ci.conformance.kafka.change.models import model_of
 from kraftcheck.ci.conformance.kafka.columns import Columns, Rows
 from kraftcheck.ci.conformance.kafka.drivers import Driver
 from kraftcheck.model.language import idlists
@@ -92,7 +92,7 @@ class Recorded:
 
 def test_ordered_lists_conform_for_any_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     """The builder's lists are the model's, order included, in both modes; lists in ascending order differ from them."""
-    table, model = random_ordered(5, SLOTS, 400, 5), OrderedModel(SLOTS, parse(f"kafka-{VERSION}"))
+    table, model = random_ordered(5, SLOTS, 400, 5), model_of("ordered", SLOTS, parse(f"kafka-{VERSION}"))
     with Driver(Build(VERSION), "ordered", SLOTS, model.outputs) as kafka:
         recorded = Recorded(kafka.ask(table))
     (right,) = compare(recorded, model, [table])
@@ -105,7 +105,7 @@ def test_ordered_lists_conform_for_any_ids(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_ordered_cases_are_well_formed() -> None:
     """Ids ascend, the largest among them; both modes are drawn, and lists of several last known."""
-    table, columns = random_ordered(1, SLOTS, 500, 5), OrderedModel(SLOTS, parse("fixed")).inputs
+    table, columns = random_ordered(1, SLOTS, 500, 5), model_of("ordered", SLOTS, parse("fixed")).inputs
     ids = columns.get(table, "ids")
     assert (np.diff(ids) > 0).all()
     assert ids.min() >= 0
@@ -122,7 +122,7 @@ def test_ordered_cases_are_well_formed() -> None:
 def test_ordered_lists_conform_in_every_release(rules: str) -> None:
     """Drawn cases with any ids, of up to ten replicas, under the preset of each release."""
     for factor in (3, 5, 10):
-        model = OrderedModel(factor + 2, parse(rules))
+        model = model_of("ordered", factor + 2, parse(rules))
         with Driver(Build(rules.removeprefix("kafka-")), "ordered", factor + 2, model.outputs) as kafka:
             (*_, found) = compare(kafka, model, [random_ordered(9, factor + 2, 10_000, factor)])
         assert (found.cases, found.differences) == (10_000, 0)

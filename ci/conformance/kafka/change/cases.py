@@ -15,15 +15,13 @@ unknown directories are, where no reassignment runs. The cases drawn for larger 
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kraftcheck.ci.conformance.kafka.columns import (
     CHANGE_INPUTS,
@@ -42,7 +40,9 @@ from kraftcheck.ci.conformance.kafka.columns import (
     VACANT,
     Columns,
     Rows,
+    pad,
 )
+from kraftcheck.ci.conformance.kafka.fuzz.requests import Draws
 from kraftcheck.model.partition.registration import MIGRATING
 
 OUTSIDERS = 1
@@ -94,15 +94,13 @@ def _products(columns: Columns, base: PartitionBase, slots: int, batch: int) -> 
     """Triggers that move a replica or its directory with whoever may lead; the others with what is read."""
     trigger_list = triggers(base, slots)
     moving = [t.replicas != base.replicas or t.assigned != VACANT for t in trigger_list]
-    free = _free_table(columns, base, slots)
+    free = _free_table(columns, base)
     outsider = columns.get(free, "acceptable") >> len(base.replicas) & 1
     read = (outsider == 0) | (columns.get(free, "last_known") == len(base.replicas))
     placed = columns.get(free, "placed") == 1
     all_rows = free[placed] if base.removing or base.adding else free
     for moves, table in ((True, all_rows), (False, free[read & placed])):
-        rows = _trigger_table(
-            columns, base, [t for t, m in zip(trigger_list, moving, strict=True) if m == moves], slots
-        )
+        rows = columns.table([_columns_of(base, t) for t, m in zip(trigger_list, moving, strict=True) if m == moves])
         step = max(1, batch // max(1, len(rows)))
         for at in range(0, len(table) if len(rows) else 0, step):
             yield _product(columns, table[at : at + step], rows)
@@ -155,10 +153,13 @@ def _moves(base: PartitionBase, slots: int) -> Iterator[TriggerCase]:
         return
     for size in range(1, len(base.replicas) + 1):
         for target in itertools.permutations(range(len(base.replicas) + OUTSIDERS), size):
-            removed = tuple(b for b in base.replicas if b not in target)
-            new = tuple(b for b in target if b not in base.replicas)
-            removing, adding = _mask(removed) or base.removing, _mask(new) or base.adding
-            yield TriggerCase(base.isr, target + removed, removing, adding)
+            yield _moved(base, target)
+
+
+def _moved(base: PartitionBase, target: tuple[int, ...]) -> TriggerCase:
+    removed = tuple(b for b in base.replicas if b not in target)
+    new = tuple(b for b in target if b not in base.replicas)
+    return TriggerCase(base.isr, target + removed, _mask(removed) or base.removing, _mask(new) or base.adding)
 
 
 def _cancels(base: PartitionBase) -> Iterator[TriggerCase]:
@@ -171,21 +172,17 @@ def _cancels(base: PartitionBase) -> Iterator[TriggerCase]:
         yield TriggerCase(isr, replicas, 0, 0, election=election)
 
 
-def _trigger_table(columns: Columns, base: PartitionBase, trigger_list: list[TriggerCase], slots: int) -> Rows:
-    table = columns.empty(len(trigger_list))
-    return columns.put(
-        table,
-        replicas=pad(base.replicas, slots), isr=pad(base.isr, slots), removing=base.removing,
-        adding=base.adding, target_isr=[pad(t.isr, slots) for t in trigger_list],
-        target_replicas=[pad(t.replicas, slots) for t in trigger_list],
-        target_removing=[t.removing for t in trigger_list],
-        target_adding=[t.adding for t in trigger_list], target_recovering=[t.recovery for t in trigger_list],
-        unclean_shutdown=[t.unclean_shutdown for t in trigger_list], assigned=[t.assigned for t in trigger_list],
-        election=[t.election for t in trigger_list],
-    )  # fmt: skip
+def _columns_of(base: PartitionBase, trigger: TriggerCase) -> dict[str, Any]:
+    """The columns of a partition and of a trigger, by name; that of the recovery state is KEEP or RECOVERED."""
+    return {
+        "replicas": base.replicas, "isr": base.isr, "removing": base.removing, "adding": base.adding,
+        "target_isr": trigger.isr, "target_replicas": trigger.replicas, "target_removing": trigger.removing,
+        "target_adding": trigger.adding, "target_recovering": trigger.recovery,
+        "unclean_shutdown": trigger.unclean_shutdown, "assigned": trigger.assigned, "election": trigger.election,
+    }  # fmt: skip
 
 
-def _free_table(columns: Columns, base: PartitionBase, slots: int) -> Rows:
+def _free_table(columns: Columns, base: PartitionBase) -> Rows:
     """Everything that does not depend on the trigger: leader, ELR, last known leader, who may lead, settings."""
     outsiders = [b for b in base.replicas if b not in base.isr]
     elrs = [c for size in range(len(outsiders) + 1) for c in itertools.combinations(outsiders, size)]
@@ -196,14 +193,12 @@ def _free_table(columns: Columns, base: PartitionBase, slots: int) -> Rows:
         (*base.isr, NO_LEADER), elrs, (NO_LAST_KNOWN, NO_LEADER, *brokers), (0, 1), (0, 1), settings,
         range(1 << len(brokers)),
     )  # fmt: skip
-    cases = [c for c in product if c[2] != NO_LEADER or c[0] == NO_LEADER]
-    table = columns.empty(len(cases))
-    return columns.put(
-        table,
-        leader=[c[0] for c in cases], elr=[pad(c[1], slots) for c in cases], last_known=[c[2] for c in cases],
-        recovering=[c[3] for c in cases], placed=[c[4] for c in cases], elr_on=[c[5][0] for c in cases],
-        min_isr=[c[5][1] for c in cases], acceptable=[c[6] for c in cases],
-    )  # fmt: skip
+    return columns.table([
+        {"leader": leader, "elr": elr, "last_known": known, "recovering": recovering, "placed": placed,
+         "elr_on": elr_on, "min_isr": minimum, "acceptable": acceptable}
+        for leader, elr, known, recovering, placed, (elr_on, minimum), acceptable in product
+        if known != NO_LEADER or leader == NO_LEADER
+    ])  # fmt: skip
 
 
 FREE = ("leader", "elr", "last_known", "recovering", "placed", "elr_on", "min_isr", "acceptable")
@@ -214,11 +209,6 @@ def _product(columns: Columns, free: Rows, trigger_rows: Rows) -> Rows:
     table = np.tile(trigger_rows, (len(free), 1))
     for name in FREE:
         table[:, columns.slice(name)] = np.repeat(free[:, columns.slice(name)], len(trigger_rows), axis=0)
-    return with_recovery(columns, table)
-
-
-def with_recovery(columns: Columns, table: Rows) -> Rows:
-    """The table, where `target_recovering` said KEEP or RECOVERED, with the state wanted."""
     keep = columns.get(table, "target_recovering") == KEEP
     return columns.put(table, target_recovering=np.where(keep, columns.get(table, "recovering"), 0))
 
@@ -249,152 +239,67 @@ def exhaustive_reassignments(factor: int, slots: int, batch: int) -> Iterator[Ro
         yield np.concatenate(pending)
 
 
-def pad(members: Sequence[int], slots: int) -> list[int]:
-    """A list in its slots."""
-    return [*members, *[VACANT] * (slots - len(members))]
-
-
 def _mask(members: Sequence[int] | Iterator[int] | itertools.chain[int]) -> int:
     return sum(1 << b for b in members)
-
-
-Numbers = npt.NDArray[np.int32]
 
 
 def random_changes(seed: int, slots: int, rows: int, factor: int) -> Rows:
     """Partitions with `factor` replicas among `slots` brokers, drawn well-formed, each with one trigger.
 
-    The kinds of trigger (see `cases.triggers`) are equally likely; ISR and ELR are drawn per replica; a third of the
+    The kinds of trigger (see `triggers`) are equally likely; ISR and ELR are drawn per replica; a third of the
     partitions is being reassigned.
     """
-    return _RandomTable(seed, slots, rows, factor).table()
+    numbers = np.random.default_rng([seed, slots, factor]).integers(0, 1 << 31, (rows, NUMBERS)).tolist()
+    return Columns.of(CHANGE_INPUTS, slots).table([_drawn_change(Draws(some), slots, factor) for some in numbers])
 
 
-class _RandomTable:
-    def __init__(self, seed: int, slots: int, rows: int, factor: int) -> None:
-        self._random = np.random.default_rng([seed, slots, factor])
-        self._slots, self._rows, self._factor = slots, rows, factor
-        self._columns = Columns.of(CHANGE_INPUTS, slots)
-
-    def table(self) -> Rows:
-        replicas = self._list(self._factor)
-        members = _random_mask(replicas)
-        isr_set = members & self._bits()
-        isr = keep(self._half_shuffled(replicas), isr_set)
-        elr = members & ~isr_set & self._bits()
-        running = self._random.random(self._rows) < 1 / 3
-        removing = np.where(running, members & self._bits(), 0)
-        adding = np.where(running, members & ~removing & self._bits(), 0)
-        leader = self._leader(isr)
-        table = self._columns.put(
-            self._columns.empty(self._rows),
-            replicas=replicas, isr=isr, elr=ascending(elr, self._slots), removing=removing, adding=adding,
-            leader=leader, last_known=self._last_known(leader),
-            recovering=self._integers(0, 2), placed=self._integers(0, 2),
-            acceptable=self._integers(0, 1 << self._slots),
-            min_isr=self._integers(1, self._factor + 1), elr_on=self._integers(0, 4) > 0,
-            target_isr=isr, target_replicas=replicas, target_removing=removing, target_adding=adding, assigned=VACANT,
-            election=self._integers(0, 3),
-        )  # fmt: skip
-        return with_recovery(self._columns, self._with_trigger(table, replicas, isr, removing, adding))
-
-    def _with_trigger(self, table: Rows, replicas: Rows, isr: Rows, removing: Numbers, adding: Numbers) -> Rows:
-        """One kind of trigger in six: none but the election, AlterPartition, departure, assignment, move, cancel."""
-        kind, columns = self._integers(0, 6), self._columns
-        replica = replicas[np.arange(self._rows), self._integers(0, self._factor)]
-        self._put(
-            table, kind == 1, target_isr=keep(self._half_shuffled(replicas), self._bits()), target_recovering=RECOVERED
-        )
-        unclean = np.where(self._integers(0, 2) == 1, 1 << replica, 0)
-        self._put(table, kind == 2, target_isr=keep(isr, ~(1 << replica)), unclean_shutdown=unclean)
-        self._put(table, kind == 3, assigned=replica)
-        target = self._list(self._factor)
-        removed, new = _random_mask(replicas) & ~_random_mask(target), _random_mask(target) & ~_random_mask(replicas)
-        target_replicas = np.where(target == VACANT, VACANT, target)
-        target_replicas = compact(np.concatenate([target_replicas, ascending(removed, self._slots)], axis=1))[
-            :, : self._slots
-        ]
-        self._put(
-            table, kind == 4, target_replicas=target_replicas,
-            target_removing=np.where(removed == 0, removing, removed), target_adding=np.where(new == 0, adding, new),
-        )  # fmt: skip
-        back = keep(replicas, ~adding)
-        isr_left = keep(isr, ~adding)
-        first = np.full_like(isr_left, VACANT)
-        first[:, 0] = back[:, 0]
-        isr_left = np.where(isr_left[:, :1] == VACANT, first, isr_left)
-        cancelled = (kind == 5) & (removing | adding != 0) & (back[:, 0] != VACANT)
-        self._put(table, cancelled, target_replicas=back, target_isr=isr_left, target_removing=0, target_adding=0)
-        return columns.put(table)
-
-    def _put(self, table: Rows, where: npt.NDArray[np.bool_], **values: npt.ArrayLike) -> None:
-        for name, value in values.items():
-            place = self._columns.slice(name)
-            array = np.asarray(value, dtype=np.int32)
-            new = np.broadcast_to(array, (self._rows,)) if array.ndim < 2 else array
-            new = new.reshape(self._rows, -1)
-            table[where, place] = new[where]
-
-    def _list(self, length: int) -> Rows:
-        """Lists of `length` distinct brokers."""
-        order = np.argsort(self._random.random((self._rows, self._slots)), axis=1).astype(np.int32)
-        order[:, length:] = VACANT
-        return order
-
-    def _half_shuffled(self, lists: Rows) -> Rows:
-        """Half of the lists in their order, half in another."""
-        order = np.argsort(self._random.random(lists.shape), axis=1)
-        reordered = compact(np.take_along_axis(lists, order, axis=1))
-        return np.where(self._integers(0, 2)[:, None] == 1, lists, reordered)
-
-    def _leader(self, isr: Rows) -> Numbers:
-        """Any ISR member, or none, in one of four."""
-        size = (isr != VACANT).sum(axis=1)
-        chosen = isr[np.arange(self._rows), (self._random.random(self._rows) * np.maximum(size, 1)).astype(int)]
-        return np.where(self._integers(0, 4) == 0, NO_LEADER, chosen).astype(np.int32)
-
-    def _last_known(self, leader: Numbers) -> Numbers:
-        """Anybody or nobody; -1 only where there is no leader."""
-        chosen = self._integers(NO_LAST_KNOWN, self._slots)
-        return np.where((chosen == NO_LEADER) & (leader != NO_LEADER), NO_LAST_KNOWN, chosen).astype(np.int32)
-
-    def _bits(self) -> Numbers:
-        return self._integers(0, 1 << self._slots)
-
-    def _integers(self, lo: int, hi: int) -> Numbers:
-        return self._random.integers(lo, hi, self._rows, dtype=np.int32)
+NUMBERS = 20
+"""Numbers that a case is drawn from."""
 
 
-def compact(lists: Rows) -> Rows:
-    """The lists with their vacant slots last, order kept."""
-    width = lists.shape[1]
-    vacant = (lists == VACANT).astype(np.int64) @ (1 << np.arange(width))
-    return np.take_along_axis(lists, _orders(width)[vacant], axis=1)
+def _drawn_change(draws: Draws, slots: int, factor: int) -> dict[str, Any]:
+    """The columns of one drawn case, by name."""
+    replicas = draws.some(range(slots), factor)
+    isr = _some(draws, replicas)
+    in_elr, base = draws.below(1 << slots), PartitionBase(replicas, isr, 0, 0)
+    if draws.below(3) == 0:
+        removing, kept = draws.below(1 << slots) & _mask(replicas), draws.below(1 << slots)
+        base = PartitionBase(replicas, isr, removing, _mask(replicas) & ~removing & kept)
+    leader = draws.pick(isr) if isr and draws.below(4) else NO_LEADER
+    known, recovering = NO_LAST_KNOWN + draws.below(slots - NO_LAST_KNOWN), draws.below(2)
+    trigger = _drawn_trigger(draws, base, slots)
+    return {
+        "leader": leader, "elr": [b for b in range(slots) if b in replicas and b not in isr and in_elr >> b & 1],
+        "last_known": NO_LAST_KNOWN if known == NO_LEADER != leader else known, "recovering": recovering,
+        "placed": draws.below(2), "acceptable": draws.below(1 << slots), "min_isr": 1 + draws.below(factor),
+        "elr_on": draws.below(4) > 0, **_columns_of(base, trigger),
+        "target_recovering": recovering if trigger.recovery == KEEP else 0,
+        "election": draws.pick((ONLINE, PREFERRED, UNCLEAN)),
+    }  # fmt: skip
 
 
-@functools.cache
-def _orders(width: int) -> npt.NDArray[np.int64]:
-    """For each set of vacant slots, as a mask, the slots with these last: looked up, as sorting many rows is slow."""
-    masks = np.arange(1 << width)[:, None] >> np.arange(width) & 1
-    return np.argsort(masks, axis=1, kind="stable")
+def _some(draws: Draws, brokers: Sequence[int]) -> tuple[int, ...]:
+    """Each of some brokers or not; half of the time in another order."""
+    bits, ordered = draws.below(1 << 16), draws.below(2)
+    chosen = tuple(broker for broker in brokers if bits >> broker & 1)
+    return chosen if ordered else draws.some(chosen, len(chosen))
 
 
-def keep(lists: Rows, masks: Numbers) -> Rows:
-    """The members that are in the set of their row."""
-    held = (masks[:, None] >> np.maximum(lists, 0) & 1) == 1
-    return compact(np.where(held & (lists != VACANT), lists, VACANT).astype(np.int32))
-
-
-def ascending(masks: Numbers, slots: int) -> Rows:
-    """Sets as lists."""
-    brokers = np.broadcast_to(np.arange(slots, dtype=np.int32), (len(masks), slots))
-    return keep(brokers, masks)
-
-
-def _random_mask(lists: Rows) -> Numbers:
-    bits = np.where(lists == VACANT, 0, 1 << np.maximum(lists, 0))
-    masks: Numbers = bits.sum(axis=1).astype(np.int32)
-    return masks
+def _drawn_trigger(draws: Draws, base: PartitionBase, slots: int) -> TriggerCase:
+    """One kind of trigger in six: none but the election, AlterPartition, departure, assignment, move, cancel."""
+    plain = TriggerCase(base.isr, base.replicas, base.removing, base.adding)
+    kind, broker = draws.below(6), draws.pick(base.replicas)
+    if kind == 1:
+        return evolve(plain, isr=_some(draws, base.replicas), recovery=RECOVERED)
+    if kind == 2:
+        left = tuple(member for member in base.isr if member != broker)
+        return evolve(plain, isr=left, unclean_shutdown=draws.below(2) << broker)
+    if kind == 3:
+        return evolve(plain, assigned=broker)
+    if kind == 4:
+        return _moved(base, draws.some(range(slots), len(base.replicas)))
+    cancels = [one for one in _cancels(base) if one.replicas] if kind == 5 else []
+    return cancels[0] if cancels else plain
 
 
 LARGEST_ID = (1 << 31) - 1
@@ -406,25 +311,18 @@ _RANGES = ((0, 16, 1), (16, 64, 1), (0, 1 << 6, 16), (0, 1 << 20, 64), (0, 1 << 
 def random_ordered(seed: int, slots: int, rows: int, factor: int) -> Rows:
     """The cases of `random_changes` with drawn ids, in both modes; the ELR in any order, members that left among it."""
     draw = Random(f"{seed} {slots} {factor}")
-    changes, columns = Columns.of(CHANGE_INPUTS, slots), Columns.of(ORDERED_INPUTS, slots)
-    drawn = random_changes(seed, slots, rows, factor)
-    ids, balanced, elrs, last_knowns = [], [], [], []
-    isrs, leaders_before = changes.get(drawn, "isr").tolist(), changes.get(drawn, "last_known").tolist()
-    for isr, last in zip(isrs, leaders_before, strict=True):
-        ids.append(_drawn_ids(draw, slots))
-        balanced.append(draw.randrange(2))
-        elr = [broker for broker in range(slots) if broker not in isr]
-        elrs.append(pad(draw.sample(elr, draw.randint(0, len(elr))), slots))
-        known = [] if last == NO_LAST_KNOWN else [NO_LAST_KNOWN if last == NO_LEADER else last]
-        others = [broker for broker in range(slots) if broker not in known]
-        if known and not balanced[-1]:
-            known += draw.sample(others, draw.randint(0, 2))
-        last_knowns.append(pad(known, slots))
-    table = columns.empty(rows)
-    for name in changes:
-        if name != "last_known":
-            table[:, columns.slice(name)] = drawn[:, changes.slice(name)]
-    return columns.put(table, ids=ids, balanced=balanced, elr=elrs, last_known=last_knowns)
+    return Columns.of(ORDERED_INPUTS, slots).table([_drawn_ordered(draw, slots, factor) for _ in range(rows)])
+
+
+def _drawn_ordered(draw: Random, slots: int, factor: int) -> dict[str, Any]:
+    case = _drawn_change(Draws([draw.getrandbits(31) for _ in range(NUMBERS)]), slots, factor)
+    elr = [broker for broker in range(slots) if broker not in case["isr"]]
+    last, balanced = case["last_known"], draw.randrange(2)
+    known = [] if last == NO_LAST_KNOWN else [NO_LAST_KNOWN if last == NO_LEADER else last]
+    if known and not balanced:
+        known += draw.sample([broker for broker in range(slots) if broker not in known], draw.randint(0, 2))
+    return {**case, "ids": _drawn_ids(draw, slots), "balanced": balanced,
+            "elr": draw.sample(elr, draw.randint(0, len(elr))), "last_known": known}  # fmt: skip
 
 
 def _drawn_ids(draw: Random, count: int) -> list[int]:
@@ -477,30 +375,30 @@ PLACED = (ABSENT, (), (SET_DIRECTORY,), (SET_DIRECTORY, SET_DIRECTORY + 1), (MIG
 
 def every_merge() -> Rows:
     """Every partition of `PARTITIONS` with every record: each field absent, or one of its values."""
-    columns = Columns.of(MERGE_INPUTS, MERGE_SLOTS)
     flags = itertools.product((0, 1), repeat=4)
     records = list(itertools.product(LEADERS, RECOVERIES, ISRS, LISTS, PLACED, flags))
-    return np.concatenate([_records(columns, records, *entry) for entry in PARTITIONS])
+    return Columns.of(MERGE_INPUTS, MERGE_SLOTS).table([
+        {**partition, **_record(leader, recovery, lists, of, members)}
+        for partition, members in PARTITIONS
+        for leader, recovery, *lists, of in records
+    ])  # fmt: skip
 
 
-def _records(columns: Columns, records: list[Any], partition: dict[str, Any], members: bool) -> Rows:
-    leaders, recoveries, isrs, replicas, directories, flags = zip(*records, strict=True)
-    elr, last_known, removing, adding = zip(*flags, strict=True)
-    lists = {"isr": isrs, "replicas": replicas, "directories": directories, "elr": [(1,) if members else ()] * len(elr)}
-    table = columns.put(
-        columns.empty(len(records)),
-        **{name: pad(v, MERGE_SLOTS) if isinstance(v, tuple) else v for name, v in partition.items()},
-    )
-    fields: dict[str, Any] = {f"record.{name}": [pad(v or (), MERGE_SLOTS) for v in vs] for name, vs in lists.items()}
-    for name in ("isr", "replicas", "directories"):
-        fields[f"record.{name}?"] = [int(v is not ABSENT) for v in lists[name]]
-    return columns.put(
-        table, **fields,
-        **{"record.leader": leaders, "record.recovery": recoveries, "record.elr?": elr,
-           "record.last_known?": last_known,
-           "record.last_known": 2 if members else NO_LAST_KNOWN, "record.removing?": removing,
-           "record.removing": 2 if members else 0, "record.adding?": adding, "record.adding": 1 if members else 0},
-    )  # fmt: skip
+def _record(leader: int, recovery: int, some: list[Any], flags: tuple[int, ...], members: bool) -> dict[str, Any]:
+    """The columns of a record by name, with ISR, replicas and directories.
+
+    `members`: whether its other sets have one, and `flags`: which of them it has.
+    """
+    lists = dict(zip(("isr", "replicas", "directories"), some, strict=True))
+    values = {"elr": (1,) if members else (), "last_known": 2 if members else NO_LAST_KNOWN,
+              "removing": 2 * members, "adding": int(members)}  # fmt: skip
+    present = {name: value is not ABSENT for name, value in lists.items()} | dict(zip(values, flags, strict=True))
+    return {
+        "record.leader": leader, "record.recovery": recovery,
+        **{f"record.{name}": value or () for name, value in lists.items()},
+        **{f"record.{name}": value for name, value in values.items()},
+        **{f"record.{name}?": value for name, value in present.items()},
+    }  # fmt: skip
 
 
 _SETS = ("removing", "adding", "acceptable", "target_removing", "target_adding", "unclean_shutdown")

@@ -27,13 +27,7 @@ from kraftcheck.ci.conformance.kafka.change.cases import (
     random_ordered,
     well_formed,
 )
-from kraftcheck.ci.conformance.kafka.change.models import (
-    ChangeModel,
-    MergeModel,
-    OrderedModel,
-    ReassignmentModel,
-    RegistrationModel,
-)
+from kraftcheck.ci.conformance.kafka.change.models import Model, model_of
 from kraftcheck.ci.conformance.kafka.columns import NO_LEADER, VACANT, Columns, Rows, answer_lines, named
 from kraftcheck.ci.conformance.kafka.drivers import Driver, DriverError, JavaProcess
 from kraftcheck.model.rules.ruleset import RuleSet
@@ -58,16 +52,6 @@ class KafkaOracle(Protocol):
     """Kafka's classes, which answer rows of questions."""
 
     def ask(self, rows: Rows) -> Rows:
-        """One answer for each question."""
-
-
-class ModelOracle(Protocol):
-    """The model, which answers rows of questions."""
-
-    inputs: Columns
-    outputs: Columns
-
-    def answer(self, rows: Rows) -> npt.NDArray[np.int64]:
         """One answer for each question."""
 
 
@@ -102,7 +86,7 @@ class KafkaComparison:
         return sum(cause.cases for cause in self.causes)
 
 
-def compare(kafka: KafkaOracle, model: ModelOracle, tables: Iterable[Rows]) -> Iterator[KafkaComparison]:
+def compare(kafka: KafkaOracle, model: Model, tables: Iterable[Rows]) -> Iterator[KafkaComparison]:
     """Compare the answers to tables of questions; yields the comparison so far after each table.
 
     Kafka answers a table while the model does, and while the next one is made; memory is that of two tables.
@@ -193,7 +177,7 @@ def _sorted(causes: dict[tuple[str, ...], Cause]) -> tuple[Cause, ...]:
 
 def _collect_causes(
     causes: dict[tuple[str, ...], Cause],
-    model: ModelOracle,
+    model: Model,
     rows: Rows,
     expected: Rows,
     actual: npt.NDArray[np.int64],
@@ -258,7 +242,7 @@ PLAIN = {
 """The plainest value of single columns, 0 for the others."""
 
 
-def shrink_cause(kafka: KafkaOracle, model: ModelOracle, cause: Cause) -> Cause:
+def shrink_cause(kafka: KafkaOracle, model: Model, cause: Cause) -> Cause:
     """The shortest case of the same cause that dropping members and settings one at a time leads to."""
     while True:
         shorter = _neighbours(model.inputs, cause.case)
@@ -384,8 +368,6 @@ class CheckFault:
     error: Exception
 
 
-Model = ChangeModel | OrderedModel | MergeModel | ReassignmentModel | RegistrationModel
-
 CheckProgress = Callable[[str, int, int], None]
 """Called with progress: the check, its cases so far, its differences so far."""
 
@@ -480,17 +462,6 @@ def _shown_death(driver: Callable[[], Driver], model: Model, death: DriverDeath)
     case = death.rows[killer(driver, lambda count: death.rows[:count], len(death.rows), death)]
     answer = model.outputs.read(model.answer(case[None])[0])
     return ShownCause((DRIVER,), 1, model.inputs.read(case), {DRIVER: f"died: {death}"}, answer)
-
-
-def model_of(check: str, slots: int, rules: RuleSet) -> Model:
-    """The model that answers a check."""
-    if check == "registration":
-        return RegistrationModel(rules)
-    if check == "merge":
-        return MergeModel(slots, rules)
-    if check == "ordered":
-        return OrderedModel(slots, rules)
-    return ChangeModel(slots, rules) if check == "change" else ReassignmentModel(slots, rules)
 
 
 def _shown_cause(model: Model, cause: Cause) -> ShownCause:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from kraftcheck.ci.conformance.kafka.change.cases import DIRECTORIES, pad
+from kraftcheck.ci.conformance.kafka.change.cases import DIRECTORIES
 from kraftcheck.ci.conformance.kafka.columns import (
     CHANGE_INPUTS,
     CHANGE_OUTPUTS,
@@ -43,6 +43,7 @@ from kraftcheck.ci.conformance.kafka.columns import (
     VACANT,
     Columns,
     Rows,
+    pad,
     record_columns,
 )
 from kraftcheck.model.language.brokersets import Brokers, BrokerSet, Replicas
@@ -81,19 +82,6 @@ FIRST_OWN = 1 << 70
 
 
 @frozen
-class MetadataFeatures:
-    """The features of the metadata version; see `BuildContext`."""
-
-    directory_assignment: bool = True
-    leader_recovery: bool = True
-    bump_on_isr_shrink: bool = False
-
-
-LATEST = MetadataFeatures()
-"""The features of every released metadata version from 3.7 on."""
-
-
-@frozen
 class SlotDirectories:
     """Directories in the order of the replicas, as records list them; may be symbolic, unlike `DirectoryList`."""
 
@@ -121,60 +109,104 @@ class SlotDirectories:
         return all_of(*(a == b for a, b in zip(self.ids, other.ids, strict=True)))
 
 
-class ChangeModel:
+@frozen
+class Model:
+    """The rules of a check on rows.
+
+    Attributes:
+        inputs, outputs: the columns of a question and of an answer.
+        answer: one row of answers for each row of questions.
+    """
+
+    inputs: Columns
+    outputs: Columns
+    answer: Callable[[Rows], Answers]
+
+
+def model_of(check: str, slots: int, rules: RuleSet) -> Model:
+    """The model that answers a check, with so many slots of a list: `change`, `merge`, and so on.
+
+    The change builder and reassignments are compiled; the others are asked less, and run on ints.
+    """
+    if check == "change":
+        return _change_model(slots, rules)
+    if check == "reassignment":
+        return _reassignment_model(slots, rules)
+    inputs, outputs, decide = {
+        "ordered": (ORDERED_INPUTS, ORDERED_OUTPUTS, _ordered),
+        "merge": (MERGE_INPUTS, MERGE_OUTPUTS, _merged),
+        "registration": (REGISTRATION_INPUTS, REGISTRATION_OUTPUTS, _registered),
+    }[check]
+    return _on_ints(Columns.of(inputs, slots), Columns.of(outputs, slots), lambda case: decide(case, slots, rules))
+
+
+def change_on_ints(slots: int, rules: RuleSet) -> Model:
+    """What `change` answers, by the rules on ints: nothing is compiled, for a case or two of many rule sets."""
+    columns = Columns.of(CHANGE_INPUTS, slots), Columns.of(CHANGE_OUTPUTS, slots)
+    return _on_ints(*columns, lambda case: _changed(case, slots, rules))
+
+
+def _on_ints(inputs: Columns, outputs: Columns, decide: Callable[[dict[str, Any]], Sequence[Any]]) -> Model:
+    """The model that answers row by row, from the columns of a question by name."""
+
+    def answer(rows: Rows) -> Answers:
+        return np.array([decide(inputs.read(row)) for row in rows], dtype=np.int64).reshape(-1, outputs.width)
+
+    return Model(inputs, outputs, answer)
+
+
+def _change_model(slots: int, rules: RuleSet) -> Model:
     """`build_change` and `merge` on rows, see `CHANGE_INPUTS` and `CHANGE_OUTPUTS`."""
+    inputs, outputs = Columns.of(CHANGE_INPUTS, slots), Columns.of(CHANGE_OUTPUTS, slots)
 
-    def __init__(self, slots: int, rules: RuleSet, features: MetadataFeatures = LATEST) -> None:
-        self.inputs = Columns.of(CHANGE_INPUTS, slots)
-        self.outputs = Columns.of(CHANGE_OUTPUTS, slots)
-        self._functions = [self._compile(slots, rules, features, preferred) for preferred in (False, True)]
+    def compiled(preferred: bool) -> RowFunction:
+        question = _Symbols(inputs, slots)
+        return question.function(_change_roots(question, preferred, rules, _leaves))
 
-    def _compile(self, slots: int, rules: RuleSet, features: MetadataFeatures, preferred: bool) -> RowFunction:
-        question = _Symbols(self.inputs, slots)
-        p = _partition(question)
-        change = build_change(p, _target(question), _context(question, features, preferred, True), rules.partition)
-        noop = change.is_noop()
-        after = choose(noop, p, merge(p, change, rules.partition))
-        roots = [word(negate(noop)), *record_columns(change, _leaves, _ABSENT), *_after(after, _leaves)]
-        return RowFunction(question.graph, question.variables, [question.graph.lift(root) for root in roots])
+    functions = [compiled(preferred) for preferred in (False, True)]
 
-    def answer(self, rows: Rows) -> Answers:
-        """One row of answers for each row of questions."""
-        preferred = self.inputs.get(rows, "election") == PREFERRED
-        result = np.empty((len(rows), self.outputs.width), dtype=np.int64)
-        for function, chosen in zip(self._functions, (~preferred, preferred), strict=True):
+    def answer(rows: Rows) -> Answers:
+        preferred = inputs.get(rows, "election") == PREFERRED
+        result = np.empty((len(rows), outputs.width), dtype=np.int64)
+        for function, chosen in zip(functions, (~preferred, preferred), strict=True):
             if chosen.any():
                 result[chosen] = function(rows[chosen])
         return result
 
+    return Model(inputs, outputs, answer)
 
-class ReassignmentModel:
+
+def _change_roots(
+    asked: _Symbols | _Ints, preferred: bool, rules: RuleSet, leaves: Callable[[str, Any], Sequence[Word]]
+) -> list[Word]:
+    """Whether a record is written, its columns, and those of the partition after it."""
+    p = _partition(asked)
+    change = build_change(p, _target(asked), _context(asked, preferred, True), rules.partition)
+    noop = change.is_noop()
+    after = choose(noop, p, merge(p, change, rules.partition))
+    return [word(negate(noop)), *record_columns(change, leaves, _ABSENT), *_after(after, leaves)]
+
+
+def _reassignment_model(slots: int, rules: RuleSet) -> Model:
     """Planning, ending and reverting on rows, see `REASSIGNMENT_INPUTS` and `REASSIGNMENT_OUTPUTS`."""
-
-    def __init__(self, slots: int, rules: RuleSet, features: MetadataFeatures = LATEST) -> None:
-        self.inputs = Columns.of(REASSIGNMENT_INPUTS, slots)
-        self.outputs = Columns.of(REASSIGNMENT_OUTPUTS, slots)
-        question = _Symbols(self.inputs, slots)
-        p = _partition(question)
-        planned = plan(p.replicas, question.listed("target"))
-        completion = complete(p.replicas, p.isr, p.removing, p.adding, rules.partition)
-        reversion = revert(p)
-        nothing = p.replicas.none()
-        roots = [
-            *_leaves("removing", planned.removing), *_leaves("adding", planned.adding), *_slots(planned.replicas),
-            word(in_progress(p.removing, p.adding)),
-            word(completion.done), *_slots(choose(completion.done, completion.replicas, nothing)),
-            *_slots(choose(completion.done, completion.isr, nothing)),
-            *_slots(original_replicas(p.replicas, p.adding)),
-            word(reversion.possible), *_slots(choose(reversion.possible, reversion.replicas, nothing)),
-            *_slots(choose(reversion.possible, reversion.isr, nothing)),
-            word(all_of(reversion.possible, reversion.unclean)),
-        ]  # fmt: skip
-        self._function = RowFunction(question.graph, question.variables, [question.graph.lift(root) for root in roots])
-
-    def answer(self, rows: Rows) -> Answers:
-        """One row of answers for each row of questions."""
-        return self._function(rows)
+    inputs = Columns.of(REASSIGNMENT_INPUTS, slots)
+    question = _Symbols(inputs, slots)
+    p = _partition(question)
+    planned = plan(p.replicas, question.listed("target"))
+    completion = complete(p.replicas, p.isr, p.removing, p.adding, rules.partition)
+    reversion = revert(p)
+    nothing = p.replicas.none()
+    roots = [
+        *_leaves("removing", planned.removing), *_leaves("adding", planned.adding), *_slots(planned.replicas),
+        word(in_progress(p.removing, p.adding)),
+        word(completion.done), *_slots(choose(completion.done, completion.replicas, nothing)),
+        *_slots(choose(completion.done, completion.isr, nothing)),
+        *_slots(original_replicas(p.replicas, p.adding)),
+        word(reversion.possible), *_slots(choose(reversion.possible, reversion.replicas, nothing)),
+        *_slots(choose(reversion.possible, reversion.isr, nothing)),
+        word(all_of(reversion.possible, reversion.unclean)),
+    ]  # fmt: skip
+    return Model(inputs, Columns.of(REASSIGNMENT_OUTPUTS, slots), question.function(roots))
 
 
 class _Symbols:
@@ -198,6 +230,10 @@ class _Symbols:
             "last_known": (NO_LAST_KNOWN, slots - 1), "min_isr": (1, slots), "election": (ONLINE, UNCLEAN),
             **dict.fromkeys(sets, (0, (1 << slots) - 1)), **dict.fromkeys(truths, (0, 1)),
         }  # fmt: skip
+
+    def function(self, roots: Sequence[Word]) -> RowFunction:
+        """Answers with these columns, compiled."""
+        return RowFunction(self.graph, self.variables, [self.graph.lift(root) for root in roots])
 
     def word(self, name: str) -> Term:
         return self._by_name[name][0]
@@ -260,6 +296,11 @@ class _Ints:
     def __init__(self, values: dict[str, Any], ids: Mapping[int, int], slots: int) -> None:
         self._values, self._ids, self._width = values, ids, slots
         self._places = {broker: place for place, broker in ids.items()}
+
+    @classmethod
+    def plain(cls, values: dict[str, Any], slots: int) -> _Ints:
+        """A question whose brokers are the places themselves."""
+        return cls(values, {place: place for place in range(NO_LEADER, slots)}, slots)
 
     def word(self, name: str) -> int:
         return int(self._values[name])
@@ -326,14 +367,17 @@ def _target(asked: _Symbols | _Ints) -> Target:
     )  # fmt: skip
 
 
-def _context(asked: _Symbols | _Ints, features: MetadataFeatures, preferred: bool, balanced: bool) -> BuildContext:
-    """Who may lead, and how leaders are elected; `balanced`: in the mode with a last known leader."""
+def _context(asked: _Symbols | _Ints, preferred: bool, balanced: bool) -> BuildContext:
+    """Who may lead, and how leaders are elected, with the features of every released metadata version from 3.7 on.
+
+    `balanced`: in the mode with a last known leader.
+    """
     return BuildContext(
         acceptable=asked.set("acceptable"), min_isr=asked.word("min_isr"), preferred=preferred,
         unclean=False if preferred else asked.word("election") == UNCLEAN, elr=asked.truth("elr_on"),
         use_last_known_leader=balanced, unclean_shutdown=asked.set("unclean_shutdown"),
-        directory_assignment=features.directory_assignment, leader_recovery=features.leader_recovery,
-        bump_on_isr_shrink=features.bump_on_isr_shrink, default_directory=asked.default_directory,
+        directory_assignment=True, leader_recovery=True, bump_on_isr_shrink=False,
+        default_directory=asked.default_directory,
     )  # fmt: skip
 
 
@@ -341,72 +385,31 @@ def _mask(places: Iterable[int]) -> int:
     return sum(1 << place for place in places)
 
 
-class OrderedModel:
-    """`build_change` on rows, see `ORDERED_INPUTS` and `ORDERED_OUTPUTS`."""
-
-    def __init__(self, slots: int, rules: RuleSet, features: MetadataFeatures = LATEST) -> None:
-        self.inputs = Columns.of(ORDERED_INPUTS, slots)
-        self.outputs = Columns.of(ORDERED_OUTPUTS, slots)
-        self._slots, self._rules, self._features = slots, rules.partition, features
-
-    def answer(self, rows: Rows) -> Answers:
-        """One row of answers for each row of questions."""
-        return np.array([self._row(row) for row in rows], dtype=np.int64).reshape(len(rows), self.outputs.width)
-
-    def _row(self, row: npt.NDArray[np.int32]) -> list[Any]:
-        case = self.inputs.read(row)
-        asked = _Ints(case, dict(enumerate(case["ids"])) | {NO_LAST_KNOWN: NO_LEADER}, self._slots)
-        context = _context(asked, self._features, case["election"] == PREFERRED, bool(case["balanced"]))
-        change = build_change(_partition(asked), _target(asked), context, self._rules)
-        status = NO_RECORD if change.is_noop() else RECORD
-        return [status, *record_columns(change, asked.leaves, {**_ABSENT, "last_known_elr": VACANT})]
+def _ordered(case: dict[str, Any], slots: int, rules: RuleSet) -> list[Any]:
+    """`build_change`, see `ORDERED_INPUTS` and `ORDERED_OUTPUTS`."""
+    asked = _Ints(case, dict(enumerate(case["ids"])) | {NO_LAST_KNOWN: NO_LEADER}, slots)
+    context = _context(asked, case["election"] == PREFERRED, bool(case["balanced"]))
+    change = build_change(_partition(asked), _target(asked), context, rules.partition)
+    status = NO_RECORD if change.is_noop() else RECORD
+    return [status, *record_columns(change, asked.leaves, {**_ABSENT, "last_known_elr": VACANT})]
 
 
-class ChangeOnInts:
-    """What `ChangeModel` answers, by the rules on ints: nothing is compiled, for a case or two of many rule sets."""
-
-    def __init__(self, slots: int, rules: RuleSet, features: MetadataFeatures = LATEST) -> None:
-        self.inputs = Columns.of(CHANGE_INPUTS, slots)
-        self.outputs = Columns.of(CHANGE_OUTPUTS, slots)
-        self._slots, self._rules, self._features = slots, rules.partition, features
-
-    def answer(self, rows: Rows) -> Answers:
-        """One row of answers for each row of questions."""
-        return np.array([self._row(self.inputs.read(row)) for row in rows], dtype=np.int64)
-
-    def _row(self, case: dict[str, Any]) -> list[Any]:
-        asked = _Ints(case, {place: place for place in range(NO_LEADER, self._slots)}, self._slots)
-        context = _context(asked, self._features, case["election"] == PREFERRED, True)
-        p = _partition(asked)
-        change = build_change(p, _target(asked), context, self._rules)
-        noop = change.is_noop()
-        after = p if noop else merge(p, change, self._rules)
-        return [word(negate(noop)), *record_columns(change, asked.leaves, _ABSENT), *_after(after, asked.leaves)]
+def _changed(case: dict[str, Any], slots: int, rules: RuleSet) -> list[Any]:
+    """`build_change` and `merge`, see `CHANGE_INPUTS` and `CHANGE_OUTPUTS`."""
+    asked = _Ints.plain(case, slots)
+    return _change_roots(asked, case["election"] == PREFERRED, rules, asked.leaves)
 
 
-class MergeModel:
-    """`merge` on rows, see `MERGE_INPUTS` and `MERGE_OUTPUTS`; on Kafka's ordered lists of ints."""
-
-    def __init__(self, slots: int, rules: RuleSet) -> None:
-        self.inputs = Columns.of(MERGE_INPUTS, slots)
-        self.outputs = Columns.of(MERGE_OUTPUTS, slots)
-        self._slots, self._rules = slots, rules
-
-    def answer(self, rows: Rows) -> Answers:
-        """One row of answers for each row of questions."""
-        return np.array([self._row(self.inputs.read(row)) for row in rows], dtype=np.int64).reshape(
-            len(rows), self.outputs.width
-        )
-
-    def _row(self, case: dict[str, Any]) -> list[Any]:
-        asked = _Ints(case, {place: place for place in range(NO_LEADER, self._slots)}, self._slots)
-        try:
-            p = merge(_partition(asked), _change(asked, case), self._rules.partition)
-        except DirectoryMismatch:
-            return [THROWN, *[0] * (self.outputs.width - 1)]
-        if not isinstance(p.directories, DirectoryList):
-            raise TypeError(f"directories in an order of their own: {p.directories!r}")
-        return [RECORD, *_after(p, asked.leaves)]
+def _merged(case: dict[str, Any], slots: int, rules: RuleSet) -> list[Any]:
+    """`merge`, see `MERGE_INPUTS` and `MERGE_OUTPUTS`; on Kafka's ordered lists of ints."""
+    asked = _Ints.plain(case, slots)
+    try:
+        p = merge(_partition(asked), _change(asked, case), rules.partition)
+    except DirectoryMismatch:
+        return [THROWN, *[0] * (Columns.of(MERGE_OUTPUTS, slots).width - 1)]
+    if not isinstance(p.directories, DirectoryList):
+        raise TypeError(f"directories in an order of their own: {p.directories!r}")
+    return [RECORD, *_after(p, asked.leaves)]
 
 
 def _change(asked: _Ints, case: dict[str, Any]) -> PartitionChange:
@@ -425,32 +428,20 @@ def _change(asked: _Ints, case: dict[str, Any]) -> PartitionChange:
     )  # fmt: skip
 
 
-class RegistrationModel:
-    """`changed` and the questions about directories on rows, on ints: there are few enough."""
-
-    def __init__(self, rules: RuleSet) -> None:
-        self.inputs = Columns.of(REGISTRATION_INPUTS, 0)
-        self.outputs = Columns.of(REGISTRATION_OUTPUTS, 0)
-        self._rules = rules
-
-    def answer(self, rows: Rows) -> Answers:
-        """One row of answers for each row of questions."""
-        return np.array([self._answer_row(*row) for row in rows.tolist()], dtype=np.int64).reshape(
-            -1, self.outputs.width
-        )
-
-    def _answer_row(
-        self, dirs: int, fenced: int, leaving: int, fencing: int, leaves: int, new: int, others: int, queried: int
-    ) -> tuple[int, ...]:
-        before = Registration(0, 7, "process", fenced=fenced == 1, in_controlled_shutdown=leaving == 1, dirs=_ids(dirs))
-        new_dirs = None if new == VACANT else _ids(new)
-        after = changed(before, BrokerRegistrationChangeRecord(0, 7, fencing, leaves, new_dirs), self._rules.partition)
-        directory = queried if queried < OWN_DIRECTORY else FIRST_OWN + queried - OWN_DIRECTORY
-        return (
-            int(after.fenced), int(after.in_controlled_shutdown), _directory_mask(after.dirs),
-            int(after.has_online_dir(directory)), _directory_mask(after.directory_intersection(_ids(others))),
-            _directory_mask(after.directory_difference(_ids(others))),
-        )  # fmt: skip
+def _registered(case: dict[str, Any], slots: int, rules: RuleSet) -> list[int]:
+    """`changed` and the questions about directories, see `REGISTRATION_INPUTS` and `REGISTRATION_OUTPUTS`."""
+    before = Registration(0, 7, "process", fenced=case["fenced"] == 1, in_controlled_shutdown=case["leaving"] == 1,
+                          dirs=_ids(case["dirs"]))  # fmt: skip
+    new_dirs = None if case["changed"] == VACANT else _ids(case["changed"])
+    record = BrokerRegistrationChangeRecord(0, 7, case["fencing"], case["leaves"], new_dirs)
+    after, others = changed(before, record, rules.partition), _ids(case["others"])
+    queried = case["asked"]
+    directory = queried if queried < OWN_DIRECTORY else FIRST_OWN + queried - OWN_DIRECTORY
+    return [
+        int(after.fenced), int(after.in_controlled_shutdown), _directory_mask(after.dirs),
+        int(after.has_online_dir(directory)), _directory_mask(after.directory_intersection(others)),
+        _directory_mask(after.directory_difference(others)),
+    ]  # fmt: skip
 
 
 def _ids(mask: int) -> Ids:

@@ -98,7 +98,7 @@ class Plan:
 class Draws:
     """The numbers of a step, taken one after the other; zeros once they are spent."""
 
-    def __init__(self, numbers: Step) -> None:
+    def __init__(self, numbers: Sequence[int]) -> None:
         self._rest: Iterator[int] = iter(numbers)
 
     def below(self, limit: int) -> int:

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from kraftcheck.ci.conformance.kafka.change.cases import random_changes
 from kraftcheck.ci.conformance.kafka.change.checks import ShownCause
-from kraftcheck.ci.conformance.kafka.change.models import ChangeModel, ChangeOnInts
+from kraftcheck.ci.conformance.kafka.change.models import change_on_ints, model_of
 from kraftcheck.ci.conformance.kafka.fuzz.requests import drawn_plan
 from kraftcheck.ci.conformance.kafka.fuzz.run import Exchange, FuzzDifference, Played
 from kraftcheck.ci.conformance.kafka.naming import (
@@ -30,13 +30,13 @@ ROWS = random_changes(5, SLOTS, 3000, 4)
 @pytest.mark.parametrize("rules", ["kafka-3.9.2", "kafka-4.0.2", BASE])
 def test_rules_on_ints_answer_as_compiled_ones(rules: str) -> None:
     """Three thousand drawn changes are answered alike by compiled rules and by those on ints."""
-    compiled, on_ints = ChangeModel(SLOTS, parse(rules)), ChangeOnInts(SLOTS, parse(rules))
+    compiled, on_ints = model_of("change", SLOTS, parse(rules)), change_on_ints(SLOTS, parse(rules))
     assert (compiled.answer(ROWS) == on_ints.answer(ROWS)).all()
 
 
 def cases(classes: str, rules: str) -> tuple[int, list[Witness]]:
     """How many drawn changes two rule sets answer otherwise, and the first of them; the first stands for Kafka."""
-    kafka, model = ChangeModel(SLOTS, parse(classes)), ChangeModel(SLOTS, parse(rules))
+    kafka, model = model_of("change", SLOTS, parse(classes)), model_of("change", SLOTS, parse(rules))
     expected, actual = kafka.answer(ROWS), model.answer(ROWS)
     found = list[Witness]()
     differing = np.flatnonzero((expected != actual).any(axis=1))

@@ -17,13 +17,7 @@ from kraftcheck.ci.conformance.kafka.change.cases import (
     well_formed,
 )
 from kraftcheck.ci.conformance.kafka.change.checks import Model, compare, shrink_cause, weight
-from kraftcheck.ci.conformance.kafka.change.models import (
-    ChangeModel,
-    MergeModel,
-    OrderedModel,
-    ReassignmentModel,
-    RegistrationModel,
-)
+from kraftcheck.ci.conformance.kafka.change.models import model_of
 from kraftcheck.ci.conformance.kafka.columns import Rows
 from kraftcheck.model.rules.ruleset import parse
 from tests.shared.samples import one_in
@@ -31,14 +25,14 @@ from tests.shared.samples import one_in
 FIXED = parse("fixed")
 
 CHECKS: dict[str, tuple[Callable[[], Model], Callable[[int], Rows]]] = {
-    "registration": (lambda: RegistrationModel(FIXED), lambda seed: every_registration()[seed::997]),
-    "merge": (lambda: MergeModel(4, FIXED), lambda seed: every_merge()[seed::211]),
+    "registration": (lambda: model_of("registration", 0, FIXED), lambda seed: every_registration()[seed::997]),
+    "merge": (lambda: model_of("merge", 4, FIXED), lambda seed: every_merge()[seed::211]),
     "reassignment": (
-        lambda: ReassignmentModel(4, FIXED), lambda seed: next(exhaustive_reassignments(3, 4, 1 << 12))[seed::7]
+        lambda: model_of("reassignment", 4, FIXED), lambda seed: next(exhaustive_reassignments(3, 4, 1 << 12))[seed::7]
     ),
-    "change": (lambda: ChangeModel(4, FIXED), lambda seed: next(exhaustive_changes(2, 4, 1 << 12))[seed::7]),
-    "change, drawn": (lambda: ChangeModel(7, FIXED), lambda seed: random_changes(seed, 7, 200, 5)),
-    "ordered": (lambda: OrderedModel(7, FIXED), lambda seed: random_ordered(seed, 7, 80, 5)),
+    "change": (lambda: model_of("change", 4, FIXED), lambda seed: next(exhaustive_changes(2, 4, 1 << 12))[seed::7]),
+    "change, drawn": (lambda: model_of("change", 7, FIXED), lambda seed: random_changes(seed, 7, 200, 5)),
+    "ordered": (lambda: model_of("ordered", 7, FIXED), lambda seed: random_ordered(seed, 7, 80, 5)),
 }  # fmt: skip
 """The model of each check, and some of its cases for a seed."""
 
@@ -104,7 +98,7 @@ def test_a_shorter_case_is_a_case(check: tuple[Model, Callable[[int], Rows]], se
 )
 def test_a_name_without_a_place_is_no_case(columns: dict[str, int | list[int]]) -> None:
     """An id or a replica that is missing, out of order or in two sets at once is no case; without that it is one."""
-    model = OrderedModel(7, FIXED)
+    model = model_of("ordered", 7, FIXED)
     full = [0, 1, 2, 3, 4, -1, -1]
     table = model.inputs.put(
         model.inputs.empty(1), ids=[1, 2, 3, 4, 5, 6, 7], replicas=full, isr=full, elr=[6, *[-1] * 6],

@@ -14,10 +14,10 @@ from attrs import frozen
 
 from kraftcheck.ci.conformance.kafka.jars import (
     CONTROLLER,
+    any_jars,
     digest_of,
     digests,
     digests_below,
-    fetched,
     jars,
     known_versions,
     listed,
@@ -119,7 +119,7 @@ class Build:
         if text in known_versions() and like in (None, text):
             return cls(text)
         if _VERSION.fullmatch(text):
-            chosen = [Part.of(path) for path in fetched(text, CONTROLLER)]
+            chosen = [Part.of(Path(path)) for path in any_jars(text, CONTROLLER).split(os.pathsep)]
         else:
             chosen = [Part.of(path) for path in _paths(text)]
         _check_once(chosen)

@@ -104,40 +104,30 @@ def jars(version: str, kind: str = CONTROLLER) -> str:
     """
     if version not in known_versions():
         raise Refusal(f"no digests of Kafka {version}; known: {', '.join(known_versions())}")
-    place = cache_folder() / _home(version, kind)
-    with exclusive_cache():
-        if not os.path.lexists(place):
-            _fetch(version, kind, place)
-    expected = listed(version, kind)
-    _check(expected, place)
-    return os.pathsep.join(str(place / name) for name in sorted(expected))
+    return any_jars(version, kind)
 
 
 def any_jars(version: str, kind: str) -> str:
-    """The class path of a release, listed or not; raises `Refusal` as `jars` and `fetched` do."""
-    known = version in known_versions()
-    return jars(version, kind) if known else os.pathsep.join(map(str, fetched(version, kind)))
+    """The class path of a release, listed or not, of what Maven fetches into the cache where it is not there yet.
 
-
-def fetched(version: str, kind: str) -> tuple[Path, ...]:
-    """The jars of a version whose digests are not listed, as Maven fetched them first.
-
-    Their digests are written down beside them; jars that have others later are refused.
+    The digests of jars that are not listed are written down beside them as Maven fetched them first; jars that have
+    others later are refused.
 
     Raises:
         Refusal: as of `jars`, and where Maven does not know the version.
     """
-    place = cache_folder() / _home(version, kind)
+    place, is_listed = cache_folder() / _home(version, kind), version in known_versions()
     record = place.with_name(f"{kind}.json")
     with exclusive_cache():
         if not os.path.lexists(place):
             _fetch(version, kind, place)
-            replace(record, json.dumps(digests_below(place), indent=1))
-    expected = recorded(record)
+            if not is_listed:
+                replace(record, json.dumps(digests_below(place), indent=1))
+    expected = listed(version, kind) if is_listed else recorded(record)
     if not isinstance(expected, dict):
         raise Refusal(f"{record} does not say which jars Maven fetched; remove the folder {place}")
     _check(expected, place)
-    return tuple(place / name for name in sorted(expected))
+    return os.pathsep.join(str(place / name) for name in sorted(expected))
 
 
 @contextlib.contextmanager

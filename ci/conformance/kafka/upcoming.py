@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from kraftcheck.ci.conformance.kafka.build import Build
 from kraftcheck.ci.conformance.kafka.drivers import DriverError
 from kraftcheck.ci.conformance.kafka.fuzz.run import fuzz_lines, fuzz_with_kafka
-from kraftcheck.ci.conformance.kafka.jars import CONTROLLER, fetched, known_versions
+from kraftcheck.ci.conformance.kafka.jars import CONTROLLER, any_jars, known_versions
 from kraftcheck.ci.conformance.vectors.run import NON_CONFORMANT
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.rules.ruleset import parse
@@ -41,7 +41,7 @@ def is_served(version: str) -> bool:
         Refusal: where Maven says anything else than that it has none.
     """
     try:
-        fetched(version, CONTROLLER)
+        any_jars(version, CONTROLLER)
     except Refusal as refusal:
         if any(said in refusal.message for said in NOT_SERVED):
             return False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from kraftcheck.ci.conformance.kafka import jars, upcoming
@@ -20,10 +18,10 @@ def test_what_is_no_answer_of_maven_is_no_missing_release(monkeypatch: pytest.Mo
     """A version that Maven cannot find is not served; where it cannot reach its server nothing is known of it."""
 
     def said(text: str) -> None:
-        def fetched(version: str, kind: str) -> tuple[Path, ...]:
+        def fetched(version: str, kind: str) -> str:
             raise Refusal(f"Maven cannot fetch the jars of Kafka {version}: {text}")
 
-        monkeypatch.setattr(upcoming, "fetched", fetched)
+        monkeypatch.setattr(upcoming, "any_jars", fetched)
 
     said("Could not find artifact org.apache.kafka:kafka-metadata:jar:9.9.9 in central")
     assert not upcoming.is_served("9.9.9")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import pytest
 
@@ -34,20 +33,6 @@ NEWEST = "4.4.0"
 
 WRONG = parse(f"kafka-{NEWEST}+partition-epoch-follows-leader")
 """A rule set with other partition epochs than Kafka's, and nothing else wrong."""
-
-
-def test_bad_input_is_one_line() -> None:
-    """A fuzz needs a release, and is no tour."""
-    assert kraftcheck("conform", "--fuzz", "10").refusal() == "--fuzz needs a release: --kafka VERSION"
-    both = kraftcheck("conform", "--kafka", NEWEST, "--fuzz", "10", "--tour", "elections").refusal()
-    assert both == "give --tour or --fuzz, not both"
-
-
-def test_missing_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without Maven and Java the command says so before it draws."""
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert "is not installed" in kraftcheck("conform", "--kafka", NEWEST, "--fuzz", "10").refusal()
 
 
 def test_progress_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,45 +103,22 @@ def fake_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> 
 
 @pytest.mark.parametrize(("version", "kind"), KINDS)
 def test_a_class_path_is_the_listed_jars(monkeypatch: pytest.MonkeyPatch, version: str, kind: str) -> None:
-    """A folder of the listed jars, all of them as listed, is a class path of these."""
+    """A folder of the listed jars is a class path of these; one that differs, lacks, or another file, is refused."""
     place = filled(monkeypatch, version, kind)
-    path = jars.jars(version, kind).split(os.pathsep)
-    assert path == sorted(str(entry) for entry in place.iterdir())
-    assert path
-
-
-@pytest.mark.parametrize(("version", "kind"), KINDS)
-def test_any_jar_with_another_digest_is_refused(monkeypatch: pytest.MonkeyPatch, version: str, kind: str) -> None:
-    """Each jar of a class path that was changed in the cache is named and not run, Kafka's own or not."""
-    place = filled(monkeypatch, version, kind)
-    for path in sorted(place.iterdir()):
+    entries = sorted(place.iterdir())
+    assert jars.jars(version, kind).split(os.pathsep) == list(map(str, entries)) != []
+    for path in entries:
         path.write_text("not that jar")
         assert f"{path} differs from its digest; remove the folder {place}" in refusal_of(version, kind)
+        path.unlink()
+        again = f"remove the folder {place}, and it is fetched again"
+        assert refusal_of(version, kind) == f"{place}: no {path.name}; {again}"
         path.write_text(path.name)
-    assert jars.jars(version, kind)
-
-
-@pytest.mark.parametrize(("version", "kind"), KINDS)
-@pytest.mark.parametrize("name", FOREIGN)
-def test_nothing_else_may_lie_beside_the_jars(
-    monkeypatch: pytest.MonkeyPatch, version: str, kind: str, name: str
-) -> None:
-    """A file that is not listed is refused by its name, though all that is listed is right."""
-    place = filled(monkeypatch, version, kind)
-    (place / name).write_text("classes")
-    assert refusal_of(version, kind).startswith(f"{place / name} is no jar of this class path")
-    (place / name).unlink()
-    assert jars.jars(version, kind)
-
-
-@pytest.mark.parametrize(("version", "kind"), KINDS)
-def test_a_folder_without_a_listed_jar_is_refused(monkeypatch: pytest.MonkeyPatch, version: str, kind: str) -> None:
-    """An incomplete folder is not a class path, whichever jar is missing."""
-    place = filled(monkeypatch, version, kind)
-    for name in sorted(jars.listed(version, kind)):
+    for name in FOREIGN:
+        (place / name).write_text("classes")
+        assert refusal_of(version, kind).startswith(f"{place / name} is no jar of this class path")
         (place / name).unlink()
-        assert refusal_of(version, kind) == f"{place}: no {name}; remove the folder {place}, and it is fetched again"
-        (place / name).write_text(name)
+    assert jars.jars(version, kind)
 
 
 def _link(path: Path) -> None:

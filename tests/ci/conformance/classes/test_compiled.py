@@ -81,23 +81,9 @@ def test_other_sources_and_other_jars_are_compiled_anew(
     assert compiler.runs == 4
 
 
-def _rewrite(place: Path, record: Path) -> None:
-    (place / "org" / "Driver.class").write_text("class Forged")
-
-
-def _shadow(place: Path, record: Path) -> None:
-    (place / "org" / "Shadow.class").write_text("class Shadow")
-
-
-def _lose(place: Path, record: Path) -> None:
-    (place / "org" / "Driver.class").unlink()
-
-
 def _link(place: Path, record: Path) -> None:
-    target = place / "org" / "Driver.class"
-    copy = place.parent / "copy.class"
-    target.rename(copy)
-    target.symlink_to(copy)
+    (place / DRIVER).rename(place.parent / "copy.class")
+    (place / DRIVER).symlink_to(place.parent / "copy.class")
 
 
 def _link_folder(place: Path, record: Path) -> None:
@@ -105,14 +91,8 @@ def _link_folder(place: Path, record: Path) -> None:
     (place / "more").symlink_to(place.parent / "planted")
 
 
-def _pipe(place: Path, record: Path) -> None:
-    os.mkfifo(place / "pipe")
-
-
 def _move(place: Path, record: Path) -> None:
-    moved = place.with_name("moved")
-    place.rename(moved)
-    place.symlink_to(moved)
+    place.symlink_to(place.rename(place.with_name("moved")))
 
 
 def _replace(place: Path, record: Path) -> None:
@@ -120,30 +100,27 @@ def _replace(place: Path, record: Path) -> None:
     place.write_text("no folder")
 
 
-def _no_record(place: Path, record: Path) -> None:
-    record.unlink()
+DRIVER = "org/Driver.class"
+
+CHANGES: dict[str, Callable[[Path, Path], object]] = {
+    "other bytes": lambda place, record: (place / DRIVER).write_text("class Forged"),
+    "one more": lambda place, record: (place / "org" / "Shadow.class").write_text("class Shadow"),
+    "one less": lambda place, record: (place / DRIVER).unlink(),
+    "a link": _link,
+    "a link to a folder": _link_folder,
+    "a pipe": lambda place, record: os.mkfifo(place / "pipe"),
+    "a link in the place of the folder": _move,
+    "a file in the place of the folder": _replace,
+    "no folder": lambda place, record: shutil.rmtree(place),
+    "no record": lambda place, record: record.unlink(),
+    "a record that is no JSON": lambda place, record: record.write_text("{"),
+    "a record that is no text": lambda place, record: record.write_bytes(b"\xff\xfe"),
+}
 
 
-def _no_json(place: Path, record: Path) -> None:
-    record.write_text("{")
-
-
-def _no_text(place: Path, record: Path) -> None:
-    record.write_bytes(b"\xff\xfe")
-
-
-def _empty(place: Path, record: Path) -> None:
-    shutil.rmtree(place)
-
-
-CHANGES = (
-    _rewrite, _shadow, _lose, _link, _link_folder, _pipe, _move, _replace, _no_record, _no_json, _no_text, _empty,
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_classes_that_were_changed_are_compiled_anew(
-    compiler: Compiler, sources: tuple[Path, ...], change: Callable[[Path, Path], None]
+    compiler: Compiler, sources: tuple[Path, ...], change: Callable[[Path, Path], object]
 ) -> None:
     """Classes that are others, more or fewer than were written down are compiled anew, and the new ones are kept."""
     place = Path(drivers.compiled(BUILD, sources).split(os.pathsep)[0])

@@ -49,42 +49,27 @@ EVERY = "all"
 """Stands for every known version."""
 
 
+def _number(
+    name: str, low: int, high: int, default: int | None, says: str, metavar: str | None = None, *, is_shown: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """An option that is a number of a range."""
+    shown = is_shown and default is not None
+    return click.option(name, type=click.IntRange(low, high), default=default, show_default=shown, metavar=metavar,
+                        help=says)  # fmt: skip
+
+
 @click.command("conform")
 @click.option("--vectors", "first", multiple=True, metavar="PATH...", help="Files or folders of vectors; repeatable.")
 @click.argument("more", nargs=-1, metavar="")
 @click.option("--kafka", metavar="BUILD|all", help="Ask the classes of this build: a version as in 4.1.0, or a path.")
 @options.like
-@click.option(
-    "--exhaustive",
-    type=click.IntRange(0, MOST_EXHAUSTIVE),
-    default=2,
-    show_default=True,
-    help="--kafka: all cases to this many replicas.",
-)
-@click.option(
-    "--samples",
-    type=click.IntRange(0, MOST_DRAWN),
-    default=100_000,
-    show_default=True,
-    help="--kafka: cases drawn of others, to 5.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="--kafka: seed of the drawn cases."
-)
+@_number("--exhaustive", 0, MOST_EXHAUSTIVE, 2, "--kafka: all cases to this many replicas.")
+@_number("--samples", 0, MOST_DRAWN, 100_000, "--kafka: cases drawn of others, to 5.")
+@_number("--seed", 0, 2**63 - 1, 0, "--kafka: seed of the drawn cases.")
 @click.option("--tour", type=click.Choice(sorted(SYSTEMS)), help="--kafka: take a system's steps on its managers.")
 @click.option("--scope", default="tiny", show_default=True, help="--tour: scope of the system.")
-@click.option(
-    "--sample",
-    type=click.IntRange(0, MOST_DRAWN),
-    default=0,
-    help="--tour: how many states are drawn; 0: every one.",
-)
-@click.option(
-    "--fuzz",
-    type=click.IntRange(1, MOST_DRAWN),
-    metavar="STEPS",
-    help="--kafka: put drawn sequences of requests to its managers.",
-)
+@_number("--sample", 0, MOST_DRAWN, 0, "--tour: how many states are drawn; 0: every one.", is_shown=False)
+@_number("--fuzz", 1, MOST_DRAWN, None, "--kafka: put drawn sequences of requests to its managers.", "STEPS")
 @click.option("--rules", help="Rule set, PRESET[+VARIANT|-VARIANT...]; kafka-4.0, or with --kafka that of the version.")
 @click.option("--json", "target", metavar="FILE|-", help="Write one row per vector, or per check, as JSON.")
 @click.option("--allow-unsupported", is_flag=True, help="Exit 0 although some vectors could not be run.")

@@ -403,6 +403,11 @@ class KafkaCluster:
         """Wait until clients see the brokers."""
         self.wait(f"brokers {brokers} are unfenced", lambda: set(brokers) <= set(self.admin.ask("brokers")))
 
+    def bring_back(self, *brokers: int) -> None:
+        """Start brokers and wait until clients see them."""
+        self.start(*brokers)
+        self.wait_until_unfenced(*brokers)
+
     def start_and_wait(self, broker: int) -> None:
         """Start a broker and wait until it has caught up."""
         self.start(broker)

@@ -134,8 +134,7 @@ def short_future_log(cluster: KafkaCluster) -> Outcome:
         cluster.kill(1)
         thread.join()
         acknowledged += sent[0].acknowledged
-        cluster.start(1)
-        cluster.wait_until_unfenced(1)
+        cluster.bring_back(1)
         cluster.wait("it leads", lambda: cluster.partition(TOPIC).leader == 1)
         readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
         facts[f"attempt {attempts}"] = f"{acknowledged} acknowledged, {readable} can be read"
@@ -288,8 +287,7 @@ def min_isr_of_another(cluster: KafkaCluster) -> Outcome:
     produced = cluster.admin.produce(TOPIC, 1, 10)
     cluster.stop(2)
     cluster.wait_for_isr_without(TOPIC, 2)
-    cluster.start(3)
-    cluster.wait_until_unfenced(3)
+    cluster.bring_back(3)
     led = cluster.happens(lambda: cluster.partition(BESIDE, 0).leader == 3, 60)
     time.sleep(OBSERVED_S)
     one, beside = cluster.partition(TOPIC, 1), cluster.partition(BESIDE, 0)
@@ -373,15 +371,13 @@ def slow_return(cluster: KafkaCluster) -> Outcome:
     cluster.stop(1)
     cluster.wait_until_fenced(1)
     began = time.monotonic()
-    cluster.start(1)
-    cluster.wait_until_unfenced(1)
+    cluster.bring_back(1)
     took = round(time.monotonic() - began)
     refused = count(cluster, 1, "DUPLICATE_BROKER_REGISTRATION")
     began = time.monotonic()
     cluster.stop(1)
     time.sleep(SESSION_S + 5)
-    cluster.start(1)
-    cluster.wait_until_unfenced(1)
+    cluster.bring_back(1)
     again = round(time.monotonic() - began - SESSION_S - 5)
     refused_again = count(cluster, 1, "DUPLICATE_BROKER_REGISTRATION") - refused
     return Outcome(
@@ -413,8 +409,7 @@ def unregistered_member(cluster: KafkaCluster) -> Outcome:
     cluster.start(2)
     elected = cluster.happens(lambda: cluster.partition(TOPIC).leader == 2, 90)
     led = cluster.partition(TOPIC)
-    cluster.start(1)
-    cluster.wait_until_unfenced(1)
+    cluster.bring_back(1)
     cluster.happens(lambda: set(cluster.partition(TOPIC).isr) == {1, 2}, 60)
     readable = cluster.admin.ask("consume", topic=TOPIC, partition=0)
     return Outcome(

@@ -54,8 +54,7 @@ def data_loss(cluster: KafkaCluster) -> Outcome:
     elected = cluster.happens(lambda: cluster.partition(TOPIC, 1).leader == 2, 30)
     after_stop = cluster.partition(TOPIC, 1)
     end_after_stop = cluster.admin.ask("end offset", topic=TOPIC, partition=1) if elected else -1
-    cluster.start(1)
-    cluster.wait_until_unfenced(1)
+    cluster.bring_back(1)
     cluster.throttle(TOPIC, None)
     cluster.happens(lambda: set(cluster.partition(TOPIC, 1).isr) == {1, 2}, 60)
     after_return = cluster.partition(TOPIC, 1)
@@ -117,8 +116,7 @@ def config_change(cluster: KafkaCluster) -> Outcome:
     cluster.configure(TOPIC, "min.insync.replicas", "1")
     cluster.happens(lambda: cluster.partition(TOPIC).elr == (), 15)
     after_change = cluster.partition(TOPIC)
-    cluster.start(1, 2)
-    cluster.wait_until_unfenced(1, 2)
+    cluster.bring_back(1, 2)
     cluster.wait("the unchanged topic is led", lambda: cluster.partition(BESIDE).leader >= 0)
     time.sleep(OBSERVED_S)
     returned, unchanged = cluster.partition(TOPIC), cluster.partition(BESIDE)
@@ -150,8 +148,7 @@ def downgrade(cluster: KafkaCluster) -> Outcome:
         cluster.wait_for_isr_without(TOPIC, broker)
     offline = cluster.partition(TOPIC)
     cluster.change_feature(ELR, 0, "SAFE_DOWNGRADE")
-    cluster.start(1, 2)
-    cluster.wait_until_unfenced(1, 2)
+    cluster.bring_back(1, 2)
     time.sleep(OBSERVED_S)
     returned, without_leader = cluster.partition(TOPIC), cluster.leaderless(TOPIC)
     cluster.change_feature(ELR, 1)
@@ -176,8 +173,7 @@ def deleted_offline(cluster: KafkaCluster) -> Outcome:
     cluster.wait("nobody is in the ISR", lambda: cluster.partition(TOPIC).isr == ())
     before = cluster.partition(TOPIC)
     cluster.admin.ask("delete", topic=TOPIC)
-    cluster.start(1)
-    cluster.wait_until_unfenced(1)
+    cluster.bring_back(1)
     time.sleep(5)
     resigned_before = resignation_count(cluster)
     cluster.break_directory(1, 1)
@@ -216,8 +212,7 @@ def duplicate_logs(cluster: KafkaCluster) -> Outcome:
     ended = [_starts_in_vain(cluster) for _ in range(2)]
     refusals = count(cluster, 1, "IllegalStateException: Duplicate log directories")
     shutil.rmtree(old / f"{TOPIC}-0")
-    cluster.start(1)
-    cluster.wait_until_unfenced(1)
+    cluster.bring_back(1)
     return Outcome(
         all(ended) and refusals >= len(ended),
         {
@@ -251,8 +246,7 @@ def _reassigned_twice(cluster: KafkaCluster, then: Sequence[int]) -> PartitionDe
     cluster.reassign(TOPIC, 0, (3,))
     cluster.reassign(TOPIC, 0, then)
     replaced = cluster.partition(TOPIC)
-    cluster.start(3)
-    cluster.wait_until_unfenced(3)
+    cluster.bring_back(3)
     return replaced
 
 

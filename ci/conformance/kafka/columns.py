@@ -7,7 +7,7 @@ driver reads and writes the same columns in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -139,11 +139,11 @@ class Columns:
     width: int
 
     @classmethod
-    def of(cls, names: tuple[tuple[str, bool], ...], slots: int) -> Columns:
-        """The columns with these names; true marks a list."""
+    def of(cls, names: Iterable[tuple[str, int]], slots: int) -> Columns:
+        """The columns with these names; true marks a list, a number how many columns a name takes."""
         places, at = {}, 0
-        for name, is_list in names:
-            places[name] = (at, slots if is_list else 1)
+        for name, width in names:
+            places[name] = (at, slots if width is True else max(width, 1))
             at += places[name][1]
         return cls(places, at)
 

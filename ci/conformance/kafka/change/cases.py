@@ -16,7 +16,7 @@ unknown directories are, where no reassignment runs. The cases drawn for larger 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -79,13 +79,17 @@ class PartitionBase:
 def exhaustive_changes(factor: int, slots: int, batch: int) -> Iterator[Rows]:
     """Every case with this many replicas, in tables of about `batch` rows."""
     columns = Columns.of(CHANGE_INPUTS, slots)
+    return _batches((part for base in bases(factor) for part in _products(columns, base, slots, batch)), batch)
+
+
+def _batches(tables: Iterable[Rows], batch: int) -> Iterator[Rows]:
+    """Tables of about `batch` rows."""
     pending: list[Rows] = []
-    for base in bases(factor):
-        for part in _products(columns, base, slots, batch):
-            pending.append(part)
-            if sum(map(len, pending)) >= batch:
-                yield np.concatenate(pending)
-                pending = []
+    for table in tables:
+        pending.append(table)
+        if sum(map(len, pending)) >= batch:
+            yield np.concatenate(pending)
+            pending = []
     if pending:
         yield np.concatenate(pending)
 
@@ -219,27 +223,21 @@ def exhaustive_reassignments(factor: int, slots: int, batch: int) -> Iterator[Ro
     brokers = range(factor + OUTSIDERS)
     targets = [t for size in range(1, factor + 1) for t in itertools.permutations(brokers, size)]
     goals = np.array([pad(t, slots) for t in targets], dtype=np.int32)
-    pending: list[Rows] = []
-    for held in itertools.permutations(brokers, factor):
-        for base in bases(factor):
-            table = columns.empty(len(goals))
-            renamed = [held[b] for b in base.isr]
-            columns.put(
-                table,
-                replicas=pad(held, slots), isr=pad(renamed, slots), elr=pad((), slots),
-                last_known=NO_LAST_KNOWN, leader=NO_LEADER, target=goals,
-                removing=_mask(held[b] for b in base.replicas if base.removing >> b & 1),
-                adding=_mask(held[b] for b in base.replicas if base.adding >> b & 1),
-            )  # fmt: skip
-            pending.append(table)
-            if len(pending) * len(goals) >= batch:
-                yield np.concatenate(pending)
-                pending = []
-    if pending:
-        yield np.concatenate(pending)
+
+    def questions(held: tuple[int, ...], base: PartitionBase) -> Rows:
+        return columns.put(
+            columns.empty(len(goals)),
+            replicas=pad(held, slots), isr=pad([held[b] for b in base.isr], slots), elr=pad((), slots),
+            last_known=NO_LAST_KNOWN, leader=NO_LEADER, target=goals,
+            removing=_mask(held[b] for b in base.replicas if base.removing >> b & 1),
+            adding=_mask(held[b] for b in base.replicas if base.adding >> b & 1),
+        )  # fmt: skip
+
+    every = itertools.product(itertools.permutations(brokers, factor), bases(factor))
+    return _batches(itertools.starmap(questions, every), batch)
 
 
-def _mask(members: Sequence[int] | Iterator[int] | itertools.chain[int]) -> int:
+def _mask(members: Iterable[int]) -> int:
     return sum(1 << b for b in members)
 
 

@@ -64,7 +64,7 @@ def state_names(layout: Layout) -> tuple[tuple[str, int], ...]:
 def step_columns(layout: Layout, brokers: int) -> Columns:
     """The columns of a question: the state before, the number of the action kind, and its arguments."""
     request = (("action", 1), ("broker", 1), ("first", 1), ("second", 1), ("target", brokers))
-    return _columns((*state_names(layout), *request))
+    return Columns.of((*state_names(layout), *request), 1)
 
 
 def answer_columns(layout: Layout, brokers: int) -> Columns:
@@ -72,7 +72,7 @@ def answer_columns(layout: Layout, brokers: int) -> Columns:
     head = (("records", 1), ("error", 1), ("continued", 1))
     records = [(f"record{n}.{name}", width) for n in range(MOST_RECORDS) for name, width in _record(brokers)]
     after = [(f"after.{name}", width) for name, width in state_names(layout)]
-    return _columns((*head, *records, *after, ("after.leader_epoch", 1), ("after.partition_epoch", 1)))
+    return Columns.of((*head, *records, *after, ("after.leader_epoch", 1), ("after.partition_epoch", 1)), 1)
 
 
 def _record(brokers: int) -> tuple[tuple[str, int], ...]:
@@ -80,14 +80,6 @@ def _record(brokers: int) -> tuple[tuple[str, int], ...]:
     return tuple(
         (name, brokers if name in ("replicas", "directories") else 1) for name, _ in CHANGE_OUTPUTS[RECORD_AT:AFTER_AT]
     )
-
-
-def _columns(names: tuple[tuple[str, int], ...]) -> Columns:
-    places, at = {}, 0
-    for name, width in names:
-        places[name] = (at, width)
-        at += width
-    return Columns(places, at)
 
 
 EMPTY = {"leader": KEEP_LEADER, "recovery": KEEP_RECOVERY, "replicas": VACANT, "directories": UNASSIGNED,

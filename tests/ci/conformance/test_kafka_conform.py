@@ -96,17 +96,6 @@ def test_another_rule_set_does_not_conform() -> None:
     assert "expected (Kafka): last_known" in ran.out
 
 
-@pytest.mark.slow
-def test_each_check_differs_where_rules_do() -> None:
-    """The documented command ends with 23, and shows cases of `change` and of `ordered`; no check has a fault."""
-    size = ("--exhaustive", "1", "--samples", "20000")
-    ran = kraftcheck("conform", "--kafka", "4.1.2", "--rules", "kafka-4.0.2", *size, "--json", "-")
-    document = ran.document()
-    differing = {row["check"] for row in document["rows"] if row["differences"]}
-    assert (ran.code, document["faults"], differing) == (23, [], {"change", "ordered"})
-    assert all(bool(row["shown"]) == bool(row["differences"]) for row in document["rows"])
-
-
 def test_a_driver_that_dies_says_why() -> None:
     """A question that Kafka's process cannot read is an error, not an answer."""
     model = model_of("change", 4, parse("fixed"))

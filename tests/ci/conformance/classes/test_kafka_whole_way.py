@@ -102,7 +102,7 @@ def conform(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
         monkeypatch.setattr(FakeDriver, "answer", staticmethod(answer))
         monkeypatch.setattr(checks, "Driver", FakeDriver)
         monkeypatch.setattr(checks, "_checks", few)
-        size = ("--samples", "20000", "--exhaustive", "1", "--quiet")
+        size = ("--samples", "2000", "--exhaustive", "1", "--quiet")
         return kraftcheck("conform", "--kafka", "4.1.2", "--rules", rules, *size, *words)
 
     return run

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import random
+import re
 import subprocess
 import tempfile
 import time
@@ -37,26 +38,10 @@ PIT = (
 )
 """PIT's engine, and its filters of mutants that are equal."""
 
-CLASSES = tuple(
-    f"org.apache.kafka.{name}"
-    for name in (
-        "controller.ReplicationControlManager", "controller.ReplicationControlManager$LeaderAcceptor",
-        "controller.ReplicationControlManager$IneligibleReplica", "controller.ClusterControlManager",
-        "controller.PartitionChangeBuilder", "controller.PartitionChangeBuilder$Election",
-        "controller.PartitionReassignmentReplicas", "controller.PartitionReassignmentRevert",
-        "controller.BrokerHeartbeatManager", "controller.BrokerHeartbeatManager$BrokerHeartbeatState",
-        "controller.BrokerHeartbeatManager$UsableBrokerIterator", "controller.BrokerHeartbeatTracker",
-        "controller.BrokersToIsrs", "controller.BrokersToIsrs$PartitionsOnReplicaIterator",
-        "controller.BrokerControlStates", "controller.ConfigurationControlManager", "metadata.PartitionRegistration",
-        "metadata.BrokerRegistration", "metadata.placement.StripedReplicaPlacer$RackList",
-        "metadata.placement.StripedReplicaPlacer$Rack", "metadata.placement.StripedReplicaPlacer$BrokerList",
-    )
-)  # fmt: skip
+CLASSES = tuple((HERE / "classes.txt").read_text("utf-8").split())
 """The classes of the managers that decide on partitions and brokers."""
 
-DECIDING = tuple(f"org.apache.kafka.{name}" for name in (
-    "controller.PartitionChangeBuilder", "controller.PartitionReassignment", "metadata.PartitionRegistration"
-))  # fmt: skip
+DECIDING = tuple(name for name in CLASSES if re.search(r"Partition(ChangeBuilder|Reassignment|Registration)", name))
 """Classes that single decisions are asked of."""
 
 FEWER = CheckSize(exhaustive=1, samples=4_000, seed=0)

@@ -8,36 +8,8 @@ from pathlib import Path
 import pytest
 
 import kraftcheck as kc
-from kraftcheck.solvers.exploration.explore import Exploration
-from kraftcheck.solvers.program.verdict import PropertyVerdict
-from tests.examples.readers_writers import READERS_WRITERS
 from tests.examples.two_phase import FAULTY, TWO_PHASE
 from tests.shared.commands import kraftcheck
-
-
-def test_every_claim_has_its_verdict() -> None:
-    """The safety of each holds, its goal is shown, and what is false is refuted in the fewest steps."""
-    words = {name: (type(one.verdict).__name__, one.depth) for name, one in verdicts(READERS_WRITERS).items()}
-    assert words == {
-        "safety": ("Holds", None),
-        "never-all-read": ("Refuted", 6),
-        "writes": ("Holds", 2),
-        "deadlock": ("Holds", None),
-    }
-    assert isinstance(verdicts(TWO_PHASE)["consistent"].verdict, kc.Holds)
-    assert verdicts(FAULTY)["consistent"].depth == 7
-
-
-def explored(system: kc.System) -> Exploration:
-    """What a search of a system found."""
-    found = kc.explore(system).exploration
-    assert found is not None
-    return found
-
-
-def verdicts(system: kc.System) -> dict[str, PropertyVerdict]:
-    """The verdicts of a system by the ids of its properties."""
-    return {one.claim: one for one in explored(system).verdicts}
 
 
 def test_traces_show_names(tmp_path: Path) -> None:

@@ -41,11 +41,7 @@ from kraftcheck.solvers.program.verdict import DEADLOCK
 
 
 def find_system(name: str) -> System:
-    """A shipped system, or the `System` at `module:attribute` or `file.py:attribute`.
-
-    Raises:
-        Refusal: when there is no such system.
-    """
+    """A shipped system, or that at `module:attribute` or `file.py:attribute`; raises Refusal when there is none."""
     if ":" not in name:
         try:
             return find_in_catalogue(name)
@@ -104,11 +100,7 @@ def _import_file(path: Path) -> Any:
 
 
 def properties_of(name: str, system: System, setting: Setting) -> tuple[Property, ...]:
-    """The properties of a system, once none would be left out silently.
-
-    Raises:
-        Refusal: when it raises, or one has an unknown kind or the id of another.
-    """
+    """The properties of a system; raises Refusal when it raises, or one has an unknown kind or the id of another."""
     try:
         claims = tuple(system.properties(setting))
     except Refusal:

@@ -148,11 +148,7 @@ def expression_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def expression_properties(
     name: str, system: System, setting: Setting, expressions: Expressions
 ) -> tuple[Property, ...]:  # fmt: skip
-    """The properties that expressions add to a system.
-
-    Raises:
-        Refusal: for an expression that does not fit the state, or is the id of a property.
-    """
+    """What expressions add to a system; raises Refusal for one that does not fit the state, or is a property's id."""
     if expressions == Expressions():
         return ()
     try:
@@ -170,11 +166,9 @@ def expression_properties(
 def judged(
     claims: Sequence[Property], added: Sequence[Property], ids: Sequence[str]
 ) -> tuple[Property, ...]:  # fmt: skip
-    """The properties to judge of those of a system and those that are added.
+    """The properties to judge of those of a system and those that are added: all, or the ids that --property names.
 
-    Args:
-        claims, added: all there are.
-        ids: those that --property names; none: all. What is added is judged in any case, unless it is named too.
+    What is added is judged in any case, unless it is named too.
     """
     known = {claim.id: claim for claim in (*claims, *added)}
     if not ids:
@@ -416,16 +410,10 @@ def _best_saving(system: System, setting: Setting) -> tuple[str, int]:
 
 
 def refuse_liveness(chosen: Subject, engine: str, only: Sequence[str] = (), mend: str = "") -> None:
-    """Refuse a subject that is to be judged on fair behaviours by an engine that knows none.
-
-    Args:
-        chosen: what is asked for.
-        engine: what it is asked of, as the message has it.
-        only: ids of the properties asked for; empty: all.
-        mend: what to do besides exploring it.
+    """Refuse a subject, or the properties that are named, on fair behaviours by an engine that knows none.
 
     Raises:
-        Refusal: naming the properties.
+        Refusal: naming the properties, the engine, and what to do besides exploring it.
     """
     live = [c.id for c in chosen.system.properties(chosen.setting) if c.kind in LIVENESS and (not only or c.id in only)]
     if live:

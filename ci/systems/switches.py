@@ -44,11 +44,7 @@ How = Callable[[System, Setting], Traced]
 
 
 def check_switches(chosen: Subject, how: How[Any] = trace) -> None:
-    """Refuse a variant or a bound of a command line that changes nothing.
-
-    Args:
-        chosen: what is asked for.
-        how: traces it as the command does.
+    """Refuse a variant or a bound of a command line that changes nothing in what the command traces.
 
     Raises:
         Refusal: naming the first one, and where it changes something.
@@ -215,12 +211,7 @@ def _without(chosen: Subject, bounds: dict[str, int]) -> Setting | None:
 
 @frozen
 class Place:
-    """A setting at which a variant may change something.
-
-    Attributes:
-        system, scope, bounds: where.
-        rules: the rule set with the variant, as it is typed.
-    """
+    """A setting at which a variant may change something; its rule set, with the variant, is as it is typed."""
 
     system: System
     scope: str

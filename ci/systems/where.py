@@ -159,11 +159,7 @@ _IN_ID = 4
 
 
 def find(words: str) -> list[Entry]:
-    """The rules that all words are about, the best match first.
-
-    Raises:
-        Refusal: where there is none, with the nearest ids.
-    """
+    """The rules that all words are about, the best match first; raises Refusal with the nearest for none."""
     asked = _words(words)
     scored = [(score, entry) for entry in entries() if (score := _score(asked, entry)) is not None]
     if not asked or not scored:
@@ -299,11 +295,7 @@ def where_command(words: tuple[str, ...], target: str | None) -> None:
 
 
 def changes_of(name: str) -> tuple[Change, ...]:
-    """What is changed in a system of one's own.
-
-    Raises:
-        Refusal: where there is no such system, or nothing is changed in it.
-    """
+    """What is changed in a system of one's own; raises Refusal where there is none, or nothing is changed in it."""
     changes = parts_of(find_system(name))
     if not changes:
         raise Refusal(f"nothing is changed in {name}; kraftcheck.kafka(...) gives a system that can be")

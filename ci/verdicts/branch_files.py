@@ -56,11 +56,7 @@ class Breach:
 
 
 def breaches(build: Build, compared: Mapping[str, Comparison]) -> list[Breach]:
-    """The breaches of a build; the test of each is run on its classes.
-
-    Raises:
-        DriverError, Refusal: where JUnit cannot run.
-    """
+    """The breaches of a build; the test of each is run on its classes; raises DriverError or Refusal where none can."""
     changes = [(system, found, one) for system, found in compared.items() for one in found.changes]
     drawn = [_breach(*change) for change in changes if _refuted(change[2])]
     said = run_tests(build, {class_name(one.name): one.test for one in drawn if one.test})

@@ -133,11 +133,7 @@ class DefectJudgement:
 
 
 def choose(names: Sequence[str]) -> list[Bug]:
-    """The defects with these variants, all of them for none.
-
-    Raises:
-        Refusal: for an unknown name, with the nearest ones.
-    """
+    """The defects with these variants, all of them for none; raises Refusal for an unknown name, with the nearest."""
     variants = [bug.variant for bug in BUGS]
     for name in names:
         if name not in variants:

@@ -191,11 +191,7 @@ def _proof_row(row: Row, proof: Proof, bounds: Mapping[str, int], certified: boo
 
 
 def _confirmed(row: Row, proof: Proof) -> bool:
-    """Whether cvc5 confirmed the certificate of a proof; not where it is not installed.
-
-    Raises:
-        EngineDisagreement: where it does not.
-    """
+    """Whether cvc5 confirmed a proof's certificate; not where it is not installed; raises EngineDisagreement."""
     if not installed("cvc5"):
         return False
     with tempfile.TemporaryDirectory() as folder:

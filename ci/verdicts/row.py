@@ -25,14 +25,7 @@ from kraftcheck.solvers.reference.confirm import EngineDisagreement
 
 @frozen
 class RowOptions:
-    """How rows are checked.
-
-    Attributes:
-        budget: of each search.
-        quiet: whether no progress is shown.
-        place: the folder for counterexamples, a folder in it for each row; None: they are not written.
-        documented: whether each search comes with its document.
-    """
+    """How rows are checked; each has its counterexamples in a folder below a place, unless that is None."""
 
     budget: SearchBudget
     quiet: bool

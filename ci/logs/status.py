@@ -122,7 +122,7 @@ def head(found: Row) -> Iterator[str]:
 
 def parts(found: Row, every: bool = False, describe: bool = False) -> Iterator[list[Table | str]]:
     """The parts of what is told: of each its lines and tables, the first of which has its title."""
-    told = (_advice(found, every), _offline(found, every), _short(found, every), _brokers(found),
+    told = (_advice(found, every), _offline(found, every), _short(found, every), _brokers(found, every),
             _one_fault(found, every), _losses(found, every), _defects(found),
             _described(found) if describe else [])  # fmt: skip
     yield from (lines for part in told if (lines := [*part]))
@@ -245,21 +245,38 @@ def _advice(found: Row, every: bool) -> Iterator[str]:
     ]  # fmt: skip
     if hopeless:
         yield f"  nothing that is known brings these back without loss: {_names(hopeless, every)}"
+    yield from _of_brokers(found, every)
+    now = {row["broker"]: row["stop"] for row in found["brokers"]}
+    if found["rolling_restart"]:
+        restarts = [str(row["restart"]) for row in found["rolling_restart"]]
+        order = ", ".join(restarts) if len(restarts) <= SHOWN else _names(restarts, every)
+        all_back = " once all are back" if None in now.values() else ""
+        yield f"  rolling restart{all_back}: {order}; before each, wait until every replica is in sync"
+    even = [(row["restart"], _taken(row, every)) for row in found["rolling_restart"]]
+    yield from _first([f"    even then, stopping {broker} {taken}" for broker, taken in even
+                       if taken and taken != _taken(now[broker] or {}, every)], every)  # fmt: skip
+
+
+def _of_brokers(found: Row, every: bool) -> Iterator[str]:
+    """What comes of it when a broker returns, or is stopped; of many brokers those that may be stopped are counted."""
+    told, free = list[str](), list[str]()
     for row in found["brokers"]:
         if row["resigns"]:
             concerned = _names(row["resigns"], every)
-            yield f"  broker {row['broker']} makes the controller RESIGN as it comes back: {concerned}"
+            told.append(f"  broker {row['broker']} makes the controller RESIGN as it comes back: {concerned}")
         if row["stop"] is not None:
-            yield f"  broker {row['broker']} {_stoppable(row['stop'], every)}"
-    now = {row["broker"]: row["stop"] for row in found["brokers"]}
-    if found["rolling_restart"]:
-        order = ", ".join(str(row["restart"]) for row in found["rolling_restart"])
-        all_back = " once all are back" if None in now.values() else ""
-        yield f"  rolling restart{all_back}: {order}; before each, wait until every replica is in sync"
-    for row in found["rolling_restart"]:
-        taken = _taken(row, every)
-        if taken and taken != _taken(now[row["restart"]] or {}, every):
-            yield f"    even then, stopping {row['restart']} {taken}"
+            text = f"  broker {row['broker']} {_stoppable(row['stop'], every)}"
+            (told if len(found["brokers"]) <= SHOWN or every or _taken(row["stop"], every) else free).append(text)
+    yield from _first(told, every)
+    if free:
+        yield f"  {_count(len(free), 'broker')} may be stopped now: --all names them"
+
+
+def _first(lines: Sequence[str], every: bool) -> Iterator[str]:
+    """Some lines, and how many there are besides."""
+    yield from lines if every else lines[:SHOWN]
+    if len(lines) > SHOWN and not every:
+        yield f"  and {len(lines) - SHOWN} more: --all"
 
 
 def _starting(found: Row) -> set[int]:
@@ -340,10 +357,7 @@ def _grouped(title: str, entries: Iterable[tuple[int, str, str]], every: bool) -
     events = sorted(groups.items(), key=lambda group: (-group[0][0], group[0][1]))
     if events:
         yield title
-    for (_, text), names in events if every else events[:SHOWN]:
-        yield f"  {text.format(_names(names, every))}"
-    if len(events) > SHOWN and not every:
-        yield f"  and {len(events) - SHOWN} more: --all"
+    yield from _first([f"  {text.format(_names(names, every))}" for (_, text), names in events], every)
 
 
 def _one_fault(found: Row, every: bool) -> Iterator[str]:
@@ -371,7 +385,9 @@ def _defects(found: Row) -> Iterator[str]:
     yield from told
 
 
-def _brokers(found: Row) -> Iterator[Table | str]:
+def _brokers(found: Row, every: bool) -> Iterator[Table | str]:
+    """The brokers; of many those that are not well come first."""
+
     def cells(row: Row) -> Sequence[object]:
         lost = row["offline_directories"]
         directories = "not shown" if row["directories"] is None else f"{len(row['directories'])} online"
@@ -380,7 +396,10 @@ def _brokers(found: Row) -> Iterator[Table | str]:
         since = (_when(row["since"]), _why(row["since"])) if down else ("", "")
         return row["broker"], row["state"], *since, "not shown" if row["epoch"] is None else row["epoch"], directories
 
-    yield from _section(("BROKER", "state", "since", "because", "epoch", "directories"), found["brokers"], cells)
+    rows = found["brokers"]
+    if len(rows) > SHOWN and not every:
+        rows = sorted(rows, key=lambda row: row["state"] == "live" and not row["offline_directories"])
+    yield from _section(("BROKER", "state", "since", "because", "epoch", "directories"), rows, cells, every)
 
 
 def _described(found: Row) -> Iterator[Table | str]:

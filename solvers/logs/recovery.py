@@ -328,7 +328,7 @@ class Recovery:
 
     def troubles_of_stop(self, at: Become, broker: int) -> dict[str, tuple[PartitionKey, ...]]:
         """The partitions that stopping a broker takes offline, and those that refuse acks=all by it, as far as any."""
-        after = self._moved(at, stop, broker)
+        after = self._moves(at, stop, broker)
         offline = self._newly(broker, at, after, lambda state: state.offline)
         unwritable = self._newly(broker, at, after, lambda state: state.unwritable)
         return {"offline": offline, "unwritable": tuple(key for key in unwritable if key not in {*offline})}
@@ -338,7 +338,11 @@ class Recovery:
         return self._moved(self._moved(at, stop, broker), start, broker)
 
     def _moved(self, at: Become, move: Move, broker: int) -> Become:
-        return {**at, **{first: self._after(at[first], move, broker) for first in self._of(broker)}}
+        return {**at, **self._moves(at, move, broker)}
+
+    def _moves(self, at: Become, move: Move, broker: int) -> Become:
+        """What becomes of the situations that a broker has a replica in."""
+        return {first: self._after(at[first], move, broker) for first in self._of(broker)}
 
     def _of(self, broker: int) -> Sequence[int]:
         """The situations at the end of the log that a broker has a replica in: a move of it changes no other."""

@@ -250,6 +250,20 @@ def test_rows_beyond_some_are_counted(tmp_path: Path) -> None:
     assert "more" not in whole
 
 
+def test_many_brokers_are_counted(tmp_path: Path) -> None:
+    """Of more than ten brokers those that may be stopped are a number, and some of those that may not are named."""
+    topics = "".join(f"Topic: t{n}\tPartition: 0\tLeader: {n}\tReplicas: {n}\tIsr: {n}\n" for n in range(12))
+    spare = "Topic: s\tPartition: 0\tLeader: 20\tReplicas: 20,21,22\tIsr: 20,21,22\n"
+    path = tmp_path / "topics.txt"
+    path.write_text(topics + spare, encoding="utf-8")
+    ran, whole = kraftcheck("status", path), kraftcheck("status", path, "--all").out
+    assert len(re.findall(r"broker \d+ must NOT be stopped now", ran.out)) == 10
+    assert "  and 2 more: --all\n  3 brokers may be stopped now: --all names them\n" in ran.out
+    assert "rolling restart: 1, 2, 3 and 12 more; before each" in ran.out
+    assert "and 5 more: --all" in ran.out
+    assert len(re.findall(r"  broker \d+ (must NOT|may) be stopped now", whole)) == 15
+
+
 def test_describe_shows_every_partition(tmp_path: Path) -> None:
     """`--describe` has a row for each partition, in the order of topics."""
     ran = kraftcheck("status", cut(tmp_path, 91), "--describe")

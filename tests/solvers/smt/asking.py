@@ -1,17 +1,19 @@
-"""Asks provers about shipped systems with any number of brokers, action by action."""
+"""Theories of any number, premises, and what provers say of an action."""
 
 from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kraftcheck.ci.systems.subject import subject
-from kraftcheck.model.language.system import ANY
+from kraftcheck.model.language.system import ANY, System
+from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.smt.induction import obligations
-from kraftcheck.solvers.smt.queries import PROVEN, Clock, Effort, Questions
+from kraftcheck.solvers.smt.queries import PROVEN, Clock, Effort, Premises, Questions
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import SolverSession
+from kraftcheck.solvers.smt.z3terms import Z3Reader
 
 
 @functools.lru_cache(maxsize=2)
@@ -19,6 +21,18 @@ def of_any(system: str, scope: str | None = None, rules: str = "fixed", *bounds:
     """The theory of a shipped system with any number of brokers, and other bounds."""
     chosen = subject(system, scope, {"brokers": ANY, **dict(bounds)}, rules, proof=True)
     return theory(chosen.system, chosen.setting)
+
+
+def any_theory(system: System) -> Theory:
+    """The theory of a system with any number for each bound that takes any."""
+    free = {bound.name: ANY for bound in system.bounds if bound.takes_any}
+    return theory(system, system.setting(None, free, proof=True))
+
+
+def premises_of(read: Z3Reader, symbols: Sequence[Term], terms: Mapping[str, Term]) -> Premises:
+    """Premises about some symbols, by their names."""
+    truths = {name: read.expression(term) for name, term in terms.items()}
+    return Premises(truths, tuple(map(read.expression, symbols)), tuple(symbols), len(symbols), terms)
 
 
 def session(of: Theory, action: str, timeout: float = 60.0, clock: Clock = time.monotonic) -> SolverSession:

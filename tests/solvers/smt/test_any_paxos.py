@@ -12,9 +12,9 @@ import kraftcheck as kc
 from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.smt.induction import obligations
 from kraftcheck.solvers.smt.queries import PROVEN, Obligation, Questions
-from kraftcheck.solvers.smt.theory import INITIATION, Theory, theory
+from kraftcheck.solvers.smt.theory import INITIATION
 from tests.shared.samples import one_in
-from tests.solvers.smt.asking import session
+from tests.solvers.smt.asking import any_theory, session
 from tests.solvers.smt.paxos import COUNTED, DISJOINT, FORGETFUL, HALVES, PAXOS
 
 SIZES = [bound.name for bound in PAXOS.bounds]
@@ -24,15 +24,10 @@ DEFECTS = [
 ]
 
 
-def any_paxos(system: kc.System) -> Theory:
-    """The theory of Paxos of any size."""
-    return theory(system, system.setting(None, dict.fromkeys(SIZES, ANY), proof=True))
-
-
 @pytest.mark.parametrize("action", one_in(3, ["promise", "propose", "vote"]))
 def test_an_action_of_paxos_keeps_agreement_for_any_number(action: str) -> None:
     """Agreement and all that it rests on is kept however many there are, and not because the premises are false."""
-    of = any_paxos(PAXOS)
+    of = any_theory(PAXOS)
     solver, false = session(of, action), of.program.graph.constant(False)
     assert solver._check(Questions(of).read.expression(false), [false]).result != PROVEN
     asked = [one for one in obligations(of, [claim.id for claim in of.claims]) if one.action == action]
@@ -76,7 +71,7 @@ def test_a_defect_of_paxos_is_refuted_by_few_and_not_proven(defect: tuple[kc.Sys
     assert explored.refuted == ("agreement",)
     steps = explored.trace("agreement").steps
     assert (len(steps), steps[-1].action) == (6, last)
-    assert session(any_paxos(system), action, 5.0).ask(Obligation(claim, action)).result != PROVEN
+    assert session(any_theory(system), action, 5.0).ask(Obligation(claim, action)).result != PROVEN
 
 
 @pytest.mark.slow
@@ -91,7 +86,7 @@ def test_a_defect_of_paxos_is_shown_beside_any_number(system: kc.System) -> None
 @pytest.mark.parametrize("system", [COUNTED, HALVES], ids=["most", "half"])
 def test_quorums_of_paxos_are_counted(system: kc.System) -> None:
     """Most of any number of acceptors and most of them meet, and agree; half of them and half of them need not."""
-    of, most = any_paxos(system), system is COUNTED
+    of, most = any_theory(system), system is COUNTED
     solver = session(of, INITIATION, 60.0 if most else 5.0)
     assert (solver.ask(Obligation("quorums-meet", INITIATION)).result == PROVEN) == most
     explored = kc.explore(system, cache=False, threads=1)

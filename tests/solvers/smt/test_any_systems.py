@@ -13,16 +13,15 @@ from attrs import evolve, frozen
 import kraftcheck as kc
 from kraftcheck.model.language.anynumber import AnySet
 from kraftcheck.model.language.sequences import Sequence
-from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Questions
-from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.smt.worker import SolverSession
 from tests.shared import any_number
 from tests.shared.any_number import EWD_840, LEASE, MAJORITY, TURNS, TWO_PHASE, lease, two_phase
 from tests.shared.commands import kraftcheck
+from tests.solvers.smt.asking import any_theory
 
 SYSTEMS = [LEASE, TWO_PHASE, EWD_840, MAJORITY]
 NAMES = {LEASE.name: "LEASE", TWO_PHASE.name: "TWO_PHASE", EWD_840.name: "EWD_840", MAJORITY.name: "MAJORITY"}
@@ -41,7 +40,7 @@ def test_a_protocol_is_proven_for_any_number(system: kc.System) -> None:
     result.assert_holds()
     lemmas = [] if system.lemmas is None else system.lemmas(system.setting())
     assert len(result.judged) == len(system.properties(system.setting())) + len(lemmas)
-    of = theory(system, system.setting(None, {bound_of(system): ANY}, proof=True))
+    of = any_theory(system)
     false = of.program.graph.constant(False)
     for kind in of.program.kinds:
         questions = Questions(of)
@@ -76,7 +75,7 @@ def test_any_number_has_a_last_one() -> None:
     for number in (2, 3):
         kc.explore(TURNS, clients=number, cache=False, threads=1).assert_holds()
     assert kc.explore(TURNS, clients=4, cache=False, threads=1).refuted == ("somebody-waits",)
-    of = theory(TURNS, TURNS.setting(None, {"clients": ANY}, proof=True))
+    of = any_theory(TURNS)
     proof = prove(lambda: of, effort=Effort(timeout=30), clock=time.monotonic)
     assert [proof.proven(claim) for claim in ("somebody-waits", "in-turn")] == [False, True]
     result = kc.prove(TURNS, clients="any")
@@ -197,7 +196,7 @@ def test_a_cap_is_kept_where_each_of_any_number_has_it(cap: str) -> None:
         properties=[kc.always("below-six", "the levels stay below 6", lambda s: kc.each(
             kc.keys(s.levels), lambda tank: kc.get(s.levels, tank) < 6))],
     )  # fmt: skip
-    of = theory(tanks, tanks.setting(None, {"tanks": ANY}, proof=True))
+    of = any_theory(tanks)
     proof = prove(lambda: of, effort=Effort(timeout=30), clock=time.monotonic)
     assert proof.bounded() == ["levels"]
     assert (proof.proven("below-six"), proof.faults()) == ((True, []) if cap else (False, ["levels"]))

@@ -26,13 +26,14 @@ from kraftcheck.model.systems.replication.log import VACANT, Log
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import always
 from kraftcheck.solvers.smt.induction import obligations, prove
-from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN, EndlessEngine
 from kraftcheck.solvers.smt.smtlib import ActionQueries, second_answer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import SolverSession
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.samples import one_in
+from tests.solvers.smt.asking import premises_of
 
 REPLICATION = SYSTEMS["replication"]
 EFFORT = Effort(timeout=120)
@@ -144,8 +145,7 @@ def said(entries: tuple[int, ...], other: tuple[int, ...], goal: Callable[[Any, 
         for place, entry in enumerate(held) if entry > VACANT
     }  # fmt: skip
     read, terms = Z3Reader(), tuple(sequence.symbol for sequence in names if sequence.symbol is not None)
-    known = {name: read.expression(term) for name, term in holds.items()}
-    given_ = Premises(known, tuple(map(read.expression, terms)), terms, len(terms), holds)
+    given_ = premises_of(read, terms, holds)
     return EndlessEngine(given_, EFFORT, read, time.monotonic).refute([graph.lift(goal(*logs))]).result == PROVEN
 
 

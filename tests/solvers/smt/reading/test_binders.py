@@ -27,10 +27,11 @@ from kraftcheck.model.language.words import all_of, any_of, choose, implies, neg
 from kraftcheck.solvers.audit.interpretation import Places
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.instances import Instances
-from kraftcheck.solvers.smt.queries import PROVEN, Effort, Premises
+from kraftcheck.solvers.smt.queries import PROVEN, Effort
 from kraftcheck.solvers.smt.reading.quantified.engine import OPTIONS, QuantifiedReader
 from kraftcheck.solvers.smt.reading.z3_endless import EndlessEngine
 from kraftcheck.solvers.smt.z3terms import Z3Reader
+from tests.solvers.smt.asking import premises_of
 
 PLACES = 2
 """Of each sequence so many words are any; all others are 0."""
@@ -266,8 +267,7 @@ def refuted(claim: Callable[[Small], Any]) -> bool:
     small = Small()
     symbols, read = [one.symbol for one in (small.s, small.u, small.w) if one.symbol is not None], Z3Reader()
     known = {"asked of": small.graph.lift(claim(small))}
-    truths = {name: read.expression(term) for name, term in known.items()}
-    premises = Premises(truths, tuple(map(read.expression, symbols)), tuple(symbols), len(symbols), known)
+    premises = premises_of(read, symbols, known)
     engine = EndlessEngine(premises, Effort(timeout=20), read, time.monotonic)
     return engine.refute([small.graph.constant(False)]).result == PROVEN
 

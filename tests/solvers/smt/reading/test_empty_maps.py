@@ -11,13 +11,13 @@ import z3
 from attrs import evolve, frozen
 
 import kraftcheck as kc
-from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.certificates.quantifiers import DefiningReader
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import Effort, Questions
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedReader
-from kraftcheck.solvers.smt.theory import Theory, theory
+from kraftcheck.solvers.smt.theory import Theory
 from kraftcheck.solvers.smt.z3terms import Z3Reader
+from tests.solvers.smt.asking import any_theory
 
 
 @frozen
@@ -93,18 +93,13 @@ def test_a_claim_that_fails_of_nobody_is_not_proven() -> None:
     assert verdict(system(points, least=1)) == "holds"
 
 
-def of_any(made: kc.System) -> Theory:
-    """The theory for any number of both."""
-    return theory(made, made.setting(None, {"n": ANY, "m": ANY}, proof=True))
-
-
 def test_a_claim_that_fails_of_nobody_alone_is_proven_of_the_others() -> None:
     """That steps leave each word that there is below its number is shown, and used."""
-    proof = prove(lambda: of_any(POINTERS), effort=Effort(timeout=20.0), clock=time.monotonic)
+    proof = prove(lambda: any_theory(POINTERS), effort=Effort(timeout=20.0), clock=time.monotonic)
     assert (proof.proven("claim"), [*proof.faults()]) == (True, [])
     beyond = kc.Action("beyond", lambda s: evolve(s, points=kc.put(s.points, 0, kc.get(s.points, 0, otherwise=0) + 1)))
     made = evolve(POINTERS, actions=lambda b: [*actions(b), beyond])
-    proof = prove(lambda: of_any(made), effort=Effort(timeout=20.0), clock=time.monotonic)
+    proof = prove(lambda: any_theory(made), effort=Effort(timeout=20.0), clock=time.monotonic)
     assert [*proof.faults()] == ["points"]
 
 
@@ -121,7 +116,7 @@ def of_nobody(read: Z3Reader, of: Theory, said: Callable[[], list[Any]], n: int,
 @pytest.mark.parametrize(("n", "m", "there"), [(0, 0, True), (0, 1, True), (2, 1, True), (1, 0, False), (3, 0, False)])
 def test_what_is_read_with_quantifiers_has_empty_maps(kind: str, n: int, m: int, there: bool) -> None:
     """States of nobody are among them; those of somebody who points to nobody are not, for there is none."""
-    of = of_any(system(lambda s: kc.any_of(s.on, first(s))))
+    of = any_theory(system(lambda s: kc.any_of(s.on, first(s))))
     if kind == "certificate":
         read = DefiningReader(of.program.graph)
         assert of_nobody(read, of, lambda: [*Questions(of, read).domains().values()], n, m) == there

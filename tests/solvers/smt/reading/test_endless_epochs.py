@@ -28,12 +28,13 @@ from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.instances import Instances, Sorts
-from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.reading.z3_endless import EndlessEngine
 from kraftcheck.solvers.smt.theory import INITIATION, Theory, theory
 from kraftcheck.solvers.smt.worker import SolverSession
 from kraftcheck.solvers.smt.z3terms import Substitution, Z3Reader
 from tests.shared.replication import BROKERS, ids, start, with_controller
+from tests.solvers.smt.asking import premises_of
 from tests.solvers.smt.test_endless import subject
 
 EFFORT = Effort(timeout=60)
@@ -52,8 +53,7 @@ def said(words: tuple[int, ...], goal: Callable[[Any], Any]) -> bool:
     assert history.symbol is not None
     holds = {f"epoch {epoch}": graph.lift(history.at(epoch) == word) for epoch, word in enumerate(words)}
     read = Z3Reader()
-    known = {name: read.expression(term) for name, term in holds.items()}
-    given_ = Premises(known, (read.expression(history.symbol),), (history.symbol,), 1, holds)
+    given_ = premises_of(read, (history.symbol,), holds)
     return EndlessEngine(given_, EFFORT, read, time.monotonic).refute([graph.lift(goal(history))]).result == PROVEN
 
 

@@ -12,11 +12,12 @@ from kraftcheck.model.language.sequences import Sequence as Words
 from kraftcheck.model.language.sequences import every
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, implies, negate
-from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Premises, SolverAnswer
+from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, SolverAnswer
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.reading.z3_endless import NOT_SHOWN, TIMEOUT, EndlessEngine, conjuncts_of
 from kraftcheck.solvers.smt.worker import Z3Engine
 from kraftcheck.solvers.smt.z3terms import Z3Reader, conjunction
+from tests.solvers.smt.asking import premises_of
 
 EFFORT = Effort(timeout=20)
 
@@ -27,8 +28,7 @@ Ask = Callable[[Sequence[Any]], SolverAnswer]
 def asked(of: type, graph: Graph, symbols: Sequence[Term], known: Mapping[str, Any], **choices: Any) -> Ask:
     """An engine that has premises, by their names."""
     read, terms = Z3Reader(), {name: graph.lift(truth) for name, truth in known.items()}
-    truths = {name: read.expression(term) for name, term in terms.items()}
-    premises = Premises(truths, tuple(map(read.expression, symbols)), tuple(symbols), len(symbols), terms)
+    premises = premises_of(read, symbols, terms)
     if of is Z3Engine:
         small = Z3Engine(premises, EFFORT)
         return lambda goals: small.check(conjunction(read.expression(graph.lift(goal)) for goal in goals))

@@ -18,11 +18,12 @@ from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
 from kraftcheck.solvers.audit.interpretation import Places
-from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Premises, Questions
+from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 from tests.shared.samples import one_in
+from tests.solvers.smt.asking import premises_of
 from tests.solvers.smt.reading.goals.proving import proves
 from tests.solvers.smt.test_any_number import COUNT, MEMBERS, questions_about
 
@@ -32,8 +33,7 @@ EFFORT = Effort(timeout=20)
 def follows(graph: Graph, symbols: Sequence[Term], known: Sequence[Term], goal: Any) -> bool:
     """Whether a goal is proven from what is known of some sequences."""
     read, terms = Z3Reader(), {f"known {number}": truth for number, truth in enumerate(known)}
-    truths = {name: read.expression(term) for name, term in terms.items()}
-    premises = Premises(truths, tuple(map(read.expression, symbols)), tuple(symbols), len(symbols), terms)
+    premises = premises_of(read, symbols, terms)
     return QuantifiedEngine(premises, EFFORT).refute([graph.lift(goal)]).result == PROVEN
 
 
@@ -229,9 +229,7 @@ def test_a_claim_is_proven_in_each_case_of_a_guard() -> None:
     words = Words.of_state(graph, "words", 0, 9)
     assert words.symbol is not None
     guard = {"guard: either": graph.lift(any_of(words.at(0) == 1, words.at(0) == 2, words.at(0) == 3))}
-    read = Z3Reader()
-    truths = {name: read.expression(term) for name, term in guard.items()}
-    premises = Premises(truths, (read.expression(words.symbol),), (words.symbol,), 1, guard)
+    premises = premises_of(Z3Reader(), (words.symbol,), guard)
     engine = QuantifiedEngine(premises, EFFORT)
     answer = engine.refute([graph.lift(words.at(0) <= 3)])
     assert (answer.result, answer.core) == (PROVEN, ("guard: either",))
@@ -246,9 +244,7 @@ def test_a_query_ends_where_z3_has_done_what_it_may() -> None:
     words = Words.of_state(graph, "words", 0, 9)
     assert words.symbol is not None
     rises = {"rises": graph.lift(every(graph, lambda at: words.at(at) < words.at(at + 1)))}
-    read = Z3Reader()
-    truths = {name: read.expression(term) for name, term in rises.items()}
-    premises = Premises(truths, (read.expression(words.symbol),), (words.symbol,), 1, rises)
+    premises = premises_of(Z3Reader(), (words.symbol,), rises)
     goal = graph.lift(words.at(0) < words.at(3))
     little, much = (QuantifiedEngine(premises, Effort(resources=most)).refute([goal]) for most in (10, 10_000_000))
     assert (little.result, much.result) == (UNDECIDED, PROVEN)

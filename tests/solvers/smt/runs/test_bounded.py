@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import z3
 from attrs import evolve, frozen
 
 from kraftcheck.model.language.layout import ints
@@ -27,6 +26,7 @@ from kraftcheck.solvers.smt.spacer import infer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from tests import toys
 from tests.shared.samples import one_in
+from tests.solvers.smt.test_proof_edges import Mute
 
 ELECTIONS = SYSTEMS["elections"]
 
@@ -165,38 +165,18 @@ def test_what_is_claimed_of_initial_states_is_asked_of_them() -> None:
 
 def test_a_query_that_is_cut_says_nothing() -> None:
     """Where Z3 gives up, no counterexample is no answer, with its reason; and a new solver has all that the old had."""
-
-    class Cut:
-        """A solver that gives up."""
-
-        def push(self) -> None:
-            """Do nothing."""
-
-        pop = push
-
-        def add(self, *truths: Any) -> None:
-            """Do nothing."""
-
-        def check(self) -> Any:
-            """Give up."""
-            return z3.unknown
-
-        def reason_unknown(self) -> str:
-            """Why."""
-            return "time"
-
     run = Unrolling(toy(toys.DIGRAPH), EFFORT, initial=True)
     for _ in range(4):
         run.extend()
-    right, run.solver = run.broken("never-5"), Cut()
-    assert run.broken("never-5") == "time"
+    right, run.solver = run.broken("never-5"), Mute()
+    assert run.broken("never-5") == "mute"
     assert run.broken("never-5") == right
     assert isinstance(right, Trace)
     assert len(right.steps) == 4
-    run.solver = Cut()
+    run.solver = Mute()
     verdict = BoundedSearch(("never-5",), {})
     verdict.judge(run, Lassos(run), with_steps=True)
-    assert verdict.verdicts == {"never-5": Unknown("no answer at depth 4: time")}
+    assert verdict.verdicts == {"never-5": Unknown("no answer at depth 4: mute")}
 
 
 def test_a_stop_ends_bounded_checking() -> None:

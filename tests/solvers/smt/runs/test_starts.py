@@ -23,6 +23,7 @@ from kraftcheck.solvers.smt.spacer import infer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.verdicts import SearchEvidence, judge
 from tests.shared.any_number import LEASE, NOBODY
+from tests.solvers.smt.asking import any_theory
 
 EFFORT = Effort(timeout=20, seed=3)
 
@@ -49,7 +50,7 @@ def of_any(*leaders: int) -> Theory:
     """Of any number of brokers, where the leader is each of some."""
     rule = kc.all_where(lambda state: {f"is {leader}": state.leader == leader for leader in leaders})
     system = evolve(LEASE, initial=lambda setting: [rule])
-    return theory(system, system.setting(None, {"brokers": ANY}, proof=True))
+    return any_theory(system)
 
 
 ASKS: dict[str, Callable[[Theory], object]] = {
@@ -137,7 +138,7 @@ def test_any_number_is_described_as_few_are(empty: bool) -> None:
 
     rule = kc.all_where(lambda state: {"is": state.leader == NOBODY, "some": kc.some(state.fenced, some)})
     system = evolve(LEASE, initial=lambda setting: [rule] if setting["brokers"] == ANY else LEASE.initial(setting))
-    subject = theory(system, system.setting(None, {"brokers": ANY}, proof=True))
+    subject = any_theory(system)
     proof = prove(lambda: subject, effort=EFFORT, clock=time.monotonic, few=[lambda: theory(LEASE, LEASE.setting())])
     assert proof.proven("leader-unfenced")
     (told,) = (one.verdict.verdict for one in judge(proof, SearchEvidence(reason="--search 0")))

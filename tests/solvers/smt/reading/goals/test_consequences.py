@@ -15,9 +15,10 @@ from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import checked, prove
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, ObligationAnswer, Questions
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
-from kraftcheck.solvers.smt.theory import INITIATION, Theory, theory
+from kraftcheck.solvers.smt.theory import INITIATION, theory
 from kraftcheck.solvers.smt.worker import rests_on
 from tests.shared.any_number import LEASE, NOBODY, Lease, lease
+from tests.solvers.smt.asking import any_theory
 
 EFFORT = Effort(timeout=30)
 
@@ -34,14 +35,9 @@ def with_claim(
     return evolve(system, properties=lambda setting: [*system.properties(setting), more])
 
 
-def of_any(system: kc.System) -> Theory:
-    """The theory of any number of brokers."""
-    return theory(system, system.setting(None, {"brokers": ANY}, proof=True))
-
-
 def consequence(system: kc.System, *assumed: str) -> ObligationAnswer | None:
     """The answer to whether `more` follows after `fence`, where some invariants may be assumed."""
-    asked = GoalProver(Questions(of_any(system)), EFFORT, time.monotonic)
+    asked = GoalProver(Questions(any_theory(system)), EFFORT, time.monotonic)
     return asked.from_others(Obligation("more", "fence"), assumed)
 
 
@@ -78,7 +74,7 @@ def test_what_does_not_follow_is_not_said_to(monkeypatch: pytest.MonkeyPatch) ->
 def test_initial_states_are_asked_for_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the others imply after a step says nothing of initial states."""
     quantify(monkeypatch)
-    asked = GoalProver(Questions(of_any(with_claim(["leader-unfenced"]))), EFFORT, time.monotonic)
+    asked = GoalProver(Questions(any_theory(with_claim(["leader-unfenced"]))), EFFORT, time.monotonic)
     assert asked.from_others(Obligation("more", INITIATION), ["leader-unfenced"]) is None
 
 
@@ -93,7 +89,7 @@ def test_what_follows_falls_with_the_others(forgets: bool, monkeypatch: pytest.M
     quantify(monkeypatch)
     system = with_claim(["leader-unfenced"], system=lease(forgets))
     few = theory(system, system.setting(None, {}))
-    proof = prove(lambda: of_any(system), effort=EFFORT, clock=time.monotonic, few=[lambda: few])
+    proof = prove(lambda: any_theory(system), effort=EFFORT, clock=time.monotonic, few=[lambda: few])
     assert [proof.proven(name) for name in ("leader-unfenced", "more")] == [not forgets] * 2
 
 
@@ -102,7 +98,7 @@ def test_a_claim_asked_for_alone_falls_with_the_others(monkeypatch: pytest.Monke
     quantify(monkeypatch)
     system = with_claim(["leader-unfenced"], system=lease(forgets=True))
     few = theory(system, system.setting(None, {}))
-    proof = prove(lambda: of_any(system), effort=EFFORT, clock=time.monotonic, few=[lambda: few], only=["more"])
+    proof = prove(lambda: any_theory(system), effort=EFFORT, clock=time.monotonic, few=[lambda: few], only=["more"])
     assert not proof.proven("more")
     assert "leader-unfenced" in proof.unproven
 
@@ -112,7 +108,7 @@ def test_claims_that_follow_from_each_other_are_refused(around: list[str]) -> No
     """What follows from itself would be proven of nothing; the error names the claims."""
     system = with_claim(around)
     with pytest.raises(SystemFault, match=r"follow from each other prove nothing: more <- more; leave one"):
-        of_any(system)
+        any_theory(system)
 
 
 def test_a_proof_rests_on_nothing_that_has_fallen_since() -> None:

@@ -11,11 +11,11 @@ from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.model.language.layout import Range
-from kraftcheck.model.language.system import ANY
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.reading.goals.prover import GoalProver
-from kraftcheck.solvers.smt.theory import DOMAINS, theory
+from kraftcheck.solvers.smt.theory import DOMAINS
 from kraftcheck.solvers.smt.worker import rests_on
+from tests.solvers.smt.asking import any_theory
 
 CAP = "more of it is not looked at"
 
@@ -48,7 +48,7 @@ def prover() -> GoalProver:
         properties=[kc.always("low", "the level is low", lambda s: s.level <= 1)],
         actions=[kc.Action(name, step) for name, step in STEPS.items()], scopes={"default": {"n": 2}},
     )  # fmt: skip
-    return GoalProver(Questions(theory(system, system.setting(None, {"n": ANY}, proof=True))), Effort(), time.monotonic)
+    return GoalProver(Questions(any_theory(system)), Effort(), time.monotonic)
 
 
 @pytest.mark.parametrize(("action", "assumed", "left", "beyond_caps"), [

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import kraftcheck as kc
 from kraftcheck.model.language.sequences import every
-from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.solvers.audit.interpretation import Places
@@ -23,7 +22,6 @@ from kraftcheck.solvers.smt.queries import (
     PROVEN,
     Effort,
     Obligation,
-    Premises,
     Questions,
     SolverAnswer,
 )
@@ -32,9 +30,9 @@ from kraftcheck.solvers.smt.reading.goals.decisions import consequences, replace
 from kraftcheck.solvers.smt.reading.goals.frame import Frame, frame_of
 from kraftcheck.solvers.smt.reading.goals.proof import SOON, Attempt, Cases, GoalProof, Parts, PremiseParts, simplified
 from kraftcheck.solvers.smt.reading.quantified.engine import GUARD
-from kraftcheck.solvers.smt.theory import theory
 from kraftcheck.solvers.smt.z3terms import Substitution, Z3Reader
 from tests.shared.any_number import LEASE, lease
+from tests.solvers.smt.asking import any_theory, premises_of
 from tests.solvers.smt.reading.goals.drawing import PLACES, Drawing, drawing, interpretations
 from tests.solvers.smt.reading.goals.proving import by_parts, proves
 from tests.solvers.smt.reading.test_premises import ACTIONS, COUNT, endless, most_of_each
@@ -262,8 +260,7 @@ EFFORT = Effort(timeout=20)
 @pytest.mark.parametrize(("system", "stays"), [(LEASE, True), (lease(forgets=True), False)], ids=["right", "wrong"])
 def test_a_goal_is_proven_only_if_all_its_parts_are(system: kc.System, stays: bool) -> None:
     """A claim that a step keeps is proven by parts, and one that a defect of the step breaks is not."""
-    bound = next(bound.name for bound in system.bounds if bound.takes_any)
-    of = theory(system, system.setting(None, {bound: ANY}, proof=True))
+    of = any_theory(system)
     questions, assumed = Questions(of), [claim.id for claim in of.invariants]
     kept = [
         proves(questions, Obligation("leader-unfenced", kind.action.name),
@@ -280,9 +277,7 @@ def test_every_part_of_a_goal_is_proven_and_names_what_it_rests_on() -> None:
     a, b, c = (of.graph.truth_variable(name) for name in "abc")
     names = {f"{GUARD}three": of.graph.truth_variable("g"), f"{PREMISE}one": a, f"{PREMISE}two": b}
     read = Z3Reader()
-    premises = Premises(
-        {name: read.expression(term) for name, term in names.items()}, (read.expression(a),), (a,), 1, names
-    )
+    premises = premises_of(read, (a,), names)
     for soon in (True, False):
         for goals in itertools.permutations((a, b, c)):
             parts = PremiseParts(Parts(Substitution(of.graph)), read.expression)

@@ -12,7 +12,6 @@ from attrs import evolve, frozen
 
 import kraftcheck as kc
 from kraftcheck.model.language.sequences import Sequence, every, symbol_of
-from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose
 from kraftcheck.solvers.audit.interpretation import Places
@@ -30,6 +29,7 @@ from kraftcheck.solvers.smt.theory import Theory, theory
 from kraftcheck.solvers.smt.worker import rests_on
 from kraftcheck.solvers.smt.z3terms import Substitution
 from tests.shared.any_number import LEASE, Lease, lease
+from tests.solvers.smt.asking import any_theory
 from tests.solvers.smt.reading.goals.drawing import Drawing, drawing, interpretations
 
 EFFORT = Effort(timeout=30)
@@ -67,14 +67,9 @@ def with_lemmas(
     return evolve(system, properties=[unfenced], lemmas=lemmas, decided=tuple(decided))
 
 
-def of_any(system: kc.System) -> Theory:
-    """The theory of any number of brokers."""
-    return theory(system, system.setting(None, {"brokers": ANY}, proof=True))
-
-
 def answer(system: kc.System, action: str, *assumed: str) -> ObligationAnswer:
     """The answer to whether the invariant stays, where some may be assumed."""
-    asked = GoalProver(Questions(of_any(system)), EFFORT, time.monotonic)
+    asked = GoalProver(Questions(any_theory(system)), EFFORT, time.monotonic)
     return asked.from_before(Obligation(UNFENCED, action), (), (), (), assumed)
 
 
@@ -83,7 +78,7 @@ def test_a_claim_is_proven_from_a_lemma_about_the_step(action: str) -> None:
     """The proof names the lemma, and the invariants by which the lemma was proven."""
     system = with_lemmas([LEMMA])
     found = answer(system, action, UNFENCED, "lemma-unfenced")
-    of_lemma = GoalProver(Questions(of_any(system)), EFFORT, time.monotonic).from_before(
+    of_lemma = GoalProver(Questions(any_theory(system)), EFFORT, time.monotonic).from_before(
         Obligation(LEMMA, action), (), (), (), [UNFENCED, "lemma-unfenced"]
     )
     assert (found.result, of_lemma.result) == (PROVEN, PROVEN)
@@ -101,12 +96,12 @@ def test_a_lemma_that_is_not_proven_proves_nothing() -> None:
 
 def test_a_lemma_is_of_one_action_and_of_what_may_be_assumed() -> None:
     """What holds of other steps, or another lemma, proves nothing, nor does what is proven from what fell since."""
-    asked = GoalProver(Questions(of_any(with_lemmas([ANEW], lease(forgets=True)))), EFFORT, time.monotonic)
+    asked = GoalProver(Questions(any_theory(with_lemmas([ANEW], lease(forgets=True)))), EFFORT, time.monotonic)
     found = [asked.from_before(Obligation(UNFENCED, action), (), (), (), [UNFENCED]) for action in ("unfence", "fence")]
     assert [one.result == PROVEN for one in found] == [True, False]
     both = answer(with_lemmas([KEPT, FALSE], lease(forgets=True)), "fence", UNFENCED)
     assert both.result != PROVEN
-    stays = GoalProver(Questions(of_any(with_lemmas([UNFENCED_STAYS]))), EFFORT, time.monotonic)
+    stays = GoalProver(Questions(any_theory(with_lemmas([UNFENCED_STAYS]))), EFFORT, time.monotonic)
     for name in ("lemma-unfenced", UNFENCED):
         found = [stays.from_before(Obligation(UNFENCED, "fence"), (), (), (), [name])]
         assert [(one.result, rests_on(one)) for one in found] == [(PROVEN, [name])]
@@ -121,7 +116,7 @@ def test_a_frame_is_of_one_action(monkeypatch: pytest.MonkeyPatch) -> None:
         return Frame(core=frozenset({f"of {action}"}))
 
     monkeypatch.setattr(prover, "frame_of", frame)
-    asked = GoalProver(Questions(of_any(LEASE)), EFFORT, time.monotonic)
+    asked = GoalProver(Questions(any_theory(LEASE)), EFFORT, time.monotonic)
     for action in ("fence", "unfence", "fence"):
         found = asked.from_before(Obligation(UNFENCED, action), (), (), (), [UNFENCED])
         assert {name for name in found.core if name.startswith("of ")} == {f"of {action}"}
@@ -137,7 +132,7 @@ def test_where_nothing_is_decided_no_lemma_is_asked() -> None:
 
 def test_what_is_decided_is_anything_but_for_the_lemmas() -> None:
     """Without a lemma that holds nothing is proven of any outcome, though all of it is of the outcome that there is."""
-    of = of_any(with_lemmas([LEMMA]))
+    of = any_theory(with_lemmas([LEMMA]))
     questions = Questions(of)
     premises = questions.premises("fence", [UNFENCED])
     loose = questions.of_any_outcome("fence", UNFENCED)
@@ -162,7 +157,7 @@ def test_a_lemma_of_a_wrong_system_does_not_hide_its_defect(forgets: bool, monke
     monkeypatch.setattr(GoalProver, "is_needed", True)
     system = with_lemmas([LEMMA], lease(forgets))
     few = theory(system, system.setting(None, {}))
-    proof = prove(lambda: of_any(system), effort=EFFORT, clock=time.monotonic, few=[lambda: few])
+    proof = prove(lambda: any_theory(system), effort=EFFORT, clock=time.monotonic, few=[lambda: few])
     assert [proof.proven(name) for name in (UNFENCED, LEMMA)] == [not forgets] * 2
     assert not proof.proven(FALSE)
     assert LEMMA not in proof.idle_lemmas()
@@ -213,7 +208,7 @@ def many() -> Theory:
         lemmas=[kc.step("lemma", "a lemma about a step", lambda t: all_fields(t.after))],
         decided=("one", "other", "flag", "word", "deep", "pair"), scopes={"default": {"n": 2}},
     )  # fmt: skip
-    return theory(system, system.setting(None, {"n": ANY}, proof=True))
+    return any_theory(system)
 
 
 def test_each_decided_set_and_truth_has_a_symbol_of_its_own() -> None:
@@ -235,7 +230,7 @@ def test_each_decided_set_and_truth_has_a_symbol_of_its_own() -> None:
 def test_a_field_that_is_none_cannot_be_decided() -> None:
     """A system that names another field is refused, with the nearest names."""
     with pytest.raises(SystemFault, match=r"lease: 'fence' is decided, and no field; .*fenced"):
-        of_any(with_lemmas([LEMMA], decided=["fence"]))
+        any_theory(with_lemmas([LEMMA], decided=["fence"]))
 
 
 def with_names(world: Places, of: Drawing, sets: Sequence_[tuple[Term, Term]]) -> Places:

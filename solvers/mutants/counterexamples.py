@@ -124,33 +124,26 @@ def confirm_on_rules(
         EngineDisagreement: when they say otherwise.
     """
     with mutations.rules_of(mutant):
-        _ask_rules(program, mutations, mutant, claim, states, instances)
-
-
-def _ask_rules(
-    program: Program, mutations: Mutations, mutant: Mutant, claim: str, states: Sequence[Leaves],
-    instances: Sequence[int],
-) -> None:  # fmt: skip
-    setting = program.setting
-    rule = next((p for p in mutations.original.properties(setting) if p.id == claim), None)
-    plain = [interpret.concrete(program, state).state for state in states]
-    if rule is not None and rule.kind == "always" and rule.holds(plain[-1]):
-        raise EngineDisagreement(f"mutant {mutant.key}: {claim} holds by the rules on ints")
-    if rule is not None and rule.kind == "recovers" and not _has_to_recover(rule, plain[-1]):
-        raise EngineDisagreement(f"mutant {mutant.key}: {claim} asks for nothing by the rules on ints")
-    if mutant.kind not in (GUARD, OPERATOR):
-        return
-    actions = {action.name: action for action in mutations.original.actions(setting)}
-    step: Step | None = None
-    for before, after, instance in zip(plain, plain[1:], instances, strict=False):
-        name, arguments = program.instance(instance)[0].name, program.instance(instance)[1]
-        parts = actions[name].guards(before, arguments)
-        others = {part: truth for part, truth in parts.items() if (name, part) != (mutant.group, mutant.part)}
-        outcome = actions[name].outcome(before, arguments)
-        if not all(others.values()) or outcome.state != after:
-            raise EngineDisagreement(f"mutant {mutant.key}: {call(name, arguments)} differs by the rules on ints")
-        step = Step(before, after, name, arguments, outcome.event)
-    _judge_step(mutant, rule, step)
+        setting = program.setting
+        rule = next((p for p in mutations.original.properties(setting) if p.id == claim), None)
+        plain = [interpret.concrete(program, state).state for state in states]
+        if rule is not None and rule.kind == "always" and rule.holds(plain[-1]):
+            raise EngineDisagreement(f"mutant {mutant.key}: {claim} holds by the rules on ints")
+        if rule is not None and rule.kind == "recovers" and not _has_to_recover(rule, plain[-1]):
+            raise EngineDisagreement(f"mutant {mutant.key}: {claim} asks for nothing by the rules on ints")
+        if mutant.kind not in (GUARD, OPERATOR):
+            return
+        actions = {action.name: action for action in mutations.original.actions(setting)}
+        step: Step | None = None
+        for before, after, instance in zip(plain, plain[1:], instances, strict=False):
+            name, arguments = program.instance(instance)[0].name, program.instance(instance)[1]
+            parts = actions[name].guards(before, arguments)
+            others = {part: truth for part, truth in parts.items() if (name, part) != (mutant.group, mutant.part)}
+            outcome = actions[name].outcome(before, arguments)
+            if not all(others.values()) or outcome.state != after:
+                raise EngineDisagreement(f"mutant {mutant.key}: {call(name, arguments)} differs by the rules on ints")
+            step = Step(before, after, name, arguments, outcome.event)
+        _judge_step(mutant, rule, step)
 
 
 def _has_to_recover(rule: Property, state: Any) -> bool:

@@ -8,7 +8,7 @@ ints by `kraftcheck.solvers.reference.terms`; what is not confirmed is a fault o
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -72,20 +72,24 @@ def fair_findings(search: Search, mutations: Mutations) -> LivenessFindings | No
     return search_liveness(search, lambda search, sweep, queue: None, lambda: 0.0).findings
 
 
+def _change(rows: Iterable[tuple[str, Disproof | None, bool, bool]]) -> RecoverabilityChange:
+    """Of claims that the rules as they are keep: how each is disproved, whether it is idle, and whether uncertain."""
+    told = list(rows)
+    return RecoverabilityChange(
+        tuple(found for _, found, _, _ in told if found is not None),
+        tuple(claim for claim, _, idle, _ in told if idle), tuple(claim for claim, _, _, open_ in told if open_),
+    )  # fmt: skip
+
+
 def compare_liveness(program: Program, findings: LivenessFindings, base: LivenessFindings) -> RecoverabilityChange:
     """Compare what fair behaviours of a mutant do with those of the rules as they are."""
     claims = [one.claim.id for one in program.liveness.claims]
-    pairs = [
-        (claim, finding, base_finding)
-        for claim, finding, base_finding in zip(claims, findings, base, strict=True) if base_finding.trace is None
-    ]  # fmt: skip
-    return RecoverabilityChange(
-        tuple(
-            Disproof(claim, tuple(call(step.action, step.arguments) for step in finding.trace.steps))
-            for claim, finding, _ in pairs if finding.trace is not None
-        ),
-        tuple(claim for claim, finding, before in pairs if before.answer.waiting and not finding.answer.waiting),
-        tuple(claim for claim, finding, before in pairs if finding.uncertain is not None and before.uncertain is None),
+    return _change(
+        (claim, None if (trace := now.trace) is None else Disproof(
+            claim, tuple(call(step.action, step.arguments) for step in trace.steps)),
+         bool(before.answer.waiting and not now.answer.waiting),
+         now.uncertain is not None and before.uncertain is None)
+        for claim, now, before in zip(claims, findings, base, strict=True) if before.trace is None
     )  # fmt: skip
 
 
@@ -97,24 +101,12 @@ def compare_recoverability(
     Raises:
         EngineDisagreement: when ints do not confirm a counterexample.
     """
-    pairs = [
-        (n, finding, base_finding)
-        for n, (finding, base_finding) in enumerate(zip(findings, base, strict=True))
-        if base_finding.unrecoverable is None
-    ]
-    return RecoverabilityChange(
-        tuple(
-            _disproof(search, mutations, mutant, n, finding.unrecoverable)
-            for n, finding, _ in pairs
-            if finding.unrecoverable is not None
-        ),
-        tuple(finding.claim.id for _, finding, base_finding in pairs if base_finding.failing and not finding.failing),
-        tuple(
-            finding.claim.id
-            for _, finding, base_finding in pairs
-            if finding.uncertain is not None and base_finding.uncertain is None
-        ),
-    )
+    return _change(
+        (now.claim.id,
+         None if (run_ := now.unrecoverable) is None else _disproof(search, mutations, mutant, number, run_),
+         bool(before.failing and not now.failing), now.uncertain is not None and before.uncertain is None)
+        for number, (now, before) in enumerate(zip(findings, base, strict=True)) if before.unrecoverable is None
+    )  # fmt: skip
 
 
 def _disproof(search: Search, mutations: Mutations, mutant: Mutant, number: int, path: PackedRun) -> Disproof:

@@ -182,9 +182,13 @@ def _codes(module: CodeType) -> dict[str, CodeType]:
 def _by_module(imported: int) -> Mapping[int, list[FunctionType]]:
     """Every live function by its module's names; `imported` counts the modules, with which functions come."""
     found: dict[int, list[FunctionType]] = defaultdict(list)
+    frozen = gc.get_freeze_count()
+    gc.unfreeze()  # what is frozen is not among the objects
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType):
             found[id(thing.__globals__)].append(thing)
+    if frozen:
+        gc.freeze()
     return found
 
 

@@ -36,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if PROFILE not in profiles.PROFILES:
         raise pytest.UsageError(f"KRAFTCHECK_PROFILE is {PROFILE!r}, none of {', '.join(profiles.PROFILES)}")
     profiles.choose(PROFILE)
+    gc.set_threshold(NEW_OBJECTS, 20, 100)  # as in a command
     leftovers.install(config, Path(__file__).parent.parent)
     chromium.install(config)
     costly.install(config, Path(__file__).parent.parent)
@@ -55,12 +56,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.reverse()
     elif ORDER:
         random.Random(ORDER).shuffle(items)
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Collections of garbage pass over what the collected tests are made of, and are as rare as in a command."""
-    gc.set_threshold(NEW_OBJECTS, 20, 100)
-    gc.freeze()
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import unquote
@@ -233,9 +233,49 @@ def check_apart(**targets: str | Path | None) -> None:
         options[place] = option
 
 
+JSON_WIDTH = 120
+"""Characters of a line of a JSON document."""
+
+
 def write_json(target: str, document: Any) -> None:
     """Write a JSON document to a file, or to standard output for `-`."""
-    write_text(target, json.dumps(document, indent=2, default=str) + "\n")
+    write_text(target, "\n".join(json_lines(document)) + "\n")
+
+
+def json_lines(value: Any, before: str = "", after: str = "") -> Iterator[str]:
+    """A JSON value as lines: a part that fits one line is on one, and plain values share lines.
+
+    Args:
+        value: what `json.dumps` takes; what it does not know is written as its text.
+        before, after: what stands on the first line before the value, and on the last one behind it.
+
+    >>> print(*json_lines({"code": 0, "seed": 7, "steps": [["fence", number] for number in range(9)]}), sep="\\n")
+    {
+     "code": 0, "seed": 7,
+     "steps": [
+      ["fence", 0],
+    ...
+    """
+    text = json.dumps(value, default=str)
+    if len(before) + len(text) + len(after) <= JSON_WIDTH or not (value and isinstance(value, Mapping | list | tuple)):
+        yield before + text + after
+        return
+    indent, named = " " * (len(before) - len(before.lstrip()) + 1), isinstance(value, Mapping)
+    yield before + "{["[not named]
+    line = ""
+    for number, key in enumerate(value, start=1):
+        name, part = (json.dumps({key: 0}, default=str)[1:-2], value[key]) if named else ("", key)
+        comma = "," if number < len(value) else ""
+        plain = name + json.dumps(part, default=str) + comma if not isinstance(part, Mapping | list | tuple) else None
+        if line and (plain is None or len(line) + 1 + len(plain) > JSON_WIDTH):
+            yield line
+            line = ""
+        if plain is None:
+            yield from json_lines(part, indent + name, comma)
+        else:
+            line = f"{line} {plain}" if line else indent + plain
+    yield from filter(None, [line])
+    yield indent[1:] + "}]"[not named] + after
 
 
 def write_text(target: str, text: str) -> None:

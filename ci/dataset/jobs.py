@@ -31,7 +31,7 @@ import pyarrow as pa
 from attrs import define, field, frozen
 
 from kraftcheck.ci.dataset.store.objects import GONE, AnyPath, remove_folder
-from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.blocks.tasks import BlockSpec, Sorted, Words, blocks_of
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 
@@ -279,10 +279,6 @@ Task: TypeAlias = Callable[[Batches], Batches]
 
 ORDER = ("bucket", "source", "part")
 """What the rows of a task of the second stage are sorted by."""
-
-
-class JobFailedError(Refusal):
-    """A job that failed on all attempts; what is committed stays."""
 
 
 @frozen

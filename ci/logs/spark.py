@@ -24,9 +24,8 @@ import pyarrow.parquet as pq
 from kraftcheck.ci.dataset.store.commits import NAME, lease_on
 from kraftcheck.ci.logs.format.read import LogFiles
 from kraftcheck.ci.logs.report import LogReport, ReplayOptions, Summary, lines
-from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.explore import ship_sources
-from kraftcheck.ci.spark.session import parse_conf, start_session, stopped_at_the_end
+from kraftcheck.ci.spark.session import job_error, parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.machine import sync
 from kraftcheck.ci.terminal.refusal import Refusal

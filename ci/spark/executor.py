@@ -19,9 +19,8 @@ from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 from kraftcheck.ci.dataset.jobs import Batches
-from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.explore import LOG, PACKAGE, SOURCES, ship_sources
-from kraftcheck.ci.spark.session import parse_conf, start_session, stopped_at_the_end
+from kraftcheck.ci.spark.session import job_error, parse_conf, start_session, stopped_at_the_end
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -14,16 +14,16 @@ from typing import Any
 
 from attrs import frozen
 
-from kraftcheck.ci.dataset.jobs import RESULT_SCHEMA, JobFailedError
+from kraftcheck.ci.dataset.jobs import RESULT_SCHEMA
 from kraftcheck.ci.dataset.liveness import judge
 from kraftcheck.ci.dataset.options import ClusterOptions, default_buckets, default_handover
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.job import Sight
 from kraftcheck.ci.dataset.store.objects import AnyPath
-from kraftcheck.ci.spark.errors import job_error
 from kraftcheck.ci.spark.jobs import SMALL, VISITED_BYTES, SparkCluster
-from kraftcheck.ci.spark.session import is_embedded, parse_conf, start_session, stopped_at_the_end
+from kraftcheck.ci.spark.session import is_embedded, job_error, parse_conf, start_session, stopped_at_the_end
 from kraftcheck.ci.spark.tasks import sight_task
+from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.blocks.tasks import BlockSpec
 from kraftcheck.solvers.exploration.explore import SearchBudget
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, portable

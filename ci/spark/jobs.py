@@ -24,7 +24,6 @@ from kraftcheck.ci.dataset.jobs import (
     ORDER,
     RESULT_SCHEMA,
     Batches,
-    JobFailedError,
     Stages,
     Task,
     exchange_folder,
@@ -35,10 +34,10 @@ from kraftcheck.ci.dataset.store.job import LevelJob, StoredLevel
 from kraftcheck.ci.dataset.store.levelfiles import PLACE, BucketRange, DamagedLevelError, Groups, LevelFile
 from kraftcheck.ci.dataset.store.objects import AnyPath
 from kraftcheck.ci.dataset.store.stores import place_of
-from kraftcheck.ci.spark.errors import job_error
-from kraftcheck.ci.spark.session import is_embedded
+from kraftcheck.ci.spark.session import is_embedded, job_error
 from kraftcheck.ci.spark.tasks import level_stages
 from kraftcheck.ci.terminal import machine
+from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.blocks.tasks import (
     MOST_BUCKET_BITS,
     BlockKernel,

@@ -20,7 +20,7 @@ from kraftcheck.ci.spark.session import (
     start_session,
     stopped_at_the_end,
 )
-from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.refusal import JobFailedError, Refusal
 
 if TYPE_CHECKING:
     from kraftcheck.ci.dataset.engine import Answer
@@ -52,8 +52,6 @@ def spark_engine(
     Raises:
         Refusal: when Spark does not start, or a file is damaged.
     """
-    from kraftcheck.ci.dataset.jobs import JobFailedError
-
     check_packages()
     place = Path(tempfile.mkdtemp(prefix="kraftcheck-query-"))
     try:
@@ -91,7 +89,7 @@ class SparkEngine:
         from pyspark.errors import AnalysisException, ParseException
 
         from kraftcheck.ci.dataset.engine import Answer
-        from kraftcheck.ci.spark.errors import job_error
+        from kraftcheck.ci.spark.session import job_error
 
         check_question(self.session, sql)
         try:

@@ -9,11 +9,11 @@ import os
 import uuid
 from pathlib import Path
 
-from kraftcheck.ci.dataset.jobs import JobFailedError
 from kraftcheck.ci.dataset.store import stores
 from kraftcheck.ci.dataset.store.hdfs import HdfsPath
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
 from kraftcheck.ci.dataset.store.objects import ObjectPath
+from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from tests.ci.dataset import test_forged, test_forged_documents, test_liveness
 from tests.ci.dataset.forging import EXPLORE

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import asdict, define, field, fields, frozen
 
-from kraftcheck.ci.dataset.jobs import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, LevelFile, ParquetFile, source_of, verify
 from kraftcheck.ci.dataset.store.manifests import read_sealed, write_sealed
 from kraftcheck.ci.dataset.store.objects import (
@@ -37,7 +36,7 @@ from kraftcheck.ci.dataset.values import (
     record,
     whole,
 )
-from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.refusal import JobFailedError, Refusal
 from kraftcheck.solvers.liveness.fair import StoppedError
 
 

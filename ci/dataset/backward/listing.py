@@ -12,10 +12,11 @@ from attrs import frozen
 
 from kraftcheck.ci.dataset.backward.arcs import ArcsJob, Numbering, arcs_task, exits_task, splits_of
 from kraftcheck.ci.dataset.backward.files import NAMES, PartFiles, check_written, files_of
-from kraftcheck.ci.dataset.jobs import JobFailedError, JobRunner, Stages
+from kraftcheck.ci.dataset.jobs import JobRunner, Stages
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import Commit
 from kraftcheck.ci.dataset.store.objects import AnyPath
+from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.blocks.regions import RegionQuestion
 from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.program.program import Program

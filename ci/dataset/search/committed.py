@@ -18,7 +18,6 @@ import numpy as np
 from attrs import evolve
 
 from kraftcheck.ci.dataset.documents import decoding
-from kraftcheck.ci.dataset.jobs import JobFailedError
 from kraftcheck.ci.dataset.options import ClusterOptions, DatasetPart, default_handover
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins, LevelRunner
 from kraftcheck.ci.dataset.search.run import DatasetRun
@@ -31,7 +30,7 @@ from kraftcheck.ci.dataset.store.stores import place_of
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.ci.terminal.files import folder
 from kraftcheck.ci.terminal.progress import Meter, progress_meter, run_interruptibly, stop_flag
-from kraftcheck.ci.terminal.refusal import Refusal
+from kraftcheck.ci.terminal.refusal import JobFailedError, Refusal
 from kraftcheck.solvers.audit.audit import Audit, audit_space
 from kraftcheck.solvers.audit.comparison import BlockEngine, NativeEngine, StateEngine
 from kraftcheck.solvers.audit.sampling import Packed, Rows, Sampling, one_by_one

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from kraftcheck.ci.dataset.jobs import JobFailedError
 from kraftcheck.ci.dataset.options import HANDOVER
 from kraftcheck.ci.dataset.search.levels import (
     CommittedOrigins,
@@ -28,6 +27,7 @@ from kraftcheck.ci.dataset.store.dataset import check_files, check_fit
 from kraftcheck.ci.dataset.store.levelfiles import Groups, LevelFile, LevelWriter, RowGroup
 from kraftcheck.ci.dataset.store.manifests import Commit, PlacedOccurrence, StatePlace
 from kraftcheck.ci.dataset.store.objects import AnyPath
+from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.solvers.blocks.tasks import ROW_BITS, BlockKernel, Words
 from kraftcheck.solvers.exploration.explore import SearchBudget, SearchProgress
 from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, search_liveness

@@ -9,9 +9,10 @@ import pytest
 
 from kraftcheck.ci.dataset import disk as disk
 from kraftcheck.ci.dataset.disk import DiskRunner, RoundProgress
-from kraftcheck.ci.dataset.jobs import CandidateFile, JobFailedError, LocalJobs
+from kraftcheck.ci.dataset.jobs import CandidateFile, LocalJobs
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.commits import CommitLog
+from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.tasks import Sorted
 from kraftcheck.solvers.program.program import Program

@@ -15,8 +15,9 @@ from attrs import define, evolve
 
 from kraftcheck.ci.dataset.backward import arcs, listing
 from kraftcheck.ci.dataset.backward.search import FOLDER, CommittedBackward
-from kraftcheck.ci.dataset.jobs import JobFailedError, Stages, rows_here
+from kraftcheck.ci.dataset.jobs import Stages, rows_here
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError
+from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.blocks.tasks import BlockSpec

@@ -12,7 +12,7 @@ import pytest
 from kraftcheck.ci.dataset.options import default_buckets
 from kraftcheck.ci.dataset.search.levels import splits
 from kraftcheck.ci.dataset.store.levelfiles import Groups, RowGroup
-from kraftcheck.ci.spark.errors import job_error
+from kraftcheck.ci.spark.session import job_error
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.dataset import jobs
-from kraftcheck.ci.dataset.jobs import JobFailedError
 from kraftcheck.ci.dataset.search.levels import plan
 from kraftcheck.ci.dataset.search.run import DatasetRun
 from kraftcheck.ci.dataset.store.levelfiles import DamagedLevelError, footer
 from kraftcheck.ci.dataset.store.objects import GONE
 from kraftcheck.ci.spark import tasks
 from kraftcheck.ci.spark.jobs import SMALL, WORD_BYTES, DriverVisited, SparkCluster, is_small
+from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.expansion import Expansion
 from tests import toys

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from attrs import asdict
 
-from kraftcheck.ci.dataset.jobs import JobFailedError
 from kraftcheck.ci.dataset.store.levelfiles import LevelFile
 from kraftcheck.ci.spark.jobs import job_result
+from kraftcheck.ci.terminal.refusal import JobFailedError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.blocks.kernel import block_spec
 from kraftcheck.solvers.blocks.tasks import (

@@ -11,8 +11,6 @@ from kraftcheck.ci.terminal.files import check_writable, write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.solvers.tla.module import TooWide, module
 
-OPTIONS = ("--scope", "--rules", "--tla")
-
 
 @click.command("export", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SYSTEM [--BOUND N]...")

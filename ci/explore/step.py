@@ -344,9 +344,7 @@ COMMANDS: dict[str, Command] = {
     "save": Command("FILE", "write the run as ITF JSON, which `kraftcheck trace` shows", _save),
     "load": Command("FILE", "go on from the end of a trace of this system", _load),
     "help": Command("", "this list", _help),
-    "quit": Command(
-        "", "end; so does the end of the input", lambda stepper, session, rest: Answer(session, (), ends=True)
-    ),
+    "quit": Command("", "end; so does the end of the input", _quit),
 }
 """Every command by its name."""
 

@@ -8,29 +8,27 @@ level holds it.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from llvmlite import ir
 
-from kraftcheck.solvers.blocks import closure, expansion, expansion_kernel, tasks, visited
-from kraftcheck.solvers.blocks import tasks as blocks
-from kraftcheck.solvers.blocks.closure import emit_closure
-from kraftcheck.solvers.blocks.expansion_kernel import emit_expand, emit_expand_with_memo
+from kraftcheck.solvers.blocks import expansion, tasks, visited
+from kraftcheck.solvers.blocks.expansion import emit_expand, emit_expand_with_memo
 from kraftcheck.solvers.blocks.tasks import (
     CLAIMS_PER_WORD,
     BlockSpec,
     emit_find,
     emit_gather,
     emit_insert,
-    emit_mark_duplicates,
     emit_scatter,
 )
 from kraftcheck.solvers.blocks.visited import emit_compact_set, other_bytes
 from kraftcheck.solvers.machine_code.backward_sweep import emit_follow, emit_survey
 from kraftcheck.solvers.machine_code.compile import cache_key
 from kraftcheck.solvers.machine_code.edge_kernel import cut_bits, emit_appraise, forget_cuts, truth_words
-from kraftcheck.solvers.machine_code.irtools import POINTER, WORD, begin, word
+from kraftcheck.solvers.machine_code.irtools import POINTER, WORD, Builder, begin, word
 from kraftcheck.solvers.machine_code.objectcache import ObjectCache
 from kraftcheck.solvers.machine_code.objectcode import CodeTarget, host, object_code
 from kraftcheck.solvers.machine_code.search_kernel import Geometry
@@ -54,19 +52,16 @@ def emit_block_kernel(program: Program) -> ir.Module:
     emit_expand(module, plan, geometry, step, deadlock, insert)
     emit_expand_with_memo(module, plan, geometry, step, deadlock)
     emit_gather(module, geometry.words, insert)
-    emit_mark_duplicates(module, geometry.words)
     emit_find(module, geometry.words)
     emit_scatter(module, geometry.words)
     emit_compact_set(module, program.layout)
     _emit_bits(module, program)
-    _emit_successors(module, geometry, step)
+    _emit_steps(module, plan, geometry, step)
     if program.recovers:
         emit_survey(module, program)
         _emit_exits(module, geometry, emit_follow(module, plan, kinds, len(program.recovers)))
-        emit_closure(module, mark_bytes(len(program.recovers)))
     if program.liveness.claims:
         emit_appraise(module, program)
-        _emit_steps(module, plan, geometry, step)
     return module
 
 
@@ -87,50 +82,42 @@ def _emit_bits(module: ir.Module, program: Program) -> None:
     b.ret(0)
 
 
-def _emit_successors(module: ir.Module, geometry: Geometry, step: Any) -> None:
-    """`successors(states, count, frame, out, counts) -> records`: every transition, and how many each state has."""
-    function, b = begin(module, "successors", [POINTER, WORD, POINTER, POINTER, POINTER], public=True)
-    states, count, frame, out, counts = function.args
-    place = b.local(out)
-    size = word(8 * geometry.record)
-    with b.count(0, count) as k:
-        begin_ = place.get()
-        end = b.call(step, [b.at(states, b.mul(k, geometry.words)), begin_, frame, 0])
-        b.put(b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(begin_, WORD)), size), counts, k)
-        place.set(end)
-    b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
+def _emit_steps(module: ir.Module, plan: FramePlan, geometry: Geometry, step: Any) -> None:
+    """`steps(states, count, frame, out, counts, cuts) -> records`: every transition, as `_emit_each` says.
+
+    Of each state the cut bits too.
+    """
+
+    def of_state(b: Builder, k: Any, state: Any, place: Any, frame: Any, cuts: Any) -> Any:
+        forget_cuts(b, plan, frame)
+        end = b.call(step, [state, place, frame, 0])
+        b.put(cut_bits(b, plan, frame), cuts, k)
+        return end
+
+    _emit_each(module, geometry, "steps", 1, of_state)
 
 
 def _emit_exits(module: ir.Module, geometry: Geometry, follow: Any) -> None:
-    """`exits(states, missing, count, frame, out, counts, leaves) -> records`: the transitions that matter backward.
+    """`exits(states, count, frame, out, counts, leaves, missing) -> records`: the transitions that matter backward.
 
-    Those by which a missing bit "reaches" may flow back to the state, how many
-    each state has, and its bits "leaves".
+    Those by which a missing bit "reaches" may flow back to the state, and of each state its bits "leaves".
     """
-    function, b = begin(module, "exits", [POINTER, POINTER, WORD, *[POINTER] * 4], public=True)
-    states, missing, count, frame, out, counts, leaves = function.args
-    place = b.local(out)
-    size = word(8 * geometry.record)
-    with b.count(0, count) as k:
-        begin_ = place.get()
-        state = b.at(states, b.mul(k, geometry.words))
-        end = b.call(follow, [state, begin_, frame, b.get(missing, k), b.at(leaves, k)])
-        b.put(b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(begin_, WORD)), size), counts, k)
-        place.set(end)
-    b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
+
+    def of_state(b: Builder, k: Any, state: Any, place: Any, frame: Any, leaves: Any, missing: Any) -> Any:
+        return b.call(follow, [state, place, frame, b.get(missing, k), b.at(leaves, k)])
+
+    _emit_each(module, geometry, "exits", 2, of_state)
 
 
-def _emit_steps(module: ir.Module, plan: FramePlan, geometry: Geometry, step: Any) -> None:
-    """`steps(states, count, frame, out, counts, cuts) -> records`: as `successors`, and the cut bits of each state."""
-    function, b = begin(module, "steps", [POINTER, WORD, *[POINTER] * 4], public=True)
-    states, count, frame, out, counts, cuts = function.args
-    place, size = b.local(out), word(8 * geometry.record)
+def _emit_each(module: ir.Module, geometry: Geometry, name: str, more: int, of_state: Callable[..., Any]) -> None:
+    """`name(states, count, frame, out, counts, more...) -> records`: records of each state, and how many it has."""
+    function, b = begin(module, name, [POINTER, WORD, *[POINTER] * (3 + more)], public=True)
+    states, count, frame, out, counts, *others = function.args
+    place, size = b.local(out), 8 * geometry.record
     with b.count(0, count) as k:
-        begin_ = place.get()
-        forget_cuts(b, plan, frame)
-        end = b.call(step, [b.at(states, b.mul(k, geometry.words)), begin_, frame, 0])
-        b.put(cut_bits(b, plan, frame), cuts, k)
-        b.put(b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(begin_, WORD)), size), counts, k)
+        first = place.get()
+        end = of_state(b, k, b.at(states, b.mul(k, geometry.words)), first, frame, *others)
+        b.put(b.udiv(b.sub(b.ptrtoint(end, WORD), b.ptrtoint(first, WORD)), size), counts, k)
         place.set(end)
     b.ret(b.udiv(b.sub(b.ptrtoint(place.get(), WORD), b.ptrtoint(out, WORD)), size))
 
@@ -146,7 +133,7 @@ def block_spec(program: Program, bucket_bits: int, cache: ObjectCache, target: C
     """
     processor = target or host()
     text = hashlib.sha256(f"{cache_key(program)} blocks {processor}".encode())
-    for source in (blocks, tasks, expansion, expansion_kernel, visited, closure):
+    for source in (tasks, expansion, visited):
         text.update(Path(str(source.__file__)).read_bytes())
     text.update(Path(__file__).read_bytes())
     key = text.hexdigest()

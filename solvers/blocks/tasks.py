@@ -26,7 +26,9 @@ RECORDS, TABLE, MASK, COUNT, LIMIT = range(5)
 
 CONTROL_WORDS = 5
 BATCH = 64
-U8 = ir.IntType(8)
+
+FOUND_AT_ONCE = 1 << 16
+"""States that are looked for at once, so that what is found takes little memory."""
 
 _INDEX = (1 << 32) - 1
 
@@ -76,11 +78,7 @@ def emit_insert(module: ir.Module, words: int) -> Any:
     records_ = RecordSet(b, control, words)
     with b.count(0, count) as k:
         b.prefetch(b.at(records_.table, records_.slot(b.get(hashes, k))), write=True)
-    with b.count(0, count) as k:
-        hashed = b.get(hashes, k)
-        entry = b.get(records_.table, records_.slot(hashed))
-        with b.if_then(b.and_(b.icmp_unsigned("!=", entry, 0), records_.has_tag(entry, hashed))):
-            b.prefetch(records_.record(records_.index(entry)))
+    _fetch_records(b, records_, count, hashes)
     with b.count(0, count) as k:
         record = b.at(records, b.mul(k, words + 1))
         _insert_record(b, control, records_, record, b.get(hashes, k))
@@ -127,65 +125,35 @@ def emit_gather(module: ir.Module, words: int, insert: Any) -> None:
     b.ret(at.get())
 
 
-def _hash_batch(b: Builder, records: RecordSet, first: Any, size: Any, stride: int, hashes: Any) -> None:
-    """Store the hashes of states that lie so many words apart, and fetch the slots where they would be."""
-    with b.count(0, size) as k:
-        hashed = hash_words(b, b.state(b.at(first, b.mul(k, stride)), records.words))
-        b.put(hashed, hashes, k)
-        b.prefetch(b.at(records.table, records.slot(hashed)))
-
-
-def emit_mark_duplicates(module: ir.Module, words: int) -> None:
-    """`strike(control, states, count, duplicates, hashes) -> 0`: set byte `duplicates[i]` of records among states."""
-    function, b = begin(module, "strike", [POINTER, POINTER, WORD, POINTER, POINTER], public=True)
-    control, states, count, duplicates, hashes = function.args
-    records = RecordSet(b, control, words)
-    at = b.local(0)
-    with b.repeat(lambda: b.icmp_unsigned("<", at.get(), count)):
-        rest = b.sub(count, at.get())
-        size = b.select(b.icmp_unsigned("<", rest, BATCH), rest, BATCH)
-        first = b.at(states, b.mul(at.get(), words))
-        _hash_batch(b, records, first, size, words, hashes)
-        with b.count(0, size) as k:
-            state = b.at(first, b.mul(k, words))
-            _mark_duplicate(b, records, state, b.get(hashes, k), duplicates)
-        at.add(size)
-    b.ret(0)
-
-
-def _mark_duplicate(b: Builder, records: RecordSet, place: Any, hashed: Any, duplicates: Any) -> None:
-    slot = b.local(records.slot(hashed))
-    entry = b.local(b.get(records.table, slot.get()))
-    with b.repeat(lambda: b.icmp_unsigned("!=", entry.get(), 0)) as end:
-        with b.if_then(records.has_tag(entry.get(), hashed)):
-            state = b.state(place, records.words)
-            with b.if_then(records.holds(entry.get(), state)):
-                b.put(ir.Constant(U8, 1), duplicates, records.index(entry.get()), U8)
-                b.branch(end)
-        slot.set(records.after(slot.get()))
-        entry.set(b.get(records.table, slot.get()))
-
-
 def emit_find(module: ir.Module, words: int) -> None:
-    """`find(control, records, count, indices, hashes) -> 0`: which record has the state of each; -1: none."""
-    function, b = begin(module, "find", [POINTER, POINTER, WORD, POINTER, POINTER], public=True)
-    control, wanted, count, indices, hashes = function.args
+    """`find(control, rows, count, stride, indices, hashes) -> 0`: which record has the state of each row; -1: none."""
+    function, b = begin(module, "find", [POINTER, POINTER, WORD, WORD, POINTER, POINTER], public=True)
+    control, wanted, count, stride, indices, hashes = function.args
     records = RecordSet(b, control, words)
     at = b.local(0)
     with b.repeat(lambda: b.icmp_unsigned("<", at.get(), count)):
         rest = b.sub(count, at.get())
         size = b.select(b.icmp_unsigned("<", rest, BATCH), rest, BATCH)
-        first = b.at(wanted, b.mul(at.get(), words + 1))
-        _hash_batch(b, records, first, size, words + 1, hashes)
+        first = b.at(wanted, b.mul(at.get(), stride))
         with b.count(0, size) as k:
-            entry = b.get(records.table, records.slot(b.get(hashes, k)))
-            with b.if_then(b.icmp_unsigned("!=", entry, 0)):
-                b.prefetch(records.record(records.index(entry)))
+            hashed = hash_words(b, b.state(b.at(first, b.mul(k, stride)), words))
+            b.put(hashed, hashes, k)
+            b.prefetch(b.at(records.table, records.slot(hashed)))
+        _fetch_records(b, records, size, hashes)
         with b.count(0, size) as k:
-            place = b.at(first, b.mul(k, words + 1))
+            place = b.at(first, b.mul(k, stride))
             b.put(_index_of(b, records, place, b.get(hashes, k)), indices, b.add(at.get(), k))
         at.add(size)
     b.ret(0)
+
+
+def _fetch_records(b: Builder, records: RecordSet, count: Any, hashes: Any) -> None:
+    """Ask for the records that stand in the first slots of some hashes, and may be those that are looked for."""
+    with b.count(0, count) as k:
+        hashed = b.get(hashes, k)
+        entry = b.get(records.table, records.slot(hashed))
+        with b.if_then(b.and_(b.icmp_unsigned("!=", entry, 0), records.has_tag(entry, hashed))):
+            b.prefetch(records.record(records.index(entry)))
 
 
 def _index_of(b: Builder, records: RecordSet, place: Any, hashed: Any) -> Any:
@@ -305,12 +273,12 @@ class BlockKernel:
         check_target(spec.target, host())
         self.spec = spec
         self._library = Library(spec.code)
-        names = {"expand": 10, "expand_with_memo": 10, "recall": 5, "gather": 4, "strike": 5, "find": 5}
-        names |= {"tally": 4, "scatter": 5, "bits": 4, "successors": 5, "admit": 7, "seek": 7, "regrow": 2}
+        names = {"expand": 10, "expand_with_memo": 10, "recall": 5, "gather": 4, "find": 6, "tally": 4, "scatter": 5}
+        names |= {"bits": 4, "steps": 6, "admit": 7, "seek": 7, "regrow": 2}
         if spec.recovers:
-            names |= {"survey": 3, "exits": 7, "deal": 7, "flow": 9}
+            names |= {"survey": 3, "exits": 7}
         if spec.truth_words:
-            names |= {"appraise": 3, "steps": 6}
+            names |= {"appraise": 3}
         self._functions = {name: self._library.function(name, count) for name, count in names.items()}
 
     def __getattr__(self, name: str) -> Callable[..., int]:
@@ -338,11 +306,16 @@ class BlockKernel:
 
     def transitions(self, states: Words) -> tuple[Words, npt.NDArray[np.int64]]:
         """Every transition of each state, in order: (packed state, instance) records, and how many each state has."""
-        spec = self.spec
-        out = np.empty((len(states) * spec.instances + 1, spec.record), dtype=np.uint64)
-        counts, frame = np.zeros(len(states), dtype=np.int64), np.zeros(spec.frame, dtype=np.int64)
-        arrays = (address(frame), address(out), address(counts))
-        return out[: self.successors(address(states), len(states), *arrays)], counts
+        return self.steps_of(states)[:2]
+
+    def _followed(self, name: str, states: Words, *more: int) -> tuple[Words, npt.NDArray[np.int64], Words]:
+        """What a function says follows states: the records, how many each state has, and a word of each state."""
+        spec, n = self.spec, len(states)
+        out = np.empty((n * spec.instances + 1, spec.record), dtype=np.uint64)
+        counts, frame = np.zeros(n, dtype=np.int64), np.zeros(spec.frame, dtype=np.int64)
+        words = np.zeros(n, dtype=np.uint64)
+        places = map(address, (frame, out, counts, words))
+        return out[: self._functions[name](address(states), n, *places, *more)], counts, words
 
     def truths(self, states: Words) -> Words:
         """The truths of states that liveness needs, one row each."""
@@ -352,12 +325,7 @@ class BlockKernel:
 
     def steps_of(self, states: Words) -> tuple[Words, npt.NDArray[np.int64], Words]:
         """As `transitions`, and for each state the kinds of action of which a domain cut a step, a bit each."""
-        spec, n = self.spec, len(states)
-        out = np.empty((n * spec.instances + 1, spec.record), dtype=np.uint64)
-        counts, frame = np.zeros(n, dtype=np.int64), np.zeros(spec.frame, dtype=np.int64)
-        cuts = np.zeros(n, dtype=np.uint64)
-        arrays = (address(frame), address(out), address(counts), address(cuts))
-        return out[: self.steps(address(states), n, *arrays)], counts, cuts
+        return self._followed("steps", states)
 
     def marks(self, states: Words) -> Words:
         """The marks of states from themselves alone, as `sweep` describes them."""
@@ -371,14 +339,9 @@ class BlockKernel:
         Returns:
             (packed state, bits that flow back) records, how many each state has, and each state's bits "leaves".
         """
-        spec, n = self.spec, len(states)
-        missing = ~self.marks(states) & np.uint64((1 << spec.recovers) - 1)
-        out = np.empty((n * spec.instances + 1, spec.record), dtype=np.uint64)
-        counts, frame = np.zeros(n, dtype=np.int64), np.zeros(spec.frame, dtype=np.int64)
-        leaves = np.zeros(n, dtype=np.uint64)
-        arrays = (address(frame), address(out), address(counts), address(leaves))
-        records = out[: self.exits(address(states), address(missing), n, *arrays)]
-        records[:, -1] = np.array(spec.flows, dtype=np.uint64)[records[:, -1].astype(np.int64)]
+        missing = ~self.marks(states) & np.uint64((1 << self.spec.recovers) - 1)
+        records, counts, leaves = self._followed("exits", states, address(missing))
+        records[:, -1] = np.array(self.spec.flows, dtype=np.uint64)[records[:, -1].astype(np.int64)]
         return records, counts, leaves
 
 
@@ -420,14 +383,15 @@ class CandidateSet:
 
     def mark_duplicates(self, states: Words, duplicates: npt.NDArray[np.uint8]) -> None:
         """Set `duplicates[i]` to 1 for each record whose state is among the states."""
-        control, hashes = address(self.control), address(self._hashes)
-        self._kernel.strike(control, address(states), len(states), address(duplicates), hashes)
+        for first in range(0, len(states), FOUND_AT_ONCE):
+            found = self.find(states[first : first + FOUND_AT_ONCE])
+            duplicates[found[found >= 0]] = 1
 
-    def find(self, records: Words) -> npt.NDArray[np.int64]:
-        """For each record the index of the one of the set that has its state; -1 where none has."""
-        indices = np.empty(len(records), dtype=np.int64)
-        control, hashes = address(self.control), address(self._hashes)
-        self._kernel.find(control, address(records), len(records), address(indices), hashes)
+    def find(self, rows: Words) -> npt.NDArray[np.int64]:
+        """For each record (or state) the index of the one of the set that has its state; -1 where none has."""
+        indices = np.empty(len(rows), dtype=np.int64)
+        places = address(indices), address(self._hashes)
+        self._kernel.find(address(self.control), address(rows), len(rows), rows.shape[1], *places)
         return indices
 
 

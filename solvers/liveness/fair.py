@@ -42,11 +42,12 @@ from kraftcheck.solvers.liveness.graph import (
     only,
 )
 from kraftcheck.solvers.liveness.runs import states_of
+from kraftcheck.solvers.machine_code.closure import HeldArcs
 from kraftcheck.solvers.machine_code.edge_kernel import NOWHERE, OUTSIDE
 from kraftcheck.solvers.machine_code.mark_kernel import raise_marks
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.threads import ThreadPool
-from kraftcheck.solvers.search.backward import ARC_BYTES, LEAST_ROOM, Arcs
+from kraftcheck.solvers.search.backward import ARC_BYTES, LEAST_ROOM
 
 
 @frozen
@@ -178,9 +179,7 @@ class Closing:
             if self.arc_bytes > room:
                 return False
         sources, targets = np.concatenate(parts, axis=1)
-        Arcs(sources, targets, np.full(len(sources), marking.full, dtype=marking.marks.dtype)).close(
-            marking.marks, stopped
-        )
+        HeldArcs.of([marking.full], marking.marks, (targets, sources, np.zeros(len(targets)))).close(stopped)
         return True
 
     def work(self, thread: int, number: int) -> None:

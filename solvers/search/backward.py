@@ -20,6 +20,7 @@ from attrs import define, field, frozen
 
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.machine_code.backward_sweep import OWNERS
+from kraftcheck.solvers.machine_code.closure import MOST_WAYS, HeldArcs
 from kraftcheck.solvers.machine_code.compile import Kernel
 from kraftcheck.solvers.machine_code.objectcode import address
 from kraftcheck.solvers.machine_code.search_kernel import SHARDS
@@ -35,58 +36,16 @@ from kraftcheck.solvers.traces.path import PackedRun
 ARC_BYTES = 48
 """Bytes that an arc takes at most."""
 
-AT_ONCE = 1 << 22
-"""Arcs that are looked at together, so that what is computed of them takes little memory."""
-
 LEAST_ROOM = 256 << 20
 """Bytes that listed steps may take however little the search took, within the limit of memory."""
-
-Bits = npt.NDArray[Any]
-"""An unsigned number for each state or arc."""
-
-
-@define
-class Arcs:
-    """Steps between states, which have numbers from 0.
-
-    Attributes:
-        sources, targets: of each.
-        flows: the bits of a mark that flow back through each.
-    """
-
-    sources: npt.NDArray[np.uint32]
-    targets: npt.NDArray[np.uint32]
-    flows: Bits
-    _begins: npt.NDArray[np.int64] = field(init=False)
-
-    def close(self, marks: Bits, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Raise the marks until none can rise, or it is stopped: those of a source by those of its targets."""
-        if (self.targets[1:] < self.targets[:-1]).any():
-            order = np.argsort(self.targets, kind="stable")
-            self.sources, self.targets, self.flows = self.sources[order], self.targets[order], self.flows[order]
-            del order
-        self._begins = np.searchsorted(self.targets, np.arange(len(marks) + 1))
-        count = len(self.targets)
-        parts = [self._raise(marks, slice(at, at + AT_ONCE)) for at in range(0, count, AT_ONCE)]
-        rose = np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
-        while len(rose) and not stopped():
-            rose = self._raise(marks, ranges(self._begins[rose], self._begins[rose + 1]))
-
-    def _raise(self, marks: Bits, some: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.int64]:
-        """Raise the sources of some arcs; the states that rose."""
-        sources, bits = self.sources[some], self.flows[some] & marks[self.targets[some]]
-        more = (bits & ~marks[sources]) != 0
-        sources, bits = sources[more], bits[more]
-        np.bitwise_or.at(marks, sources, bits)
-        return np.unique(sources).astype(np.int64)
 
 
 def listed_arcs(
     kernel: Kernel, store: VisitedSet, parts: Sequence[tuple[int, int, int]], most: int, stopped: Callable[[], bool]
-) -> Arcs | None:
-    """The steps by which marks of the backward search may still rise, between states by their number.
+) -> tuple[npt.NDArray[Any], ...] | None:
+    """The steps by which marks of the backward search may still rise: targets, sources and action instances.
 
-    That is their index in their shard + the states in the shards before.
+    The number of a state is its index in its shard + the states in the shards before.
 
     Args:
         kernel, store: what was explored, its states marked.
@@ -101,28 +60,18 @@ def listed_arcs(
     frame = np.zeros(kernel.plan.size, dtype=np.int64)
     scratch = np.empty((kernel.geometry.instances + 1) * kernel.geometry.record, dtype=np.uint64)
     offsets, reaches = store.offsets(), np.uint64((1 << len(program.recovers)) - 1)
-    sources, targets, instances = [out[0][:0]], [out[1][:0]], [out[2][:0]]
-    left = most
+    arcs = [(out[0][:0], out[1][:0], out[2][:0])]
     for shard, first, last in parts:
         missing = ~store.shards[shard].marks[first:last].astype(np.uint64) & reaches
         used = kernel.library.function("arcs", 8)(
             address(frame), address(controls), address(scratch), address(places), address(missing), shard, first, last
         )
-        left -= used
-        if left < 0 or stopped():
+        most -= used
+        if most < 0 or stopped():
             return None
-        sources.append(out[0][:used] + np.uint32(offsets[shard] + first))
-        targets.append((out[1][:used] // SHARDS + offsets[out[1][:used] % SHARDS]).astype(np.uint32))
-        instances.append(out[2][:used].copy())
-    flows = np.array(recovery_action_bits(program.recovers, program.instances), dtype=store.shards[0].marks.dtype)
-    return Arcs(np.concatenate(sources), np.concatenate(targets), flows[np.concatenate(instances)])
-
-
-def ranges(begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The numbers from each begin to before its end, one range after the other."""
-    lengths = ends - begins
-    skip = np.repeat(ends - np.cumsum(lengths), lengths)
-    return np.arange(int(lengths.sum())) + skip
+        targets = (out[1][:used] // SHARDS + offsets[out[1][:used] % SHARDS]).astype(np.uint32)
+        arcs.append((targets, out[0][:used] + np.uint32(offsets[shard] + first), out[2][:used].copy()))
+    return tuple(np.concatenate(columns) for columns in zip(*arcs, strict=True))
 
 
 PART = 4096
@@ -216,11 +165,15 @@ class BackwardSearch:
 
     def _follow_arcs(self, jobs: Sequence[Job]) -> bool:
         """Raise the marks along listed steps until none can rise; false where there is no room for these."""
+        ways, way = np.unique(self._action_bits, return_inverse=True)
+        if len(ways) > MOST_WAYS:
+            return False
         arcs = listed_arcs(self.kernel, self.store, jobs, self.room // ARC_BYTES, self.stop.is_set)
         if arcs is None:
             return False
+        targets, sources, instances = arcs
         marks = np.concatenate([shard.marks for shard in self.store.shards])
-        arcs.close(marks, self.stop.is_set)
+        HeldArcs.of(ways, marks, (targets, sources, way[instances])).close(self.stop.is_set)
         for shard, first in zip(self.store.shards, self.store.offsets().tolist(), strict=True):
             shard.marks[:] = marks[first : first + shard.count]
         return True

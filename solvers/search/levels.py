@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from attrs import define, field, frozen
@@ -18,22 +18,20 @@ from kraftcheck.solvers.program.stop import stop_reason
 from kraftcheck.solvers.search.orders.blocks import OrderBlocks
 from kraftcheck.solvers.search.visited import NO_PARENT, CandidateBuffers, Counters, ThreadBuffers, VisitedSet
 
-Job = Callable[[int], None]
-"""Takes the number of the thread that does it."""
-
 
 @define(eq=False)
 class Round:
-    """Some chunks of a level, their candidates, and how far the work on them is.
+    """Some chunks of a level, and their candidates.
 
     Attributes:
         number: of the round in its level.
         ranges: for each chunk and shard the first state, and the one behind the last.
-        chunks: how many are expanded; fewer once the search is stopped.
+        chunks: how many.
         batches: for each chunk the buffers that it filled.
         places: for each chunk the address of its ranges.
         candidates: addresses of the buffers' addresses and of the numbers of records, and how many buffers.
-        receiving: the shards that have candidates; None before they are counted.
+        receiving: the shards that have candidates; None before all chunks are expanded.
+        waiting: parts of the work that are not done: chunks, then shards.
     """
 
     number: int
@@ -43,206 +41,141 @@ class Round:
     places: list[int] = field(init=False)
     candidates: tuple[int, int, int] = field(init=False)
     receiving: Sequence[int] | None = None
+    waiting: int = field(init=False)
     _places: Counters = field(init=False)
     _counts: Counters = field(init=False)
-    _chunk_starts: int = 0
-    _chunk_ends: int = 0
-    _shard_starts: int = 0
-    _shard_ends: int = 0
 
     def __attrs_post_init__(self) -> None:
         """Begin with no candidates."""
-        self.batches = [[] for _ in range(self.chunks)]
+        self.batches, self.waiting = [[] for _ in range(self.chunks)], self.chunks
         first, step = address(self.ranges), self.ranges.strides[0]
         self.places = [first + step * chunk for chunk in range(self.chunks)]
-
-    @classmethod
-    def of(cls, pieces: Sequence[CandidateBuffers]) -> Round:
-        """A round whose only chunk filled these buffers."""
-        self = cls(0, np.empty((1, 0, 2), dtype=np.int64), 1)
-        self.batches[0].extend(pieces)
-        self.count()
-        return self
 
     @property
     def pieces(self) -> list[CandidateBuffers]:
         """All buffers, in the order of the chunks."""
         return [piece for batch in self.batches for piece in batch]
 
-    def count(self) -> None:
-        """Note where the candidates are, in the order of the chunks, and which shards receive any."""
+    def count(self) -> Sequence[int]:
+        """Note where the candidates are, in the order of the chunks; the shards that receive any."""
         pieces = self.pieces
         self._places = np.array([piece.records_place for piece in pieces], dtype=np.int64)
         self._counts = np.array([piece.counts for piece in pieces], dtype=np.int64)
         self.candidates = (address(self._places), address(self._counts), len(pieces))
         self.receiving = np.flatnonzero(self._counts.any(axis=0)).tolist() if pieces else []
-
-    def next_chunk(self) -> int | None:
-        """A chunk that nobody expands yet."""
-        if self._chunk_starts == self.chunks:
-            return None
-        self._chunk_starts += 1
-        return self._chunk_starts - 1
-
-    def next_shard(self) -> int | None:
-        """A shard that nobody inserts into yet."""
-        if self.receiving is None or self._shard_starts == len(self.receiving):
-            return None
-        self._shard_starts += 1
-        return self.receiving[self._shard_starts - 1]
-
-    def truncate(self) -> None:
-        """Let no further chunk be expanded."""
-        self.chunks = self._chunk_starts
-
-    def end_chunk(self) -> None:
-        """Note that a chunk is expanded."""
-        self._chunk_ends += 1
-
-    def end_shard(self) -> None:
-        """Note that a shard has its candidates."""
-        self._shard_ends += 1
-
-    @property
-    def needs_expansion(self) -> bool:
-        """Whether some chunk is not expanded."""
-        return self._chunk_ends < self.chunks
-
-    @property
-    def needs_insertion(self) -> bool:
-        """Whether some shard lacks candidates, or they are not counted."""
-        return self.receiving is None or self._shard_ends < len(self.receiving)
+        self.waiting = max(1, len(self.receiving))
+        return self.receiving
 
 
 @define(eq=False)
 class Rounds:
-    """The work on a level.
+    """The work on a level: jobs in one order, of which each waits only for some before it.
+
+    While a round is inserted the next one is expanded. In this order some chunks for each thread come before the
+    insertion and the others behind it: so there is something to do while the last jobs are done that others wait for.
 
     Attributes:
-        count: rounds of the level.
+        count, chunks: rounds of the level, and most chunks of one.
         make: makes a round by its number.
         expand: expands a chunk: (thread, round, chunk).
-        gather: called for each round once it is expanded, in order; counts its candidates.
         insert: inserts what a round has for a shard.
         end: called for each round once it is inserted, in order; true: no further round shall begin.
         is_stopped: whether what has not begun shall be left out.
         report: called by the caller's thread from time to time, when rounds have ended.
-        ahead: rounds that may be expanded while one is inserted.
+        ahead: rounds that may be expanded while one is inserted: 1, or 0.
     """
 
     count: int
+    chunks: int
     make: Callable[[int], Round]
     expand: Callable[[int, Round, int], None]
-    gather: Callable[[Round], None]
     insert: Callable[[Round, int], None]
     end: Callable[[Round], bool]
     is_stopped: Callable[[], bool]
     report: Callable[[], None]
     ahead: int
-    _next: int = 0
-    _open: deque[Round] = field(factory=deque)
-    _enough: bool = False
+    _lead: int = 0
+    _begun: list[Round] = field(factory=list)
+    _ended: int = 0
     _report_due: bool = False
-    _errors: list[BaseException] = field(factory=list)
+    _failed: bool = False
+    _jobs: Iterator[int] = field(factory=itertools.count)
     _state: threading.Condition = field(factory=threading.Condition)
 
     def run(self, pool: ThreadPool, threads: int) -> bool:
         """Do the work on so many threads at most; whether every round was begun. Raises what a job raised."""
-        for _ in range(1 + self.ahead):
-            self._begin()
+        count = self.count
+        self._lead = min(self.chunks, 2 * (threads - 1)) if self.ahead else self.chunks
+        self._begin()
         pool.run(threads, lambda thread, _: self._work(thread))
-        if self._errors:
-            raise self._errors[0]
         self._report()
-        return self._next == self.count
+        return len(self._begun) == count
+
+    def _begin(self) -> None:
+        while len(self._begun) < min(self.count, self._ended + 1 + self.ahead):
+            self._begun.append(self.make(len(self._begun)))
 
     def _work(self, thread: int) -> None:
         try:
-            while (job := self._take()) is not None:
-                job(thread)
+            while not self._failed:
+                number, part = divmod(next(self._jobs), self.chunks + SHARDS)
+                if number >= self.count + self.ahead:
+                    return
+                if self._lead <= part < self._lead + SHARDS:
+                    self._insert(number - self.ahead, part - self._lead)
+                else:
+                    self._expand(thread, number, part if part < self._lead else part - SHARDS)
                 if thread == 0:
                     self._report()
-        except BaseException as error:
+        except BaseException:
             with self._state:
-                self._errors.append(error)
+                self._failed = True
                 self._state.notify_all()
+            raise
 
     def _report(self) -> None:
         if self._report_due:
             self._report_due = False
             self.report()
 
-    def _take(self) -> Job | None:
-        """The next job; waits where there is none yet, and ends where there will be none."""
+    def _awaited(self, number: int, condition: Callable[[], bool]) -> Round | None:
+        """A round, once a condition holds; None where it is not begun."""
         with self._state:
-            while self._open and not self._errors:
-                if not self._enough and self.is_stopped():
-                    self._stop()
-                    continue
-                if (job := self._insertion() or self._expansion()) is not None:
-                    return job
-                self._state.wait()
-        return None
+            self._state.wait_for(lambda: self._failed or number >= self.count or condition())
+            return None if self._failed or number >= self.count else self._begun[number]
 
-    def _insertion(self) -> Job | None:
-        first = self._open[0]
-        shard = first.next_shard()
-        if shard is None:
-            return None
-
-        def work(_: int) -> None:
-            self.insert(first, shard)
-            with self._state:
-                first.end_shard()
-                self._advance()
-
-        return work
-
-    def _expansion(self) -> Job | None:
-        for one in self._open:
-            chunk = one.next_chunk()
-            if chunk is not None:
-                return self._expand(one, chunk)
-        return None
-
-    def _expand(self, one: Round, chunk: int) -> Job:
-        def work(thread: int) -> None:
+    def _expand(self, thread: int, number: int, chunk: int) -> None:
+        one = self._awaited(number, lambda: number < len(self._begun))
+        if one is None or chunk >= one.chunks:
+            return
+        if not (stopped := self.is_stopped()):
             self.expand(thread, one, chunk)
-            with self._state:
-                one.end_chunk()
-                self._advance()
+        with self._state:
+            self._limit(stopped)
+            one.waiting -= 1
+            if not one.waiting:
+                one.count()
+                self._state.notify_all()
 
-        return work
+    def _insert(self, number: int, part: int) -> None:
+        if number < 0:
+            return
+        one = self._awaited(number, lambda: number <= self._ended and self._begun[number].receiving is not None)
+        if one is None or one.receiving is None or part >= max(1, len(one.receiving)):
+            return
+        for shard in one.receiving[part : part + 1]:
+            self.insert(one, shard)
+        with self._state:
+            one.waiting -= 1
+            if not one.waiting:
+                self._limit(self.end(one))
+                self._ended, self._report_due = number + 1, True
+                self._begin()
+                self._state.notify_all()
 
-    def _stop(self) -> None:
-        """Leave out what is not begun."""
-        self._enough = True
-        for one in self._open:
-            one.truncate()
-        self._advance()
-
-    def _advance(self) -> None:
-        """Gather what is expanded, and end what is inserted."""
-        moved = False
-        while self._open:
-            for one in self._open:
-                if one.receiving is None:
-                    if one.needs_expansion:
-                        break
-                    self.gather(one)
-                    moved = True
-            if self._open[0].needs_insertion:
-                break
-            self._enough = self.end(self._open.popleft()) or self._enough
-            self._report_due = moved = True
-            self._begin()
-        if moved:
-            self._state.notify_all()
-
-    def _begin(self) -> None:
-        if self._next < self.count and not self._enough:
-            self._open.append(self.make(self._next))
-            self._next += 1
+    def _limit(self, enough: bool) -> None:
+        if enough:
+            self.count = len(self._begun)
 
 
 SLICE = 64
@@ -416,9 +349,10 @@ class Search:
                 piece.records[shard, : len(rows), :-1] = rows
                 piece.records[shard, : len(rows), -1] = mark
                 piece.counts[shard] = len(rows)
-        seeds = Round.of(pieces)
-        while (receiver := seeds.next_shard()) is not None:
-            self._insert(seeds, receiver)
+        seeds = Round(0, np.empty((1, 0, 2), dtype=np.int64), 1)
+        seeds.batches[0].extend(pieces)
+        for shard in seeds.count():
+            self._insert(seeds, shard)
         self._end_round(seeds)
 
     def _level(self, begins: list[int], ends: list[int]) -> None:
@@ -445,7 +379,7 @@ class Search:
             return self.cut is not None or self._limit(unfinished=True) is not None
 
         rounds = Rounds(
-            -(-chunks // self._chunks), make, expand, self._gather, self._insert, end=end, is_stopped=self.stop.is_set,
+            -(-chunks // self._chunks), min(chunks, self._chunks), make, expand, self._insert, end, self.stop.is_set,
             report=lambda: self.on_round(self), ahead=AHEAD if self.orders is None else 0,
         )  # fmt: skip
         last = rounds.run(self._pool, min(self.threads, chunks))
@@ -489,10 +423,6 @@ class Search:
         if piece.claims is not None:
             for claim in np.flatnonzero(piece.claims).tolist():
                 self.claims.setdefault(claim, int(piece.claims[claim]) - 1)
-
-    def _gather(self, one: Round) -> None:
-        """Count the candidates of a round that is expanded."""
-        one.count()
 
     def _insert(self, one: Round, shard: int) -> None:
         """Insert the candidates that a round has for a shard; a full shard cuts the search."""

@@ -33,7 +33,8 @@ from tests.ci.stores.minicluster import MiniCluster, cluster
 from tests.ci.stores.server import serving, settings
 from tests.engine_mutants.mutant import Killer, Mutant
 from tests.shared.commands import kraftcheck
-from tests.solvers.blocks import test_block_edges, test_closure, test_compact_set
+from tests.solvers.blocks import test_block_edges, test_compact_set
+from tests.solvers.machine_code import test_closure
 
 APART = Killer(test_block_edges.test_states_whose_hashes_meet_stay_apart, (0,))
 BATCHES = Killer(test_block_edges.test_batches_lose_nothing, (4,))
@@ -165,7 +166,7 @@ MUTANTS = (
            "ci.dataset.disk:_LevelWork._slices", "group.bucket << ROW_BITS | at", "group.bucket << ROW_BITS",
            SMALL_JOBS),
     Mutant("arcs-dealt-late", "In memory the first arc of each state is that of the one before.",
-           "solvers.blocks.closure:_emit_deal", "at = b.add(b.get(targets, k), 1)", "at = b.get(targets, k)",
+           "solvers.machine_code.closure:_emit_deal", "at = b.add(b.get(targets, k), 1)", "at = b.get(targets, k)",
            FIXPOINT, (RuntimeError,)),
     Mutant("checkpoint-half", "A checkpoint is taken up though one of its files is missing.",
            "ci.dataset.backward.files:RoundLog._read", "if any(verify(", "if False and any(verify(",
@@ -188,7 +189,7 @@ MUTANTS = (
            "if key != self._key or not (is_next or descent == kept) or self._next >= self.slots:",
            "if self._next >= self.slots:", TWO_RUNS),
     Mutant("memo-last-lost", "What waits for the memo when a block of states ends is lost.",
-           "solvers.blocks.expansion_kernel:emit_expand_with_memo", "    settle()\n    b.ret(at.get())",
+           "solvers.blocks.expansion:emit_expand_with_memo", "    settle()\n    b.ret(at.get())",
            "    b.ret(at.get())", TWO_RUNS),
     Mutant("small-visited-later", "An earlier level that is made again meets the states of later ones as visited.",
            "ci.spark.jobs:DriverVisited.catch_up", "if self._levels > level.depth:", "if False:",

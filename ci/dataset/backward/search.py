@@ -24,9 +24,8 @@ from kraftcheck.ci.dataset.jobs import JobRunner
 from kraftcheck.ci.dataset.search.levels import CommittedOrigins
 from kraftcheck.ci.dataset.store.commits import CommitLog
 from kraftcheck.ci.dataset.store.manifests import Commit, StatePlace
-from kraftcheck.solvers.blocks.closure import ARC_BYTES, MOST_STATES, MOST_WAYS, STATE_BYTES, HeldArcs
-from kraftcheck.solvers.blocks.tasks import load_block_kernel
 from kraftcheck.solvers.liveness.fair import StoppedError
+from kraftcheck.solvers.machine_code.closure import ARC_BYTES, MOST_STATES, MOST_WAYS, STATE_BYTES, HeldArcs
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.search.backward import Recoverability, RecoverabilityFinding
 
@@ -156,7 +155,7 @@ class CommittedBackward:
     ) -> None:  # fmt: skip
         """Raise all marks along arcs in memory."""
         spec, folder = self.runner.spec, self._rounds.folder
-        held = HeldArcs(load_block_kernel(spec), ways_of(spec), marks, arcs_in(parts))
+        held = HeldArcs(ways_of(spec), marks, arcs_in(parts))
         for number, files in enumerate(parts):
             for (targets,) in read_groups(folder, files.arcs, "target"):
                 held.count(*numbering.states_of(number), targets)

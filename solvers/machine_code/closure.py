@@ -1,4 +1,4 @@
-"""Arcs in memory, along which marks flow backward: listed by target, and followed in machine code.
+"""Arcs in memory, along which marks flow backward: listed by target, and followed in machine code of no program.
 
 An arc takes `ARC_BYTES`, a state `STATE_BYTES`. A state whose mark rose waits in a queue until what it has now has
 flowed to the sources of its arcs; it waits there once at most.
@@ -6,6 +6,7 @@ flowed to the sources of its arcs; it waits there once at most.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -14,9 +15,8 @@ import numpy.typing as npt
 from attrs import define, field
 from llvmlite import ir
 
-from kraftcheck.solvers.blocks.tasks import BlockKernel, Words
 from kraftcheck.solvers.machine_code.irtools import BYTE, POINTER, U32, WORD, begin
-from kraftcheck.solvers.machine_code.objectcode import address
+from kraftcheck.solvers.machine_code.objectcode import Library, address, object_code
 
 ARC_BYTES = 5
 """Bytes of an arc: its source, and the number of its way."""
@@ -42,19 +42,26 @@ class HeldArcs:
     """Arcs between states, which have numbers from 0.
 
     Attributes:
-        kernel: the functions.
         ways: the bits that flow back through each way.
         marks: of the states.
         arcs: how many there are.
     """
 
-    kernel: BlockKernel
-    ways: Words
+    ways: npt.NDArray[np.uint64]
     marks: npt.NDArray[Any]
     arcs: int
     _begins: npt.NDArray[np.int64] = field(init=False)
     _sources: npt.NDArray[np.uint32] = field(init=False)
     _kinds: npt.NDArray[np.uint8] = field(init=False)
+
+    @classmethod
+    def of(cls, ways: npt.ArrayLike, marks: npt.NDArray[Any], arcs: Sequence[npt.NDArray[Any]]) -> HeldArcs:
+        """Those of one list: targets, sources and ways, as `take` has them."""
+        targets = arcs[0].astype(np.int64)
+        held = cls(np.asarray(ways, dtype=np.uint64), marks, len(targets))
+        held.count(0, len(marks), targets)
+        held.take([(targets, arcs[1].astype(np.int64), arcs[2].astype(np.int32))])
+        return held
 
     def __attrs_post_init__(self) -> None:
         """Take the memory."""
@@ -76,10 +83,11 @@ class HeldArcs:
         if int(ends[-1]) != self.arcs:
             raise RuntimeError(f"{int(ends[-1]):,} of {self.arcs:,} arcs were counted")
         self._begins[1:] = ends[:-1]  # the place of the next arc of a state: in the end, where those of the next begin
+        deal = _library(self.marks.itemsize).function("deal", 7)
         for columns in arcs:
             targets, sources, ways = map(np.ascontiguousarray, columns)
             places = map(address, (targets, sources, ways, self._begins, self._sources, self._kinds))
-            self.kernel.deal(*places, len(targets))
+            deal(*places, len(targets))
         if not np.array_equal(self._begins, ends):
             raise RuntimeError("the arcs that were taken are not those that were counted")
 
@@ -91,14 +99,18 @@ class HeldArcs:
         queue[: len(first)] = first
         control = np.array([0, len(first), len(self.marks)], dtype=np.int64)
         arrays = (control, queue, waiting, self._begins, self._sources, self._kinds, self.ways, self.marks)
+        flow = _library(self.marks.itemsize).function("flow", 9)
         while control[WAITING] and not stopped():
-            self.kernel.flow(*map(address, arrays), AT_ONCE)
+            flow(*map(address, arrays), AT_ONCE)
 
 
-def emit_closure(module: ir.Module, mark_bytes: int) -> None:
+@functools.lru_cache(maxsize=4)
+def _library(mark_bytes: int) -> Library:
     """The functions `deal` and `flow` for marks of so many bytes."""
+    module = ir.Module("kraftcheck-closure")
     _emit_deal(module)
     _emit_flow(module, ir.IntType(8 * mark_bytes))
+    return Library(object_code(module))
 
 
 def _emit_deal(module: ir.Module) -> None:

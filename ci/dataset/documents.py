@@ -30,7 +30,7 @@ from kraftcheck.ci.dataset.values import (
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.layout import MAX_WORDS, WORD_BITS, Flag, leaves
 from kraftcheck.solvers.program.columns import names_of
-from kraftcheck.solvers.program.premises.cases import without_premises
+from kraftcheck.solvers.program.premises import without_premises
 from kraftcheck.solvers.program.program import Program
 
 FORMAT = 5

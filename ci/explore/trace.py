@@ -28,17 +28,15 @@ from kraftcheck.ci.terminal.console import Screen, console
 from kraftcheck.ci.terminal.files import check_apart, check_named, check_results, check_writable, read_json, write
 from kraftcheck.ci.terminal.refusal import Refusal
 from kraftcheck.model.language.system import LIVENESS, Property
-from kraftcheck.solvers.drawings.drawing import Drawing, dot, drawing, mermaid, with_other_rules
-from kraftcheck.solvers.drawings.foreign import foreign_drawing
+from kraftcheck.solvers.drawings.drawing import Drawing, dot, drawing, foreign_drawing, mermaid, with_other_rules
 from kraftcheck.solvers.drawings.svg import svg
 from kraftcheck.solvers.expressions.expression import Expressions
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, RUN, Trace
 from kraftcheck.solvers.stepping.session import Session, StepRefused
 from kraftcheck.solvers.traces import itf
-from kraftcheck.solvers.traces.failures import already_false, every_property
 from kraftcheck.solvers.traces.itf import TraceError
-from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replay_trace
+from kraftcheck.solvers.traces.render import BrokenTrace, already_false, every_property, lines, minimise, replay_trace
 
 FILES = Path(__file__).parent / "page"
 """Where styles and scripts of pages are."""

@@ -11,7 +11,7 @@ from kraftcheck.ci.run.walks import WALKED, Walked
 from kraftcheck.ci.systems import report
 from kraftcheck.ci.systems.subject import Subject
 from kraftcheck.model.language.system import LIVENESS, Property
-from kraftcheck.solvers.program.premises.cases import checks_nothing
+from kraftcheck.solvers.program.premises import checks_nothing
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, PropertyVerdict, Refuted, Trace
 from kraftcheck.solvers.traces.render import lines
 from kraftcheck.solvers.walks.walks import Suspect, unknown_text

@@ -35,13 +35,12 @@ from kraftcheck.solvers.expressions.expression import search_for
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.fingerprint import fingerprint
 from kraftcheck.solvers.program.parts import SystemFault, ask
-from kraftcheck.solvers.program.premises.cases import NO_CONTENT_OF_GOALS
-from kraftcheck.solvers.program.premises.content import is_valid
+from kraftcheck.solvers.program.premises import NO_CONTENT_OF_GOALS, is_valid
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import is_stop
 from kraftcheck.solvers.program.verdict import Holds, PropertyVerdict, Refuted, Vacuous, worst_exit_code
 from kraftcheck.solvers.search.levels import DEFAULT_MEMORY, FIRST_VIOLATION
-from kraftcheck.solvers.search.orders.independence import OrdersError, by_orders
+from kraftcheck.solvers.search.orders import OrdersError, by_orders
 from kraftcheck.solvers.search.symmetry import reduced
 from kraftcheck.solvers.walks.walker import WalkPlan
 from kraftcheck.solvers.walks.walks import Walks

@@ -26,7 +26,7 @@ from kraftcheck.model.language.system import LIVENESS
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.parts import SystemFault
-from kraftcheck.solvers.program.premises.cases import checks_nothing, without_premises
+from kraftcheck.solvers.program.premises import checks_nothing, without_premises
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import (
     DEADLOCK,

@@ -26,7 +26,7 @@ from kraftcheck.solvers.expressions.checking import ExpressionError
 from kraftcheck.solvers.expressions.expression import FIND, NO_EXPRESSIONS, Expressions, typed_id
 from kraftcheck.solvers.machine_code.lower import LoweringError
 from kraftcheck.solvers.program.parts import RAISED, SystemFault, ask
-from kraftcheck.solvers.program.premises.cases import deadlock_alone
+from kraftcheck.solvers.program.premises import deadlock_alone
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import DEADLOCK

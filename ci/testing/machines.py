@@ -17,7 +17,7 @@ from kraftcheck.model.language.system import ScopeError, Setting, System
 from kraftcheck.solvers.hypothesis.machine import LeavesDomainError, SystemMachine, Violation, run
 from kraftcheck.solvers.hypothesis.machine import machine as machine_of
 from kraftcheck.solvers.hypothesis.tally import Tally
-from kraftcheck.solvers.program.premises.cases import checks_nothing
+from kraftcheck.solvers.program.premises import checks_nothing
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.verdict import DEADLOCK, Trace
 from kraftcheck.solvers.reference.interpreter import Integers

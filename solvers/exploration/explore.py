@@ -18,7 +18,7 @@ from kraftcheck.solvers.liveness.judge import NO_LIVENESS_SEARCH, Liveness, live
 from kraftcheck.solvers.machine_code.compile import Compiler
 from kraftcheck.solvers.machine_code.objectcode import CompileEffort
 from kraftcheck.solvers.machine_code.transition import CONJUNCTS_PER_WORD, FramePlan, prunings
-from kraftcheck.solvers.program.premises.cases import (
+from kraftcheck.solvers.program.premises import (
     checks_nothing,
     lenient_warnings,
     premises_shown,
@@ -29,7 +29,7 @@ from kraftcheck.solvers.program.trace import WITHIN, Pruning, by_field, outside_
 from kraftcheck.solvers.program.verdict import DEADLOCK, Holds, Incomplete, PropertyVerdict, Refuted, Vacuous, Verdict
 from kraftcheck.solvers.search.backward import NOT_SEARCHED, Recoverability, recoverability_verdicts, search_backward
 from kraftcheck.solvers.search.levels import Limits, Search
-from kraftcheck.solvers.search.orders.blocks import OrdersFound
+from kraftcheck.solvers.search.orders import OrdersFound
 from kraftcheck.solvers.search.symmetry import check_after, check_before
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.search.witness import count_outside, start_witness, witness

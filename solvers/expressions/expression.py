@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from kraftcheck.model.language.system import Conjuncts, Property, System
 from kraftcheck.model.language.terms import Truth
 from kraftcheck.model.language.words import all_of, implies, negate
-from kraftcheck.solvers.expressions import checking, functions, operators, places
+from kraftcheck.solvers.expressions import checking, operators, places
 from kraftcheck.solvers.expressions.checking import (
     Checker,
     ExpressionError,
@@ -29,7 +29,7 @@ STATE = "state"
 IN_RANGE = "every place that it reads is there"
 """The conjunct of an expression that cannot be evaluated in every state."""
 
-FORMS = {**checking.FORMS, **operators.FORMS, **places.FORMS, **functions.FORMS}
+FORMS = {**checking.FORMS, **operators.FORMS, **places.FORMS}
 """Every form of Python's syntax that an expression may have; nothing else is read."""
 
 

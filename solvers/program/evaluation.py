@@ -25,6 +25,21 @@ def closure(roots: Iterable[Term], computed: Container[int] = ()) -> list[Term]:
     return sorted(needed, key=lambda term: term.index)
 
 
+def conjuncts(truths: Iterable[Term]) -> list[Term]:
+    """The truths of which a conjunction consists, in order, each once, without those that are always so."""
+    pending, seen, found = [*truths][::-1], set[int](), list[Term]()
+    while pending:
+        term = pending.pop()
+        if term.index in seen:
+            continue
+        seen.add(term.index)
+        if term.op == "and":
+            pending += reversed(term.args)
+        elif term.op != "const" or not term.value:
+            found.append(term)
+    return found
+
+
 def evaluated(roots: Sequence[Term], variables: Values) -> dict[int, int]:
     """The values of the roots and of all they need, given those of the variables."""
     values = dict(variables)

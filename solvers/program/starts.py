@@ -22,7 +22,7 @@ from kraftcheck.model.language.layout import (
 )
 from kraftcheck.model.language.system import Setting, System
 from kraftcheck.model.language.terms import MASK_BITS, Graph, Term
-from kraftcheck.solvers.program.evaluation import closure
+from kraftcheck.solvers.program.evaluation import closure, conjuncts
 from kraftcheck.solvers.program.parts import SystemFault, ask, check_refusals, line_of, same_classes
 from kraftcheck.solvers.program.symbols import state_symbols
 from kraftcheck.solvers.program.verdict import Truths
@@ -193,7 +193,7 @@ def described_states(layout: Layout, state: Sequence[Term], parts: Sequence[Term
         SystemFault: for more states than can be listed, and for words beyond 64 bits.
     """
     try:
-        rows = _Enumeration(layout, state, conjuncts_of(parts)).rows()
+        rows = _Enumeration(layout, state, conjuncts(parts)).rows()
     except TooWideError as error:
         raise SystemFault(f"the description of initial states: {error}") from None
     words = np.zeros((len(rows), layout.words), dtype=np.uint64)
@@ -201,18 +201,6 @@ def described_states(layout: Layout, state: Sequence[Term], parts: Sequence[Term
         words[:, slot.word] |= (rows[:, place] - slot.domain.lo).astype(np.uint64) << np.uint64(slot.shift)
     ordered = words[np.lexsort(words.T[::-1])]
     return tuple(map(tuple, ordered.tolist()))
-
-
-def conjuncts_of(parts: Sequence[Term]) -> list[Term]:
-    """The truths of which a conjunction consists."""
-    pending, conjuncts = list(parts), dict[int, Term]()
-    while pending:
-        term = pending.pop()
-        if term.op == "and":
-            pending += term.args
-        else:
-            conjuncts[term.index] = term
-    return [*conjuncts.values()]
 
 
 @define

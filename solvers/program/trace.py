@@ -43,9 +43,7 @@ from kraftcheck.solvers.program.parts import (
     no_state,
     same_classes,
 )
-from kraftcheck.solvers.program.premises.cases import lenient, premises_of, with_premises
-from kraftcheck.solvers.program.premises.content import without_content
-from kraftcheck.solvers.program.premises.doubtful import check_program
+from kraftcheck.solvers.program.premises import check_program, lenient, premises_of, with_premises, without_content
 from kraftcheck.solvers.program.program import (
     KINDS,
     MAX_INSTANCES,

@@ -6,7 +6,7 @@ where TLC has one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from attrs import field, frozen
@@ -15,8 +15,8 @@ from kraftcheck.model.language.symbolic import described
 from kraftcheck.model.language.system import LIVENESS, UNNAMED, Action, Outcome, Property, conjuncts
 from kraftcheck.model.language.terms import Graph, Term, Truth
 from kraftcheck.model.language.words import all_of, any_of
+from kraftcheck.solvers.program.evaluation import conjuncts as parts_of
 from kraftcheck.solvers.program.parts import SystemFault, ask, ask_twice, line_of
-from kraftcheck.solvers.program.premises.implications import says_something
 
 DEADLOCK = "deadlock"
 """Id of the built-in property that a state without successors is quiescent."""
@@ -304,3 +304,29 @@ class Truths:
             return self.graph.lift(value)
         mend = "return one" if value is None else "return a comparison, or all_of() of some"
         raise SystemFault(f"{what} gave {described(value)}, not a truth; {mend}{line_of(rule)}")
+
+
+def says_something(graph: Graph, truth: Term) -> Truth:
+    """The truth that a claim says something of a state: some conjunct is no implication, or has a premise that holds.
+
+    `implies(premise, conclusion)` says something of a state that satisfies the premise, and so does
+    `any_of(negate(premise), conclusion)`. A claim all of whose conjuncts are implications says nothing where no premise
+    holds; where that is so in every reachable state, it checks nothing.
+
+    Args:
+        graph: which noted the implications of this claim.
+        truth: the claim. A constant claim says nothing.
+    """
+    return any_of(*(_of_conjunct(graph, part) for part in parts_of([truth])))
+
+
+def _of_conjunct(graph: Graph, part: Term) -> Truth:
+    noted = graph.implications.parts.get(part.index)
+    if noted is None:
+        return True
+    return any_of(*(all_of(*premises, *_of_conclusion(graph, conclusion)) for premises, conclusion in noted))
+
+
+def _of_conclusion(graph: Graph, conclusion: Sequence[Truth]) -> tuple[Truth, ...]:
+    """That a conclusion says something; of several, none is asked: they are no implication."""
+    return tuple(says_something(graph, graph.lift(one)) for one in conclusion) if len(conclusion) == 1 else ()

@@ -15,7 +15,7 @@ from kraftcheck.solvers.machine_code.search_kernel import SHARDS
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.machine_code.transition import NO_ACTION
 from kraftcheck.solvers.program.stop import stop_reason
-from kraftcheck.solvers.search.orders.blocks import OrderBlocks
+from kraftcheck.solvers.search.orders import OrderBlocks
 from kraftcheck.solvers.search.visited import NO_PARENT, CandidateBuffers, Counters, ThreadBuffers, VisitedSet
 
 

@@ -22,7 +22,7 @@ from kraftcheck.solvers.program.evaluation import value_of
 from kraftcheck.solvers.program.parts import line_of
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.starts import initial_states
-from kraftcheck.solvers.search.orders.independence import Instance, Specialiser
+from kraftcheck.solvers.search.orders import Instance, Specialiser
 from kraftcheck.solvers.search.symmetry import iterate_growing, reduced
 from kraftcheck.solvers.smt.z3terms import Z3Reader
 

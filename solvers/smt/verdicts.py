@@ -12,7 +12,7 @@ from kraftcheck.model.language.system import Property, Step
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of
 from kraftcheck.solvers.exploration.explore import Exploration
-from kraftcheck.solvers.program.premises.cases import EMPTY, NO_STEPS
+from kraftcheck.solvers.program.premises import EMPTY, NO_STEPS
 from kraftcheck.solvers.program.program import Kind, Program
 from kraftcheck.solvers.program.starts import description, given_states
 from kraftcheck.solvers.program.trace import is_within

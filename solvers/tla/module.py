@@ -11,10 +11,9 @@ from attrs import frozen
 from kraftcheck.model.language.layout import Flag, Slot
 from kraftcheck.model.language.system import Property
 from kraftcheck.model.language.terms import MASK_BITS, Term
-from kraftcheck.solvers.program.evaluation import closure
-from kraftcheck.solvers.program.premises.cases import without_premises
+from kraftcheck.solvers.program.evaluation import closure, conjuncts
+from kraftcheck.solvers.program.premises import without_premises
 from kraftcheck.solvers.program.program import Kind, Program
-from kraftcheck.solvers.program.starts import conjuncts_of
 from kraftcheck.solvers.program.trace import WITHIN
 
 LARGEST = (1 << 31) - 1
@@ -321,7 +320,7 @@ class _Writer:
         A conjunct is compared with TRUE, so that TLC evaluates it. It would go on once for each disjunct that is true.
         """
         yield "Init =="
-        waiting = conjuncts_of([*self.program.initially.values()])
+        waiting = conjuncts(self.program.initially.values())
         given = {term.index for term in self.program.state}
         for name, term, slot in zip(self.names, self.program.state, self.program.layout.slots, strict=True):
             yield f"  /\\ {name} \\in {_domain(slot)}"

@@ -13,7 +13,7 @@ from attrs import define, evolve, field, frozen
 from kraftcheck.model.language.system import Property
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.machine_code.transition import NO_ACTION, FramePlan, prunings
-from kraftcheck.solvers.program.premises.cases import without_premises
+from kraftcheck.solvers.program.premises import without_premises
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.stop import STOPPED, stop_reason
 from kraftcheck.solvers.program.trace import Pruning, by_field, pruning_fault

@@ -157,7 +157,7 @@ MUTANTS = (
     Mutant("suspect-unconfirmed", "Any cycle without the goal is suspected, fair or not.",
            "solvers.walks.walks:_Search._breaks", "return False", "return True", WEAK_SUSPECTS),
     Mutant("steps-unread", "What a property says of a step is not among what the step reads.",
-           "solvers.search.orders.independence:_Tables.footprint", "(*one.guard, *one.steps)", "one.guard", FIFTH),
+           "solvers.search.orders:_Tables.footprint", "(*one.guard, *one.steps)", "one.guard", FIFTH),
     Mutant("visited-is-new", "A step to a state that is expanded already counts as one to a new state (C3).",
            "solvers.machine_code.search_kernel:_emit_is_new", 'b.icmp_unsigned("==", found, 0)',
            'b.icmp_unsigned("!=", found, -1)', FIRST),

@@ -77,7 +77,7 @@ MUTANTS = (
     Mutant("foreign-member", "Members of two Enums are equal where their numbers are.",
            "model.language.symbolic:clash", "one is None or", "True or", mixed(6)),
     Mutant("doubt-in-a-branch", "A doubt in a branch that may be taken counts for nothing.",
-           "solvers.program.premises.doubtful:_right",
+           "solvers.program.premises:_right",
            "whole = _both(parts[0], graph.lift(graph.ite(one.args[0], *parts[1:])))",
            "whole = parts[0]", Killer(test_failures.test_what_may_be_lost_is_not_read, (0, 10))),
     Mutant("unshown-holds", "A proven claim holds where no search reaches its premise.",

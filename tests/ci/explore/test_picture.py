@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.ci.explore.trace import html
-from kraftcheck.solvers.drawings.foreign import foreign_drawing
+from kraftcheck.solvers.drawings.drawing import foreign_drawing
 from tests.shared.commands import kraftcheck
 from tests.shared.places import ROOT
 from tests.solvers.drawings.test_drawings import STATES, drawn

@@ -33,7 +33,7 @@ from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.symbolic import UntraceableRule
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.model.language.words import NO_LEADER, all_of, any_of, choose, implies
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 
 COUNT = 5
 """Brokers 0..4 may be members."""

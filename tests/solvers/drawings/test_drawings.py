@@ -20,11 +20,11 @@ from kraftcheck.solvers.drawings.drawing import (
     columns,
     dot,
     drawing,
+    foreign_drawing,
     legend_of,
     mermaid,
     with_other_rules,
 )
-from kraftcheck.solvers.drawings.foreign import foreign_drawing
 from kraftcheck.solvers.drawings.svg import action_lines, svg
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.traces.itf import TraceError

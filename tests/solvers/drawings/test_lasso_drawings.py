@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from kraftcheck.ci.explore.trace import html
-from kraftcheck.solvers.drawings.drawing import Drawing, dot, drawing, mermaid
-from kraftcheck.solvers.drawings.foreign import foreign_drawing
+from kraftcheck.solvers.drawings.drawing import Drawing, dot, drawing, foreign_drawing, mermaid
 from kraftcheck.solvers.drawings.svg import svg
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.trace import trace

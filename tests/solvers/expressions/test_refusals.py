@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kraftcheck.model.language.layout import counter, endless, ints
 from kraftcheck.solvers.expressions.checking import MAX_DEPTH, MAX_LENGTH, ExpressionError
 from kraftcheck.solvers.expressions.expression import FORMS, expression
-from kraftcheck.solvers.expressions.functions import FUNCTIONS
+from kraftcheck.solvers.expressions.operators import FUNCTIONS
 from tests.shared.places import DOCS
 from tests.solvers.expressions.drawn import LAYOUT
 

@@ -14,8 +14,7 @@ from attrs import evolve, frozen
 import kraftcheck as kc
 from kraftcheck.model.language.terms import Graph
 from kraftcheck.solvers.program.evaluation import evaluated
-from kraftcheck.solvers.program.premises.cases import NO_PROPERTIES
-from kraftcheck.solvers.program.premises.content import is_valid
+from kraftcheck.solvers.program.premises import NO_PROPERTIES, is_valid
 from kraftcheck.solvers.program.trace import trace
 from tests.shared.commands import kraftcheck
 

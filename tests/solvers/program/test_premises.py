@@ -13,7 +13,7 @@ import kraftcheck as kc
 from kraftcheck.model.language.system import Action, Property
 from kraftcheck.solvers.audit.sampling import Sampling
 from kraftcheck.solvers.exploration.explore import SearchBudget, explore
-from kraftcheck.solvers.program.premises.cases import NO_CONTENT, NO_STATE, NO_STEP, hidden_goals, without_premises
+from kraftcheck.solvers.program.premises import NO_CONTENT, NO_STATE, NO_STEP, hidden_goals, without_premises
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous, Verdict, exit_code
 from kraftcheck.solvers.walks.walker import WalkPlan

@@ -14,7 +14,7 @@ from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search import levels
 from kraftcheck.solvers.search.levels import Round, Rounds
-from kraftcheck.solvers.search.orders.independence import by_orders
+from kraftcheck.solvers.search.orders import by_orders
 from tests import toys
 
 CHUNKS, SHARDS, COUNT = 3, 4, 6

@@ -16,7 +16,7 @@ from kraftcheck.model.language.system import ANY, System, conjuncts
 from kraftcheck.model.language.words import all_of
 from kraftcheck.model.systems.replication.log import Log
 from kraftcheck.model.systems.replication.state import Broker, Replication
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.smt.theory import theory
 from tests.solvers.smt.reading.worlds import words
 

@@ -13,7 +13,7 @@ from kraftcheck.model.language.anynumber import AnyReplicas, AnySet
 from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import negate
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.reading.z3_endless import Value, answer

@@ -14,7 +14,7 @@ import kraftcheck as kc
 from kraftcheck.model.language.anynumber import AnySet
 from kraftcheck.model.language.sequences import Sequence
 from kraftcheck.model.language.terms import Graph
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.smt.induction import prove
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Questions
 from kraftcheck.solvers.smt.worker import SolverSession

@@ -11,7 +11,7 @@ from attrs import evolve
 
 import kraftcheck as kc
 from kraftcheck.model.language.system import Action, Outcome, Property, System
-from kraftcheck.solvers.program.premises.cases import NO_CONTENT, NO_STATE, NO_STEPS
+from kraftcheck.solvers.program.premises import NO_CONTENT, NO_STATE, NO_STEPS
 from kraftcheck.solvers.program.program import Premise
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import (

@@ -16,9 +16,8 @@ from kraftcheck.ci.terminal.files import MARK
 from kraftcheck.properties.register.verdicts import EXPECTED
 from kraftcheck.solvers.program.trace import trace as traced
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.traces.failures import already_false, every_property
 from kraftcheck.solvers.traces.itf import ACTION, PICKS
-from kraftcheck.solvers.traces.render import call, lines, minimise, replay_trace, show
+from kraftcheck.solvers.traces.render import already_false, call, every_property, lines, minimise, replay_trace, show
 from tests import toys
 from tests.shared.commands import Ran, kraftcheck
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kraftcheck.model.language.layout import UNBOUNDED
 from kraftcheck.model.language.sequences import Sequence, every
 from kraftcheck.model.language.terms import Graph, Truth, Word
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 
 
 def test_a_word_that_speaks_of_every_place_is_of_the_place_it_is_read_at() -> None:

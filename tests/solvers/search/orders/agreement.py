@@ -9,7 +9,7 @@ from attrs import evolve
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Refuted
-from kraftcheck.solvers.search.orders.independence import by_orders
+from kraftcheck.solvers.search.orders import by_orders
 from tests.random_systems.building import build
 from tests.random_systems.comparison import Case, is_witness
 from tests.random_systems.verdicts import plain_word

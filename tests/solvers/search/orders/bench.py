@@ -15,7 +15,7 @@ from kraftcheck.ci.systems.subject import program, subject
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.search.orders.independence import by_orders
+from kraftcheck.solvers.search.orders import by_orders
 from tests.examples.lamport_mutex import LAMPORT_MUTEX
 from tests.solvers.search.orders.ports import LOCK, NO_LOCK, READERS_WRITERS, WALKING
 

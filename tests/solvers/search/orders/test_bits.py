@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.model.language.terms import Graph, Term
-from kraftcheck.solvers.search.orders.independence import ALL, BitReader, Bits
+from kraftcheck.solvers.search.orders import ALL, BitReader, Bits
 from tests.shared.readers import values_of
 from tests.solvers.machine_code.test_lower import VARIABLES, graphs, random_rows
 

@@ -13,7 +13,7 @@ from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.program.orders import Orders
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.search.orders.independence import by_orders
+from kraftcheck.solvers.search.orders import by_orders
 from tests.toys import TWO_PHASE
 
 NOTHING = Orders((), (), ((), ()), (1, 2), (), 0)

@@ -10,7 +10,7 @@ from kraftcheck.model.language.system import System
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.search.orders.independence import Specialiser
+from kraftcheck.solvers.search.orders import Specialiser
 from kraftcheck.solvers.search.symmetry import pack
 from tests.random_systems.seeds import SEED_3, SEED_11  # type: ignore[attr-defined]
 from tests.shared.readers import values_of

@@ -13,7 +13,7 @@ from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, ex
 from kraftcheck.solvers.program.orders import Orders
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Incomplete, Refuted
-from kraftcheck.solvers.search.orders.independence import OrdersError, by_orders
+from kraftcheck.solvers.search.orders import OrdersError, by_orders
 from kraftcheck.solvers.search.symmetry import reduced
 from tests.random_systems.comparison import Case
 from tests.random_systems.systems import drawn

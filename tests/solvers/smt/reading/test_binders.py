@@ -24,7 +24,7 @@ from kraftcheck.model.language.sequences import (
 )
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate, same_truth
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import PROVEN, Effort

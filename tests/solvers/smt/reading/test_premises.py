@@ -21,7 +21,7 @@ from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.state import Replication
 from kraftcheck.model.systems.replication.system import unsettled_actions
 from kraftcheck.properties.kinds import always
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.queries import Questions
 from kraftcheck.solvers.smt.theory import Theory, theory

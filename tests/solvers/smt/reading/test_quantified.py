@@ -17,7 +17,7 @@ from kraftcheck.model.language.sequences import cardinality, every, word_at
 from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.smt.queries import PROVEN, UNDECIDED, Effort, Obligation, Questions
 from kraftcheck.solvers.smt.reading.quantified.engine import QuantifiedEngine
 from kraftcheck.solvers.smt.theory import Theory, theory

@@ -17,7 +17,7 @@ from kraftcheck.model.language.sequences import Sequence as Words
 from kraftcheck.model.language.sequences import cardinality, every, word_at
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, implies, negate
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.smt.instances import Instances
 from kraftcheck.solvers.smt.queries import PROVEN, Effort, Premises
 from kraftcheck.solvers.smt.reading import z3_endless

@@ -17,7 +17,7 @@ from kraftcheck.model.language.anynumber import Family
 from kraftcheck.model.language.layout import Endless, Slot
 from kraftcheck.model.language.system import ANY
 from kraftcheck.model.language.terms import Term
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.program.program import Kind
 from kraftcheck.solvers.smt.theory import Theory, theory
 from tests.solvers.smt.reading.test_premises import outside

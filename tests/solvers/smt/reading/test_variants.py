@@ -17,7 +17,7 @@ from kraftcheck.model.systems.replication.settle import settle
 from kraftcheck.model.systems.replication.system import unsettled_actions
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.register.proofs import NOT_FOR_ANY
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.verdict import Trace, TraceStep
 from kraftcheck.solvers.smt.queries import Effort, Obligation, Questions

@@ -14,7 +14,7 @@ from kraftcheck.model.language.system import Setting
 from kraftcheck.model.language.terms import Graph, Term, Truth, Word
 from kraftcheck.model.language.words import all_of, choose, same_truth
 from kraftcheck.model.systems.replication.log import Log
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.smt.theory import Theory
 
 ELSEWHERE: Mapping[str, int] = {

@@ -14,7 +14,7 @@ from attrs import frozen
 from kraftcheck.model.language.sequences import Sequence, every
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 
 PLACES = 3
 """Places of the sequence of drawn claims; words name one of them, or -1."""

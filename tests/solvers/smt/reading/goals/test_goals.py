@@ -16,7 +16,7 @@ import kraftcheck as kc
 from kraftcheck.model.language.sequences import every
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.smt.queries import (
     PREMISE,
     PROVEN,

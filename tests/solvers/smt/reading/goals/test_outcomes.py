@@ -14,7 +14,7 @@ import kraftcheck as kc
 from kraftcheck.model.language.sequences import Sequence, every, symbol_of
 from kraftcheck.model.language.terms import Term
 from kraftcheck.model.language.words import all_of, any_of, choose
-from kraftcheck.solvers.audit.interpretation import Places
+from kraftcheck.solvers.audit.numbers import Places
 from kraftcheck.solvers.program.evaluation import closure
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.smt.induction import prove

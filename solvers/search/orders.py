@@ -9,12 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
 from attrs import define, evolve, field, frozen
 
 from kraftcheck.model.language.terms import MASK_BITS, Graph, Term
+from kraftcheck.solvers.machine_code.objectcode import address
+from kraftcheck.solvers.machine_code.search_kernel import (
+    BLOCK_WORDS,
+    CONTROLS,
+    ENDS,
+    FIRSTS,
+    HIDDEN,
+    LEFT_OUT,
+    PARTS,
+    REDUCED,
+    ROWS,
+    WORK,
+    work_words,
+)
 from kraftcheck.solvers.machine_code.transition import live_kinds
-from kraftcheck.solvers.program.evaluation import closure
-from kraftcheck.solvers.program.orders import Orders
+from kraftcheck.solvers.program.evaluation import closure, conjuncts
+from kraftcheck.solvers.program.orders import Orders, as_words
 from kraftcheck.solvers.program.program import Kind, Program
 
 ALL = -1
@@ -215,7 +231,7 @@ class Specialiser:
             slot for slot in kind.unchecked
             if after[slot].lo < slots[slot].domain.lo or after[slot].hi > slots[slot].domain.hi
         )  # fmt: skip
-        guard = tuple(_conjuncts([known[part.index] for part in kind.guard.values()]))
+        guard = tuple(conjuncts(known[part.index] for part in kind.guard.values()))
         return Instance(kind.first + row, guard, after, unchecked, tuple(known[term.index] for term in kind.steps))
 
     def _rewrite(self, roots: Sequence[Term], known: dict[int, Term]) -> None:
@@ -240,18 +256,6 @@ class Specialiser:
                     return then if condition.value else otherwise
                 return self.graph.lift(self.graph.ite(condition, then, otherwise))
         return self.graph.lift(self.graph.apply(term.op, *args))
-
-
-def _conjuncts(truths: Sequence[Term]) -> Iterator[Term]:
-    """The truths of which a conjunction consists, each once, without those that are always so."""
-    pending, seen = list(reversed(truths)), set[int]()
-    while pending:
-        term = pending.pop()
-        if term.op == "and":
-            pending += reversed(term.args)
-        elif term.index not in seen and not (term.op == "const" and term.value):
-            seen.add(term.index)
-            yield term
 
 
 MOST_INSTANCES = 4096
@@ -364,3 +368,77 @@ class _Table:
     def _numbers(self, bits: Mapping[int, int]) -> Iterator[int]:
         for variable, wanted in bits.items():
             yield from (number for number, own in self._by_variable.get(variable, ()) if own & wanted)
+
+
+@frozen
+class OrdersFound:
+    """What was left out.
+
+    Attributes:
+        reduced: states of which some successors were not followed.
+        left_out: successors that were not followed.
+    """
+
+    reduced: int
+    left_out: int
+
+    def text(self) -> str:
+        """What was left out, in a line of a report."""
+        if not self.reduced:
+            return "orders: in no state were steps independent enough to leave one out"
+        states = "1 state" if self.reduced == 1 else f"{self.reduced:,} states"
+        steps = "1 step" if self.left_out == 1 else f"{self.left_out:,} steps"
+        return f"orders: of {states} {steps} not followed, as another order of independent steps; traces may be longer"
+
+    def document(self) -> dict[str, int]:
+        """The same as plain values."""
+        return {"reduced": self.reduced, "left_out": self.left_out}
+
+
+@define
+class OrderBlocks:
+    """What the threads of a search share, and what each has of its own.
+
+    Attributes:
+        orders: the independence of the program.
+        threads: how many.
+        controls: the address of each shard's control block.
+        ends: for each shard the states up to the end of the level that is expanded.
+        blocks: one row for each thread.
+    """
+
+    orders: Orders
+    threads: int
+    controls: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64] = field(init=False)
+    blocks: npt.NDArray[np.int64] = field(init=False)
+    _kept: list[npt.NDArray[np.generic]] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        """Lay out the tables, and tell each block where they are."""
+        self.ends = np.zeros(len(self.controls), dtype=np.int64)
+        self.blocks = np.zeros((self.threads, BLOCK_WORDS), dtype=np.int64)
+        guards = self.orders.guards
+        firsts = np.concatenate([[0], np.cumsum([len(one) for one in guards])]).astype(np.int64)
+        parts = np.array([part for one in guards for part in one] or [0], dtype=np.int64)
+        hidden = as_words([~self.orders.visible & (1 << len(guards)) - 1], self.orders.words)
+        work = np.zeros((self.threads, work_words(self.orders)), dtype=np.uint64)
+        shared = {CONTROLS: self.controls, ENDS: self.ends, ROWS: self.orders.rows(), FIRSTS: firsts, PARTS: parts,
+                  HIDDEN: hidden}  # fmt: skip
+        for entry, array in shared.items():
+            self.blocks[:, entry] = address(array)
+        for thread in range(self.threads):
+            self.blocks[thread, WORK] = address(work[thread])
+        self._kept = [*shared.values(), work]  # the blocks hold only addresses
+
+    def begin_level(self, ends: Sequence[int]) -> None:
+        """States up to these numbers, by shard, are expanded now or were before."""
+        self.ends[:] = ends
+
+    def block(self, thread: int) -> int:
+        """The address of a thread's block."""
+        return address(self.blocks[thread])
+
+    def found(self) -> OrdersFound:
+        """What all threads left out."""
+        return OrdersFound(int(self.blocks[:, REDUCED].sum()), int(self.blocks[:, LEFT_OUT].sum()))

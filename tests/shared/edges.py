@@ -11,7 +11,7 @@ from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.terms import Truth, Word
 from kraftcheck.model.language.words import all_of, any_of, choose, negate
 from kraftcheck.solvers.program.verdict import DEADLOCK
-from kraftcheck.solvers.reference.interpreter import Integers
+from kraftcheck.solvers.reference.interpreter import Integers, Move
 
 SIDE = 41
 """Places on each side of the grid."""
@@ -167,9 +167,11 @@ HOTEL = System(
 def found_on_ints(system: System, scope: str | None = None) -> dict[str, Any]:
     """What a search on ints finds, state by state: sizes, transitions by action, pruned ones, lengths of shortest runs.
 
-    `depths` has the least number of steps after which a claim is broken, or a goal shown.
+    `depths` has the least number of steps after which a claim is broken, or a goal shown; `never_true` and
+    `never_false` the guard conjuncts that never were.
     """
-    engine = Integers(system, system.setting(scope))
+    engine, met = Integers(system, system.setting(scope)), dict[tuple[str, str], set[bool]]()
+    guarded = [(n, action) for n, action in enumerate(engine.actions) if action.guard is not None]
     seen, level, levels, depths = set(engine.initial), list(engine.initial), [], dict[str, int]()
     generated, pruned = len(level), dict[str, int]()
     fired = {action.name: 0 for action in engine.actions}
@@ -179,6 +181,10 @@ def found_on_ints(system: System, scope: str | None = None) -> dict[str, Any]:
         for state in level:
             for name in _said(engine, state, None):
                 depths.setdefault(name, depth)
+            for number, action in guarded:
+                for move in (Move(number, row) for row in range(engine.rows(number))):
+                    for name, part in action.guards(state, engine.arguments(move)).items():
+                        met.setdefault((action.name, name), set()).add(bool(part))
             for move in engine.enabled(state):
                 taken = engine.take(state, move).step
                 outside = engine.field_outside(taken.after)
@@ -193,7 +199,9 @@ def found_on_ints(system: System, scope: str | None = None) -> dict[str, Any]:
                     fresh[taken.after] = None
         level = list(fresh)
     sizes = {"distinct": len(seen), "generated": generated, "levels": tuple(levels), "depth": len(levels) - 1}
-    return {**sizes, "fired": fired, "pruned": pruned, "depths": depths}
+    never = {f"never_{str(truth).lower()}": {name for name, said in met.items() if truth not in said}
+             for truth in (True, False)}  # fmt: skip
+    return {**sizes, "fired": fired, "pruned": pruned, "depths": depths, **never}
 
 
 def _said(engine: Integers, state: Any, step: Any) -> set[str]:

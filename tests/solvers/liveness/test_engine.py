@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.language.system import LIVENESS, Fairness, System
+from kraftcheck.model.language.system import LIVENESS, Fairness
 from kraftcheck.properties.kinds import CatalogueError, eventually, strong_fairness, validate, weak_fairness
 from kraftcheck.solvers.audit.audit import Audit
-from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, conclude, explore
+from kraftcheck.solvers.exploration.explore import Exploration, conclude, explore
 from kraftcheck.solvers.liveness import graph, judge
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.fingerprint import fingerprint
@@ -23,12 +23,8 @@ from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted, Trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, NoCounterexample, confirm_lasso
 from kraftcheck.solvers.search.levels import Limits, Search
 from kraftcheck.solvers.search.symmetry import reduced
+from tests.shared.explored import explored
 from tests.solvers.liveness.toys import DOOR, LIFT, PAIR, lamps
-
-
-def explored(system: System, scope: str | None = None, **options: Any) -> Exploration:
-    """The exploration of a system."""
-    return explore(trace(system, system.setting(scope)), SearchBudget(**options), clock=time.perf_counter)
 
 
 def words(found: Exploration) -> dict[str, str]:

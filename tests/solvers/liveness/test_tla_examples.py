@@ -6,24 +6,17 @@ broken by a halt where fairness is left out.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 
-from kraftcheck.model.language.system import System
 from kraftcheck.properties.kinds import weak_fairness
-from kraftcheck.solvers.exploration.explore import Exploration, explore
-from kraftcheck.solvers.program.trace import trace
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.program.verdict import Holds, Refuted
+from tests.shared.explored import explored
 from tests.solvers.liveness.tla import SYSTEM, cat, coffee_can, ewd840, philosophers
 
 PICKS = weak_fairness("same_black", "same_white", "different", "termination")
-
-
-def explored(system: System) -> Exploration:
-    """The exploration of a specification."""
-    return explore(trace(system, system.setting()), clock=time.perf_counter)
 
 
 def verdicts(found: Exploration) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kraftcheck.solvers.blocks.closure import HeldArcs
 
-from kraftcheck.solvers.blocks import closure
+from kraftcheck.solvers.machine_code import closure
+from kraftcheck.solvers.machine_code.closure import HeldArcs
 
 STATES, ARCS = 200, 500
 WAYS = np.array([0b0011, 0b0101, 0b1100, 0b1111], dtype=np.uint64)

@@ -17,8 +17,6 @@ from kraftcheck.model.language.system import System
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.mutants.mutate import mutate
 from kraftcheck.solvers.program.parts import SystemFault
-from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Incomplete, Refuted
 from kraftcheck.solvers.reference.interpreter import Integers
 from kraftcheck.solvers.tla.module import module
@@ -26,6 +24,7 @@ from tests.random_systems.building import build
 from tests.random_systems.claims import drawing
 from tests.random_systems.nodes import Node, in_rules, text
 from tests.random_systems.systems import drawn
+from tests.shared.explored import traced
 
 
 @frozen
@@ -132,11 +131,6 @@ def test_what_is_about_the_future_is_refused() -> None:
         refuse_constraint(traced(climb(below_five)), "disk")
     with pytest.raises(SystemFault, match="within gave 3, not a truth"):
         traced(climb(lambda state: 3))
-
-
-def traced(system: System) -> Program:
-    """A system at its only setting."""
-    return trace(system, system.setting())
 
 
 def test_mutants_keep_the_constraint() -> None:

@@ -17,9 +17,7 @@ from kraftcheck.solvers.audit.comparison import Comparison
 from kraftcheck.solvers.mutants.mutate import mutate
 from kraftcheck.solvers.program import starts
 from kraftcheck.solvers.program.parts import SystemFault
-from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.starts import initial_states
-from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 from kraftcheck.solvers.reference.interpreter import Integers
@@ -30,6 +28,7 @@ from kraftcheck.solvers.smt.runs.bounded import check_bounded, check_inductive
 from kraftcheck.solvers.smt.spacer import infer
 from kraftcheck.solvers.smt.theory import Theory, theory
 from tests.shared.commands import kraftcheck
+from tests.shared.explored import traced
 
 EFFORT = Effort(timeout=20)
 
@@ -82,11 +81,6 @@ def by_hand(where: Callable[[Pair], Any]) -> list[Pair]:
     values = itertools.product(range(-1, 5), range(6), range(16), (False, True))
     states = (Pair(low, high, kc.IntSet(mask), on) for low, high, mask, on in values)
     return [state for state in states if all(Described(where).holds(state).values())]
-
-
-def traced(system: kc.System) -> Program:
-    """A system at its only setting."""
-    return trace(system, system.setting())
 
 
 RULES: list[Callable[[Any], Any]] = [

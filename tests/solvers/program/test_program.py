@@ -15,8 +15,8 @@ from kraftcheck.model.language.system import Action, Bound, Outcome, Property, S
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.solvers.program.parts import SystemFault
-from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
+from tests.shared.explored import traced
 
 ELECTIONS = SYSTEMS["elections"]
 
@@ -46,11 +46,6 @@ LAMP = System(
         Property("brighter", "step", "Turning makes it brighter.", lambda t: t.after.level > t.before.level),
     ],
 )
-
-
-def traced(system: System) -> Program:
-    """The program of a system in its default scope."""
-    return trace(system, system.setting())
 
 
 def with_action(**changes: Any) -> System:

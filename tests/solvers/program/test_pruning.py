@@ -27,17 +27,13 @@ from kraftcheck.solvers.walks.walker import WalkPlan
 from kraftcheck.solvers.walks.walks import Walks, simulate
 from tests.shared.capped import CAPPED, DRAINED, LOW, UNCAPPED, WHY, WIDER, WITHIN, Tank
 from tests.shared.commands import kraftcheck
+from tests.shared.explored import explored
 from tests.shared.samples import one_in
 from tests.toys import VALVE
 
 CLAIMS = ("below-six", "no-leap", "half", "full", "fills", "deadlock")
 
 LEFT = "level left its domain 0..5, above, in 1 transition by fill: widen it, or declare its cap"
-
-
-def explored(system: System, **limits: Any) -> Exploration:
-    """What the native engine finds."""
-    return explore(trace(system, system.setting()), SearchBudget(**limits), clock=time.monotonic)
 
 
 def verdicts(found: Exploration) -> list[type]:

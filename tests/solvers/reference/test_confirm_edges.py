@@ -16,7 +16,6 @@ from kraftcheck.model.language.layout import Range
 from kraftcheck.model.language.system import Action, Property, System
 from kraftcheck.model.language.words import all_of
 from kraftcheck.properties.kinds import recovers
-from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
 from kraftcheck.solvers.machine_code import compile as native
 from kraftcheck.solvers.machine_code.compile import cache_key
 from kraftcheck.solvers.program.program import Program
@@ -28,6 +27,7 @@ from kraftcheck.solvers.walks.walker import SCHEDULES, Walker, WalkPlan, walks_k
 from kraftcheck.solvers.walks.walks import Walks, simulate
 from tests import toys
 from tests.shared.edges import HOTEL, LIFT, Milestone
+from tests.shared.explored import explored
 
 LENGTH, MIDDLE = 200, 90
 
@@ -48,11 +48,6 @@ def lane(*claims: Property, walled: bool = True) -> Program:
         quiescent=lambda s: s.at == LENGTH - 1,
     )
     return trace(system, system.setting())
-
-
-def explored(program: Program, **options: Any) -> Exploration:
-    """The native exploration."""
-    return explore(program, SearchBudget(**options), clock=lambda: 0.0)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

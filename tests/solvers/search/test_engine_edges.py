@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.machine_code import visited_table
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.machine_code.threads import ThreadPool
@@ -20,34 +20,32 @@ from kraftcheck.solvers.search import levels as search
 from tests import toys
 from tests.ci.spark.levels import begun, finished
 from tests.shared.edges import DOORS, HOTEL, LEAPS, LIFT, ROAD, ROAD_LENGTH, SIDE, STRIDES, found_on_ints, grid
+from tests.shared.explored import explored
 
 SYSTEMS = [
     (grid(x_first=False), None), (grid(x_first=True), None), (LIFT, None), (HOTEL, None), (toys.CLOCK, None),
-    (toys.DIGRAPH, None), (toys.COUNTER, None), (toys.STUCK, None), (toys.HASTY, "3"),
+    (toys.DIGRAPH, None), (toys.COUNTER, None), (toys.STUCK, None), (toys.HASTY, "3"), (toys.RESTING, None),
+    (toys.TWO_PHASE, None),
 ]  # fmt: skip
 
 
 @functools.lru_cache
 def by_ints(name: str, scope: str | None) -> dict[str, Any]:
     """What ints find, computed once."""
-    return found_on_ints(next(system for system, _ in SYSTEMS if system.name == name), scope)
+    return found_on_ints(next(system for system, at in SYSTEMS if (system.name, at) == (name, scope)), scope)
 
 
 def told(found: Exploration) -> dict[str, Any]:
     """What a search on ints finds too."""
     names = ("distinct", "generated", "levels", "depth", "fired", "pruned")
     seen = [v for v in found.verdicts if v.depth is not None and isinstance(v.verdict, Refuted | Holds)]
-    return {**{name: getattr(found, name) for name in names}, "depths": {v.claim: v.depth for v in seen}}
-
-
-def explored(system: System, scope: str | None = None, **options: Any) -> Exploration:
-    """The native exploration."""
-    return explore(trace(system, system.setting(scope)), SearchBudget(**options), clock=lambda: 0.0)
+    never = {name: set(getattr(found, name)) for name in ("never_true", "never_false")}
+    return {**{name: getattr(found, name) for name in names}, "depths": {v.claim: v.depth for v in seen}, **never}
 
 
 @pytest.mark.parametrize(("system", "scope"), SYSTEMS, ids=lambda value: getattr(value, "name", value))
 def test_the_native_engine_finds_what_ints_find(system: System, scope: str | None) -> None:
-    """Sizes, transitions by action, pruned ones and lengths of shortest traces are those of a search on ints."""
+    """Sizes, transitions by action, pruned ones, coverage and lengths of shortest traces are those of ints."""
     assert told(explored(system, scope)) == by_ints(system.name, scope)
 
 

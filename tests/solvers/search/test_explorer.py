@@ -12,31 +12,19 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.language.system import System
-from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, SearchProgress, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress, explore
 from kraftcheck.solvers.machine_code import compile as native
 from kraftcheck.solvers.machine_code import objectcode
 from kraftcheck.solvers.machine_code.compile import cache_key, load_kernel
 from kraftcheck.solvers.machine_code.objectcode import CompileEffort
 from kraftcheck.solvers.machine_code.search_kernel import Geometry
-from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Incomplete, Refuted
 from kraftcheck.solvers.reference.confirm import EngineDisagreement, confirm
 from kraftcheck.solvers.search import levels as search
 from kraftcheck.solvers.search import visited
 from kraftcheck.solvers.search.visited import VisitedSet
 from tests import toys
-
-
-def program_of(system: System, scope: str | None = None) -> Program:
-    """The traced toy."""
-    return trace(system, system.setting(scope))
-
-
-def explored(program: Program, **options: Any) -> Exploration:
-    """The exploration of a program."""
-    return explore(program, SearchBudget(**options), clock=time.perf_counter)
+from tests.shared.explored import explored, traced
 
 
 def facts(found: Exploration) -> dict[str, Any]:
@@ -52,7 +40,7 @@ def facts(found: Exploration) -> dict[str, Any]:
 @pytest.mark.parametrize("scope", ["5", "7"])
 def test_results_do_not_depend_on_threads(scope: str) -> None:
     """One, two and four threads find the same states in the same order with the same parents and traces."""
-    program = program_of(toys.HASTY, scope)
+    program = traced(toys.HASTY, scope)
     alone = facts(explored(program, threads=1))
     assert alone == facts(explored(program, threads=2))
     assert alone == facts(explored(program, threads=4))
@@ -60,7 +48,7 @@ def test_results_do_not_depend_on_threads(scope: str) -> None:
 
 def test_results_do_not_depend_on_how_code_is_compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The code of each effort, and a search that goes over to better code twice, give the same order and traces."""
-    program = program_of(toys.HASTY, "5")
+    program = traced(toys.HASTY, "5")
     usual = facts(explored(program, cache_dir=tmp_path))
     for effort in CompileEffort:
         assert usual == facts(explore(program, clock=time.perf_counter, effort=effort))
@@ -76,7 +64,7 @@ def test_results_do_not_depend_on_how_code_is_compiled(monkeypatch: pytest.Monke
 
 def test_results_do_not_depend_on_rounds_and_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds of one chunk and candidate buffers that are always full give the same order, parents and traces."""
-    program = program_of(toys.HASTY, "5")
+    program = traced(toys.HASTY, "5")
     usual = facts(explored(program, threads=2))
     monkeypatch.setattr(search, "CHUNKS", 1)
     assert usual == facts(explored(program, threads=2))
@@ -88,7 +76,7 @@ def test_results_do_not_depend_on_rounds_and_buffers(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("limit", [{"stop_at_first": True}, {"max_states": 5_000}, {"memory": 2 << 20}], ids=str)
 def test_a_cut_does_not_depend_on_threads(limit: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """In levels of many rounds each limit cuts at the same place, however far the next round is by then."""
-    program = program_of(toys.HASTY, "7")
+    program = traced(toys.HASTY, "7")
     monkeypatch.setattr(search, "SLICE", 2)
     monkeypatch.setattr(search, "CHUNKS", 3)
     alone = explored(program, **limit)
@@ -99,7 +87,7 @@ def test_a_cut_does_not_depend_on_threads(limit: dict[str, Any], monkeypatch: py
 
 def test_a_memory_limit_gives_incomplete_with_what_was_done() -> None:
     """A search past its budget stops, keeps its counts, and is the same for any number of threads."""
-    program = program_of(toys.TWO_PHASE, "7")
+    program = traced(toys.TWO_PHASE, "7")
     found = explored(program, memory=4 << 20)
     verdict = found.verdict("consistent").verdict
     assert isinstance(verdict, Incomplete)
@@ -111,7 +99,7 @@ def test_a_memory_limit_gives_incomplete_with_what_was_done() -> None:
 
 def test_a_full_shard_holds_what_it_has_room_for() -> None:
     """Where memory cuts the search, some shard holds exactly as many states as it may, each of them findable."""
-    store = explored(program_of(toys.TWO_PHASE, "7"), memory=2 << 20).store
+    store = explored(traced(toys.TWO_PHASE, "7"), memory=2 << 20).store
     assert store is not None
     full = [number for number, shard in enumerate(store.shards) if shard.count == shard.room]
     assert full
@@ -130,17 +118,17 @@ def test_little_address_space_gives_incomplete(monkeypatch: pytest.MonkeyPatch) 
         return np.zeros(shape, dtype=dtype)
 
     monkeypatch.setattr(visited, "reserve", reserve)
-    found = explored(program_of(toys.TWO_PHASE, "7"))
+    found = explored(traced(toys.TWO_PHASE, "7"))
     assert found.cut is not None
     assert re.search(r"^memory limit: address space for [\d,]+ states", found.cut)
     assert 32 * 2048 <= found.distinct <= 32 * 4096
     assert isinstance(found.verdict("consistent").verdict, Incomplete)
-    assert explored(program_of(toys.TWO_PHASE, "5")).cut is None
+    assert explored(traced(toys.TWO_PHASE, "5")).cut is None
 
 
 def test_a_larger_budget_reaches_further() -> None:
     """Twice the memory gives more states, and neither search takes more than its budget."""
-    program = program_of(toys.TWO_PHASE, "7")
+    program = traced(toys.TWO_PHASE, "7")
     small, large = (explored(program, memory=size) for size in (3 << 20, 6 << 20))
     assert small.distinct < large.distinct
     assert small.distinct * small.bytes_per_state < 3 << 20
@@ -157,7 +145,7 @@ def test_a_stop_flag_gives_incomplete() -> None:
         if now.depth == 9:
             stop.set()
 
-    found = explore(program_of(toys.HASTY, "3"), clock=time.perf_counter, progress=progress, stop=stop)
+    found = explore(traced(toys.HASTY, "3"), clock=time.perf_counter, progress=progress, stop=stop)
     assert found.cut == "stopped on request"
     cut = f"stopped on request, after {found.distinct} states to depth 10"
     assert found.verdict("deadlock").verdict == Incomplete(cut)
@@ -170,14 +158,14 @@ def test_a_flag_set_before_the_start_leaves_the_initial_states() -> None:
     """Nothing is expanded once the flag is set."""
     stop = threading.Event()
     stop.set()
-    found = explore(program_of(toys.TWO_PHASE, "3"), clock=time.perf_counter, stop=stop)
+    found = explore(traced(toys.TWO_PHASE, "3"), clock=time.perf_counter, stop=stop)
     assert (found.distinct, found.generated, found.levels) == (1, 1, (1,))
     assert isinstance(found.verdict("committed").verdict, Incomplete)
 
 
 def test_a_depth_limit_judges_the_last_level_without_expanding_it() -> None:
     """With limit 4 the digraph's node 5 is seen in the states of depth 4; at limit 3 it is not."""
-    program = program_of(toys.DIGRAPH)
+    program = traced(toys.DIGRAPH)
     near, far = explored(program, max_depth=3), explored(program, max_depth=4)
     assert isinstance(near.verdict("never-5").verdict, Incomplete)
     assert isinstance(far.verdict("never-5").verdict, Refuted)
@@ -187,7 +175,7 @@ def test_a_depth_limit_judges_the_last_level_without_expanding_it() -> None:
 
 def test_a_state_limit_gives_incomplete_unless_all_were_found() -> None:
     """A limit below the number of states cuts the search; the number itself does not."""
-    program = program_of(toys.TWO_PHASE, "3")
+    program = traced(toys.TWO_PHASE, "3")
     assert explored(program, max_states=100).cut == "state limit 100"
     assert explored(program, max_states=288).cut in (None, "state limit 288")
     assert explored(program, max_states=289).cut is None
@@ -195,7 +183,7 @@ def test_a_state_limit_gives_incomplete_unless_all_were_found() -> None:
 
 def test_stop_at_first_ends_after_the_refuting_round() -> None:
     """The refutation is the same, and states beyond its level are not expanded."""
-    program = program_of(toys.HASTY, "3")
+    program = traced(toys.HASTY, "3")
     short, whole = explored(program, stop_at_first=True), explored(program)
     assert short.verdict("consistent") == whole.verdict("consistent")
     assert short.distinct < whole.distinct
@@ -204,7 +192,7 @@ def test_stop_at_first_ends_after_the_refuting_round() -> None:
 
 def test_compiled_code_is_kept_and_found_again(tmp_path: Path) -> None:
     """The second run takes its code from the cache and finds the same."""
-    program = program_of(toys.TWO_PHASE, "3")
+    program = traced(toys.TWO_PHASE, "3")
     first, second = (explored(program, cache_dir=tmp_path / "cache") for _ in range(2))
     assert (first.cached, second.cached) == (False, True)
     assert first.warnings == second.warnings == ()
@@ -215,7 +203,7 @@ def test_compiled_code_is_kept_and_found_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [lambda code: code[:100], lambda code: code[:-1] + b"\0\1", lambda code: b""])
 def test_damaged_code_is_compiled_again_with_a_warning(tmp_path: Path, damage: Any) -> None:
     """Truncated, altered or empty object code is noticed, replaced, and does no harm."""
-    program = program_of(toys.TWO_PHASE, "3")
+    program = traced(toys.TWO_PHASE, "3")
     explored(program, cache_dir=tmp_path)
     (path,) = tmp_path.iterdir()
     path.write_bytes(damage(path.read_bytes()))
@@ -229,7 +217,7 @@ def test_damaged_code_is_compiled_again_with_a_warning(tmp_path: Path, damage: A
 def test_an_unwritable_cache_is_a_warning(tmp_path: Path) -> None:
     """A cache folder that cannot be made leaves the result alone and says so."""
     (tmp_path / "file").write_text("not a folder")
-    found = explored(program_of(toys.CLOCK), cache_dir=tmp_path / "file")
+    found = explored(traced(toys.CLOCK), cache_dir=tmp_path / "file")
     assert found.distinct == 2
     assert any("cannot keep compiled code" in warning for warning in found.warnings)
 
@@ -239,15 +227,15 @@ def test_programs_that_differ_have_different_keys() -> None:
     goal = toys.CLOCK.properties(toys.CLOCK.setting())[2]
     as_claim = evolve(toys.CLOCK, properties=lambda setting: [evolve(goal, kind="always")])
     as_goal = evolve(toys.CLOCK, properties=lambda setting: [goal])
-    programs = [program_of(as_claim), program_of(as_goal)]
-    programs += [program_of(s, n) for s in (toys.TWO_PHASE, toys.HASTY) for n in ("3", "5")]
+    programs = [traced(as_claim), traced(as_goal)]
+    programs += [traced(s, n) for s in (toys.TWO_PHASE, toys.HASTY) for n in ("3", "5")]
     assert len({cache_key(program) for program in programs}) == len(programs)
 
 
 def test_a_wrong_native_result_is_a_disagreement_not_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code of another system than the one asked about is caught when its witness is replayed on ints."""
-    program = program_of(toys.TWO_PHASE, "3")
-    tampered = evolve(load_kernel(program_of(toys.HASTY, "3")), program=program)
+    program = traced(toys.TWO_PHASE, "3")
+    tampered = evolve(load_kernel(traced(toys.HASTY, "3")), program=program)
     monkeypatch.setattr(native, "load_kernel", lambda program, cache_dir, effort, on_compile: tampered)
     with pytest.raises(EngineDisagreement, match=r"TMCommit.* is not enabled .* on ints"):
         explored(program)
@@ -255,7 +243,7 @@ def test_a_wrong_native_result_is_a_disagreement_not_a_verdict(monkeypatch: pyte
 
 def test_altered_parents_are_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
     """A path that leads elsewhere than to the state that broke the property is not reported."""
-    program = program_of(toys.DIGRAPH)
+    program = traced(toys.DIGRAPH)
     monkeypatch.setattr(VisitedSet, "path", lambda store, identity: (root(store), [0, 1]))
     with pytest.raises(EngineDisagreement, match="the engine reached"):
         explored(program)
@@ -268,7 +256,7 @@ def root(store: VisitedSet) -> int:
 
 def test_replay_refuses_what_is_not_a_witness() -> None:
     """A false start, another end, a property that holds, and an enabled action are each refused."""
-    program = program_of(toys.DIGRAPH)
+    program = traced(toys.DIGRAPH)
     claim, goal = program.always[0], program.sometimes[0]
     assert confirm(program, claim, (0,), [5, 6, 7, 4], (5,)).failing == ("never-5",)
     assert confirm(program, goal, (0,), [5, 6, 7, 4], (5,)).failing == ()

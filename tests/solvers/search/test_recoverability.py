@@ -18,7 +18,7 @@ from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import recovers
 from kraftcheck.solvers.audit.audit import Audit
-from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, SearchProgress, conclude, explore
+from kraftcheck.solvers.exploration.explore import Exploration, SearchProgress, conclude, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import SystemFault, trace
@@ -29,21 +29,11 @@ from kraftcheck.solvers.search import backward
 from kraftcheck.solvers.search.levels import Limits, Search
 from kraftcheck.solvers.traces.render import BrokenTrace, lines, minimise, replay_trace
 from tests import toys
+from tests.shared.explored import explored, traced
 
 ELECTIONS = SYSTEMS["elections"]
 
 Graph = Mapping[tuple[int, ...], list[tuple[int, tuple[int, ...]]]]
-
-
-def program_of(system: System, scope: str | None = None, *claims: Property) -> Program:
-    """The traced system, with other properties where some are given."""
-    chosen = evolve(system, properties=lambda _: claims) if claims else system
-    return trace(chosen, chosen.setting(scope))
-
-
-def explored(program: Program, **options: Any) -> Exploration:
-    """The exploration of a program."""
-    return explore(program, SearchBudget(**options), clock=time.perf_counter)
 
 
 def graph_of(program: Program) -> Graph:
@@ -126,7 +116,7 @@ def negate_empty(members: Any) -> Any:
 @pytest.mark.parametrize("system", [toys.TWO_PHASE, toys.HASTY])
 def test_the_backward_search_is_the_definition(system: System, threads: int) -> None:
     """On two-phase commit with 3 managers every verdict, depth and count is what the definition gives on ints."""
-    check_against_the_definition(program_of(system, "3", *COMMIT_CLAIMS), threads)
+    check_against_the_definition(traced(system, "3", *COMMIT_CLAIMS), threads)
 
 
 @frozen
@@ -149,7 +139,7 @@ LONG_WAY = System(
 
 def test_listed_steps_are_followed_where_sweeps_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a long way a few sweeps are enough, with the findings of the definition; without room there are many."""
-    program = program_of(LONG_WAY)
+    program = traced(LONG_WAY)
     check_against_the_definition(program)
     assert explored(program).recoverability.sweeps == backward.FEW_SWEEPS
     monkeypatch.setattr(backward, "ARC_BYTES", 1 << 50)
@@ -160,14 +150,14 @@ def test_listed_steps_are_followed_where_sweeps_are_many(monkeypatch: pytest.Mon
 def test_listed_steps_are_as_good_as_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two-phase commit has the findings of the definition also where one sweep comes before the list."""
     monkeypatch.setattr(backward, "FEW_SWEEPS", 1)
-    check_against_the_definition(program_of(toys.TWO_PHASE, "3", *COMMIT_CLAIMS))
+    check_against_the_definition(traced(toys.TWO_PHASE, "3", *COMMIT_CLAIMS))
 
 
 @pytest.mark.parametrize("node", range(10))
 def test_every_node_of_a_digraph_recovers_as_the_definition_says(node: int) -> None:
     """For each node of the digraph: can it always be reached again?"""
     claims = [recovers(f"at-{n}", "The walk can come here.", lambda s, n=n: s.node == n) for n in (node, 9 - node)]
-    check_against_the_definition(program_of(toys.DIGRAPH, None, *claims))
+    check_against_the_definition(traced(toys.DIGRAPH, None, *claims))
 
 
 @pytest.mark.parametrize("rules", ["fixed", "kafka-4.0"])
@@ -186,7 +176,7 @@ def test_elections_recover_as_the_definition_says(rules: str) -> None:
 
 def verdicts(scope: str) -> Exploration:
     """The exploration of the valve."""
-    return explored(program_of(toys.VALVE, scope))
+    return explored(traced(toys.VALVE, scope))
 
 
 def test_a_budget_traps_and_the_trace_says_so() -> None:
@@ -232,19 +222,19 @@ def test_a_way_that_a_bound_cuts_is_unknown() -> None:
 
 def test_a_cut_search_never_holds_and_may_refute() -> None:
     """Cut at depth 2 the valve may or may not open; that it never opens by itself is known by then."""
-    found = explored(program_of(toys.VALVE), max_depth=2)
+    found = explored(traced(toys.VALVE), max_depth=2)
     assert isinstance(found.verdict("opens-unless-stuck").verdict, Incomplete)
     assert isinstance(found.verdict("opens").verdict, Incomplete)
     assert isinstance(found.verdict("never-needed").verdict, Incomplete)
     assert found.verdict("opens-by-itself").depth == 2
-    whole = program_of(toys.TWO_PHASE, "5", COMMIT_CLAIMS[0])
+    whole = traced(toys.TWO_PHASE, "5", COMMIT_CLAIMS[0])
     for options in ({"max_states": 5000}, {"memory": 1 << 17}, {"max_depth": 9}):
         assert isinstance(explored(whole, **options).verdict("decided").verdict, Incomplete)
 
 
 def test_marks_count_for_the_memory() -> None:
     """A search with a backward search takes more bytes a state, by a mark each."""
-    sizes = [explored(program_of(toys.TWO_PHASE, "7", *claims)).bytes_per_state for claims in ((), COMMIT_CLAIMS[:1])]
+    sizes = [explored(traced(toys.TWO_PHASE, "7", *claims)).bytes_per_state for claims in ((), COMMIT_CLAIMS[:1])]
     assert sizes[1] - sizes[0] == pytest.approx(1, abs=0.1)
 
 
@@ -257,7 +247,7 @@ def test_a_stop_during_the_backward_search_is_incomplete() -> None:
             seen.append(now)
             stop.set()
 
-    program = program_of(toys.TWO_PHASE, "5", toys.TWO_PHASE.properties(toys.TWO_PHASE.setting("5"))[1], *COMMIT_CLAIMS)
+    program = traced(toys.TWO_PHASE, "5", toys.TWO_PHASE.properties(toys.TWO_PHASE.setting("5"))[1], *COMMIT_CLAIMS)
     found = explore(program, clock=time.perf_counter, progress=progress, stop=stop)
     assert (seen[0].sweep, found.cut) == (1, "stopped on request")
     assert isinstance(found.verdict("decided").verdict, Incomplete)
@@ -267,14 +257,14 @@ def test_a_stop_during_the_backward_search_is_incomplete() -> None:
 def test_stopping_at_the_first_violation_skips_the_backward_search() -> None:
     """Who wants the first violation does not wait for all recoveries."""
     claims = (*toys.HASTY.properties(toys.HASTY.setting("3")), *COMMIT_CLAIMS)
-    found = explored(program_of(toys.HASTY, "3", *claims), stop_at_first=True)
+    found = explored(traced(toys.HASTY, "3", *claims), stop_at_first=True)
     assert found.recoverability.sweeps == 0
     assert isinstance(found.verdict("undecided").verdict, Incomplete)
 
 
 def test_without_a_backward_search_nothing_is_known() -> None:
     """What is concluded of a complete search without one is unknown, never a pass."""
-    program = program_of(toys.VALVE)
+    program = traced(toys.VALVE)
     kernel = load_kernel(program)
     search = Search(kernel, Limits(1 << 30), 1, threading.Event(), lambda _: None)
     search.run()
@@ -287,7 +277,7 @@ def test_without_a_backward_search_nothing_is_known() -> None:
 
 def test_ints_refuse_a_state_that_can_recover(monkeypatch: pytest.MonkeyPatch) -> None:
     """A backward search that forgets what flows back is caught by the states that follow on ints."""
-    program = program_of(toys.VALVE)
+    program = traced(toys.VALVE)
     monkeypatch.setattr(backward.BackwardSearch, "_sweep", lambda *_: 0)
     with pytest.raises(EngineDisagreement, match="on ints it recovers"):
         explored(program)
@@ -295,7 +285,7 @@ def test_ints_refuse_a_state_that_can_recover(monkeypatch: pytest.MonkeyPatch) -
 
 def test_replay_looks_at_what_follows() -> None:
     """A trace to where nothing is wrong, to where it can be mended, and past a bound, are each refused."""
-    program, bounded = program_of(toys.VALVE), program_of(toys.VALVE, "bound")
+    program, bounded = traced(toys.VALVE), traced(toys.VALVE, "bound")
     opens = program.recovers[0].claim
     first = program.initial[0]
     with pytest.raises(EngineDisagreement, match="nothing to recover from"):
@@ -311,7 +301,7 @@ def test_replay_looks_at_what_follows() -> None:
 def test_more_than_ints_can_look_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Past its limit the check on ints stops, says so, and refuses to shorten the trace."""
     monkeypatch.setattr(replay, "CLOSURE_LIMIT", 3)
-    program = program_of(toys.TWO_PHASE, "3", COMMIT_CLAIMS[1])
+    program = traced(toys.TWO_PHASE, "3", COMMIT_CLAIMS[1])
     found = explored(program).verdict("undecided").verdict
     assert isinstance(found, Refuted)
     assert found.trace.closure == Closure(3, complete=False)
@@ -322,7 +312,7 @@ def test_more_than_ints_can_look_at_is_said(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_detour_is_dropped() -> None:
     """Minimising keeps a trace that ends where nothing recovers."""
-    program = program_of(toys.VALVE)
+    program = traced(toys.VALVE)
     claim = next(one.claim for one in program.recovers if one.claim.id == "opens-by-itself")
     short = minimise(program, claim, program.initial[0], [0, 1, 0, 1, 2, 0])
     assert [step.action for step in short.steps] == ["stick", "shut"]
@@ -339,19 +329,19 @@ def test_a_way_that_does_not_exist_is_refused(by: Mapping[str, Mapping[str, Any]
     """A misspelt action or argument is an error by name: the way out would be shorter than meant."""
     claim = recovers("opens", "The valve can open.", lambda s: s.open, by=by)
     with pytest.raises(SystemFault, match=message):
-        program_of(toys.VALVE, None, claim)
+        traced(toys.VALVE, None, claim)
 
 
 def test_an_argument_that_never_comes_is_refused() -> None:
     """So is a value that the argument never has."""
     claim = recovers("heard", "It can hear.", lambda s: s.heard.size() == 3, by={"TMRcvPrepared": {"rm": 7}})
     with pytest.raises(SystemFault, match="action TMRcvPrepared never has rm = 7"):
-        program_of(toys.TWO_PHASE, "3", claim)
+        traced(toys.TWO_PHASE, "3", claim)
 
 
 def test_results_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of any size, swept by any number of threads, give the same verdicts and traces."""
-    program = program_of(toys.HASTY, "5", *COMMIT_CLAIMS)
+    program = traced(toys.HASTY, "5", *COMMIT_CLAIMS)
     usual = explored(program).verdicts
     monkeypatch.setattr(backward, "PART", 7)
     assert usual == explored(program, threads=3).verdicts
@@ -366,11 +356,11 @@ def test_what_the_way_out_may_not_use_makes_nothing_uncertain() -> None:
         {"by": [1, 3]},
     )  # fmt: skip
     system = evolve(toys.STUCK, actions=lambda setting: [go], properties=lambda setting: [claim])
-    found = explored(trace(system, system.setting()))
+    found = explored(traced(system))
     assert found.pruned == {"node": 2}
     assert found.verdict("back").depth == 1
     allowed = evolve(system, properties=lambda setting: [evolve(claim, by={})])
-    assert explored(trace(allowed, allowed.setting())).verdict("back").depth == 3
+    assert explored(traced(allowed)).verdict("back").depth == 3
 
 
 def test_a_way_out_that_a_cap_cuts_makes_its_state_uncertain() -> None:
@@ -383,9 +373,9 @@ def test_a_way_out_that_a_cap_cuts_makes_its_state_uncertain() -> None:
         actions=lambda setting: [go, Action("stay", lambda s: s)],
         properties=lambda setting: [claim],
     )
-    found = explored(trace(system, system.setting()))
+    found = explored(traced(system))
     assert found.pruned == {"node": 2}
     assert isinstance(found.verdict("far").verdict, Refuted)
     start = evolve(claim, when=lambda s: s.node == 1)
     nearer = evolve(system, properties=lambda setting: [start])
-    assert isinstance(explored(trace(nearer, nearer.setting())).verdict("far").verdict, Unknown)
+    assert isinstance(explored(traced(nearer)).verdict("far").verdict, Unknown)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from kraftcheck.model.language.words import all_of, choose, negate
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS
 from kraftcheck.properties.kinds import recovers
-from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
+from kraftcheck.solvers.exploration.explore import Exploration
 from kraftcheck.solvers.machine_code.compile import address, load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
@@ -26,19 +25,9 @@ from kraftcheck.solvers.program.verdict import Holds, Refuted
 from kraftcheck.solvers.search.symmetry import canonical, pack, reduced, values_of
 from tests import toys
 from tests.shared.commands import kraftcheck
+from tests.shared.explored import explored, traced
 
 ELECTIONS = SYSTEMS["elections"]
-
-
-def explored(program: Program, **options: Any) -> Exploration:
-    """The exploration of a program."""
-    return explore(program, SearchBudget(**options), clock=time.perf_counter)
-
-
-def toy(system: System, scope: str | None = None, *claims: Property) -> Program:
-    """The traced toy, with other properties where some are given."""
-    chosen = evolve(system, properties=lambda _: claims) if claims else system
-    return trace(chosen, chosen.setting(scope))
 
 
 def orbits(program: Program, symmetry: Symmetry) -> set[frozenset[tuple[int, ...]]]:
@@ -65,7 +54,7 @@ def orbits(program: Program, symmetry: Symmetry) -> set[frozenset[tuple[int, ...
 )
 def test_two_phase_commit_has_its_number_of_orbits(managers: str, states: int, reduced_to: int) -> None:
     """Every state of an orbit is replaced by the same member of it, and the search finds one state for each orbit."""
-    program = toy(toys.TWO_PHASE, managers)
+    program = traced(toys.TWO_PHASE, managers)
     small = reduced(program)
     (symmetry,) = program.system.symmetries(program.setting)
     groups = orbits(program, symmetry)
@@ -80,7 +69,7 @@ def test_two_phase_commit_has_its_number_of_orbits(managers: str, states: int, r
 
 def test_machine_code_and_ints_reduce_alike() -> None:
     """The compiled reduction gives the state that the same rule gives on ints, for every state."""
-    for program in (reduced(toy(toys.TWO_PHASE, "3")), reduced(toy(RING, None, *RING_CLAIMS))):
+    for program in (reduced(traced(toys.TWO_PHASE, "3")), reduced(traced(RING, None, *RING_CLAIMS))):
         kernel = load_kernel(program)
         least = kernel.library.function("least", 1)
         for packed in explored(evolve(program, reduction=None)).states():
@@ -111,7 +100,7 @@ MORE = (
 @pytest.mark.parametrize("system", [toys.TWO_PHASE, toys.HASTY])
 def test_verdicts_and_shortest_traces_agree(system: System, threads: int) -> None:
     """With and without symmetry every kind of property has the same verdict, and its trace the same length."""
-    program = toy(system, "5", *system.properties(system.setting("5")), *MORE)
+    program = traced(system, "5", *system.properties(system.setting("5")), *MORE)
     whole, small = explored(program), explored(reduced(program), threads=threads)
     same_verdicts(whole, small)
     assert small.distinct < whole.distinct // 20
@@ -133,9 +122,9 @@ def test_directories_of_a_broker_can_be_renamed(rules: str) -> None:
 
 def test_a_run_is_real() -> None:
     """A witness found by symmetry is a run of the system as it is: the names are those that the actions give."""
-    found = explored(reduced(toy(toys.HASTY, "5"))).verdict("consistent").verdict
+    found = explored(reduced(traced(toys.HASTY, "5"))).verdict("consistent").verdict
     assert isinstance(found, Refuted)
-    program = toy(toys.HASTY, "5")
+    program = traced(toys.HASTY, "5")
     kernel, state = load_kernel(program), program.layout.pack(found.trace.initial)
     for step in found.trace.steps:
         after = program.layout.pack(step.state)
@@ -182,7 +171,7 @@ RING_CLAIMS = (
 
 def test_words_that_name_elements_are_renamed() -> None:
     """With words, sets and tuples of elements together, one state for each orbit is found, and verdicts agree."""
-    program = toy(RING, None, *RING_CLAIMS)
+    program = traced(RING, None, *RING_CLAIMS)
     (symmetry,) = RING.symmetries(RING.setting())
     whole, small = explored(program), explored(reduced(program))
     assert small.distinct == len(orbits(program, symmetry))
@@ -194,7 +183,7 @@ def asymmetric(**changes: Any) -> Program:
     """The ring with something that tells places apart."""
     system = evolve(ring(**{k: v for k, v in changes.items() if k != "properties"}),
                     properties=lambda _: changes.get("properties", ()))  # fmt: skip
-    return reduced(trace(system, system.setting()))
+    return reduced(traced(system))
 
 
 def _late(s: Ring, to: Any) -> Any:
@@ -248,14 +237,14 @@ def test_a_false_symmetry_deep_down_is_caught(monkeypatch: pytest.MonkeyPatch) -
 def test_a_symmetry_that_does_not_fit_is_refused(symmetry: Symmetry, message: str) -> None:
     """Unknown fields, tuples of another length and too many orders are named."""
     with pytest.raises(SymmetryError, match=message):
-        reduced(toy(evolve(RING, symmetries=lambda _: [symmetry])))
+        reduced(traced(evolve(RING, symmetries=lambda _: [symmetry])))
 
 
 def test_a_forgotten_field_is_caught() -> None:
     """A declaration that leaves a field out is false: the field keeps the names apart."""
     forgetful = evolve(RING, symmetries=lambda _: [Symmetry("places", 3, ("visited",), {}, ("counts",))])
     with pytest.raises(SymmetryError, match="ring: action pass tells places apart"):
-        explored(reduced(toy(forgetful)))
+        explored(reduced(traced(forgetful)))
 
 
 def test_every_order_is_tried_or_sorted() -> None:
@@ -298,5 +287,5 @@ def test_what_cannot_be_reduced_is_refused(words: tuple[str, ...], message: str)
 
 def test_holds_says_up_to_what() -> None:
     """A property that holds says that the states were counted up to symmetry."""
-    found = explored(reduced(toy(toys.TWO_PHASE, "3"))).verdict("consistent").verdict
+    found = explored(reduced(traced(toys.TWO_PHASE, "3"))).verdict("consistent").verdict
     assert found == Holds("all 80 states of two-phase-commit with managers 3 up to symmetry")

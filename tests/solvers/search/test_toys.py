@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from kraftcheck.model.language.system import System
-from kraftcheck.solvers.exploration.explore import Exploration, explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted, Vacuous, exit_code, worst_exit_code
 from tests import toys
+from tests.shared.explored import explored
 from tests.shared.successors import agree_with_ints
-
-
-def explored(system: System, scope: str | None = None) -> Exploration:
-    """The exploration of a toy."""
-    return explore(trace(system, system.setting(scope)), clock=time.perf_counter)
 
 
 @pytest.mark.parametrize(

@@ -12,21 +12,15 @@ import kraftcheck as kc
 from kraftcheck.model.language.symmetry import Symmetry, SymmetryError
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.exploration.explore import Exploration, explore
-from kraftcheck.solvers.program.program import Program
-from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.symmetry import reduced
 from kraftcheck.solvers.smt.symmetry_proof import by_proven_symmetry, prove_symmetries, suggestions
 from tests.random_systems.building import build
 from tests.random_systems.systems import drawn
 from tests.shared.commands import kraftcheck
+from tests.shared.explored import traced
 from tests.solvers.search.orders.ports import LOCK
-from tests.solvers.search.test_symmetry import BROKEN, RING, RING_CLAIMS, Ring, asymmetric, toy
+from tests.solvers.search.test_symmetry import BROKEN, RING, RING_CLAIMS, Ring, asymmetric
 from tests.toys import FAVOURITE, TWO_PHASE
-
-
-def traced(system: System) -> Program:
-    """A system at its first scope."""
-    return trace(system, system.setting())
 
 
 def undeclared(system: System) -> System:
@@ -40,7 +34,7 @@ EXCLUSIVE = evolve(LOCK, properties=lambda setting: [kc.always("exclusive", "One
 
 def test_declared_symmetries_are_proven() -> None:
     """Managers in sets, and places in words, sets and tuples together, are proven; Z3 is asked of some of it."""
-    for program in (traced(TWO_PHASE), toy(RING, None, *RING_CLAIMS)):
+    for program in (traced(TWO_PHASE), traced(RING, None, *RING_CLAIMS)):
         proof = prove_symmetries(reduced(program))
         assert 0 < proof.asked < proof.obligations
 

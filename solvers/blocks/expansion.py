@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,11 @@ from llvmlite import ir
 from kraftcheck.solvers.blocks.tasks import COUNT, LIMIT, RECORDS, BlockKernel, CandidateSet, Sorted, Words
 from kraftcheck.solvers.machine_code.irtools import POINTER, TRUTH, WORD, Builder, begin, word
 from kraftcheck.solvers.machine_code.objectcode import address
-from kraftcheck.solvers.machine_code.search_kernel import Geometry
-from kraftcheck.solvers.machine_code.transition import FramePlan
 from kraftcheck.solvers.machine_code.visited_table import hash_words
+
+if TYPE_CHECKING:  # workers run this without a model
+    from kraftcheck.solvers.machine_code.search_kernel import Geometry
+    from kraftcheck.solvers.machine_code.transition import FramePlan
 
 TABLE, MASK, OWN, FRESH, UNUSED = range(5)
 """Entries of a control block: the table, the bits of a stamp, the stamp under way, the first not committed.

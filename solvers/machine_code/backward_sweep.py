@@ -21,53 +21,6 @@ from kraftcheck.solvers.machine_code.transition import FramePlan, KindFunction, 
 from kraftcheck.solvers.machine_code.visited_table import BATCH, ShardParts, hash_words, shard_of_hash
 from kraftcheck.solvers.program.program import Kind, Program, mark_bytes
 
-
-def emit_arcs(module: ir.Module, program: Program, shards: int, follow: Any, canonical: Any) -> None:
-    """`arcs(frame, controls, scratch, out, missing, shard, first, last) -> number of arcs`.
-
-    Lists the steps of the states first..last-1 of a shard by which the bits that are missing (a word for each) may flow
-    back, but those to states that were not visited. `out` holds three addresses: the row of the state that each leaves,
-    counted from the first, the id of the state that it leads to, and its instance. `follow` and `canonical` as in the
-    sweep, and `scratch` for the successors of one state.
-    """
-    words = program.layout.words
-    function, b = begin(module, "arcs", [*[POINTER] * 5, *[WORD] * 3], public=True)
-    frame, controls, scratch, out, missing, shard, first, last = function.args
-    sources, targets, instances = (b.inttoptr(b.get(out, n), POINTER) for n in range(3))
-    parts = ShardParts(b, b.inttoptr(b.get(controls, shard), POINTER), words)
-    leaves, count = b.alloca(WORD), b.local(0)
-    find = _emit_find(module, words, shards)
-    with b.count(0, b.sub(last, first)) as row:
-        bits = b.get(missing, row)
-        with b.if_then(b.icmp_unsigned("!=", bits, 0)):
-            end = b.call(follow, [parts.state(b.add(first, row)), scratch, frame, bits, leaves])
-            at = b.local(scratch)
-            with b.repeat(lambda: b.icmp_unsigned("!=", at.get(), end)):
-                if canonical is not None:
-                    b.call(canonical, [at.get()])
-                found = b.call(find, [at.get(), controls])
-                b.put(b.trunc(row, U32), sources, count.get(), U32)
-                b.put(b.trunc(found, U32), targets, count.get(), U32)
-                b.put(b.trunc(b.get(at.get(), words), U16), instances, count.get(), U16)
-                count.add(b.zext(b.icmp_signed(">=", found, 0), WORD))
-                at.set(b.at(at.get(), record_words(program)))
-    b.ret(count.get())
-
-
-def _emit_find(module: ir.Module, words: int, shards: int) -> Any:
-    """`(record, controls) -> id`: of the state of a record in the visited set; -1 where that lacks it."""
-    function, b = begin(module, "find", [POINTER, POINTER])
-    record, controls = function.args
-    state = b.state(record, words)
-    hashed = hash_words(b, state)
-    number = shard_of_hash(b, hashed, shards)
-    shard = ShardParts(b, b.inttoptr(b.get(controls, number), POINTER), words)
-    with shard.lookup(state, hashed) as (index, _):
-        b.ret(b.add(b.mul(index, shards), number))
-    b.ret(-1)
-    return function
-
-
 OWNERS = 16
 """States whose successors are looked up together, so that memory is fetched for many at once."""
 
@@ -127,25 +80,27 @@ def emit_survey(module: ir.Module, program: Program) -> None:
 def emit_sweep(
     module: ir.Module, plan: FramePlan, kinds: Sequence[tuple[Kind, Any]], shards: int, canonical: Any
 ) -> None:
-    """`sweep`, and `arcs` (`arc_kernel`).
-
-    `sweep(frame, controls, flows, scratch, shard, first, last, down) -> changed marks`.
+    """`sweep(frame, controls, flows, scratch, shard, first, last, down, out, arcs) -> changed marks`.
 
     Renews the marks of the states first..last-1 of a shard from those of their
     successors, downward from the last if `down`. `controls` are the addresses
     of all control blocks; `flows` has for each instance the bits that may flow
     back through it; `scratch` holds the successors of `OWNERS` states. `canonical`
     reduces a record by symmetry; None: nothing is reduced.
+
+    Unless it is null, `out` holds three addresses, to which the steps are written by which missing bits may still flow
+    back: the index of the state that each leaves, the id of the visited state that it leads to, and its instance;
+    `arcs` gets their number.
     """
-    n = len(plan.program.recovers)
+    n, words = len(plan.program.recovers), plan.program.layout.words
     recall = _emit_recall(module, plan.program, shards, canonical)
     follow = emit_follow(module, plan, kinds, n)
-    emit_arcs(module, plan.program, shards, follow, canonical)
-    function, b = begin(module, "sweep", [*[POINTER] * 4, *[WORD] * 4], public=True)
-    frame, controls, flows, scratch, shard, first, last, down = function.args
-    parts = ShardParts(b, b.inttoptr(b.get(controls, shard), POINTER), plan.program.layout.words)
+    function, b = begin(module, "sweep", [*[POINTER] * 4, *[WORD] * 4, POINTER, POINTER], public=True)
+    frame, controls, flows, scratch, shard, first, last, down, out, arcs = function.args
+    parts = ShardParts(b, b.inttoptr(b.get(controls, shard), POINTER), words)
     marks, owners = _Marks(b, n), _Owners(b)
-    changed, step, count = b.local(0), b.local(0), b.sub(last, first)
+    changed, step, count, listed = b.local(0), b.local(0), b.sub(last, first), b.local(0)
+    lists = b.icmp_unsigned("!=", out, ir.Constant(POINTER, None))
     with b.repeat(lambda: b.icmp_unsigned("<", step.get(), count)):
         owners.clear(scratch)
         with b.repeat(lambda: b.and_(b.icmp_unsigned("<", step.get(), count), owners.has_room())):
@@ -159,18 +114,37 @@ def emit_sweep(
         b.call(recall, [scratch, owners.end.get(), controls, flows])
         place = b.local(scratch)
         with b.count(0, owners.count.get()) as owner:
-            bits = b.local(b.get(owners.cuts, owner))
-            with b.repeat(lambda: b.icmp_unsigned("!=", place.get(), b.get(owners.ends, owner, POINTER))):
-                bits.set(b.or_(bits.get(), b.get(place.get(), plan.program.layout.words)))
-                place.set(b.at(place.get(), record_words(plan.program)))
-            mark = marks.at(parts.marks, b.get(owners.indices, owner))
+            bits, begins = b.local(b.get(owners.cuts, owner)), place.get()
+            end = b.get(owners.ends, owner, POINTER)
+            with b.repeat(lambda: b.icmp_unsigned("!=", place.get(), end)):
+                bits.set(b.or_(bits.get(), b.lshr(b.get(place.get(), words), 16)))
+                place.set(b.at(place.get(), words + 1))
+            index = b.get(owners.indices, owner)
+            mark = marks.at(parts.marks, index)
             old = marks.get(mark)
             missing = b.and_(b.not_(old), (1 << n) - 1)
             new = b.and_(bits.get(), b.or_(missing, b.shl(missing, n)))
             with b.if_then(b.icmp_unsigned("!=", b.or_(old, new), old)):
                 marks.raise_by(mark, new)
                 changed.add(1)
+            with b.if_then(b.and_(lists, b.icmp_unsigned("!=", b.and_(missing, b.not_(new)), 0))):
+                _list_arcs(b, begins, end, words, out, index, listed)
+    with b.if_then(lists):
+        b.put(listed.get(), arcs, 0)
     b.ret(changed.get())
+
+
+def _list_arcs(b: Builder, begins: Any, end: Any, words: int, out: Any, index: Any, listed: Any) -> None:
+    """Write the steps of a state's records that lead to visited states, whose ids are in their first words."""
+    sources, targets, instances = (b.inttoptr(b.get(out, n), POINTER) for n in range(3))
+    at = b.local(begins)
+    with b.repeat(lambda: b.icmp_unsigned("!=", at.get(), end)):
+        found = b.get(at.get(), 0)
+        b.put(b.trunc(index, U32), sources, listed.get(), U32)
+        b.put(b.trunc(found, U32), targets, listed.get(), U32)
+        b.put(b.trunc(b.get(at.get(), words), U16), instances, listed.get(), U16)
+        listed.add(b.zext(b.icmp_signed(">=", found, 0), WORD))
+        at.set(b.at(at.get(), words + 1))
 
 
 class _Owners:
@@ -248,9 +222,10 @@ def _cut_counters(module: ir.Module, plan: FramePlan, number: int, part: Any) ->
 
 
 def _emit_recall(module: ir.Module, program: Program, shards: int, canonical: Any) -> Any:
-    """`(records, end, controls, flows)`: replace each record's instance by the bits that flow back from its state.
+    """`(records, end, controls, flows)`: put above each record's instance the bits that flow back from its state.
 
-    Records are looked up in batches: hash all, fetch table lines, fetch states and marks, then compare.
+    Its first word becomes the id of the state, -1 where it was not visited. Records are looked up in batches: hash all,
+    fetch table lines, fetch states and marks, then compare.
     """
     words, size = program.layout.words, record_words(program)
     function, b = begin(module, "recall", [POINTER] * 4, ir.VoidType())
@@ -279,18 +254,22 @@ def _emit_recall(module: ir.Module, program: Program, shards: int, canonical: An
         with b.count(0, count) as k:
             record = b.at(first, b.mul(k, size))
             parts = ShardParts(b, b.inttoptr(b.get(blocks, k), POINTER), words)
-            flow = b.get(flows, b.get(record, words))
-            b.put(b.and_(flow, _mark_of(b, program, record, parts, b.get(hashes, k))), record, words)
+            hashed, instance = b.get(hashes, k), b.get(record, words)
+            mark, found = _mark_of(b, program, record, parts, hashed)
+            number = shard_of_hash(b, hashed, shards)
+            b.put(b.select(b.icmp_signed("<", found, 0), -1, b.add(b.mul(found, shards), number)), record, 0)
+            b.put(b.or_(instance, b.shl(b.and_(b.get(flows, instance), mark), 16)), record, words)
         at.set(b.at(first, b.mul(count, size)))
     b.ret_void()
     return function
 
 
-def _mark_of(b: Builder, program: Program, record: Any, parts: ShardParts, hashed: Any) -> Any:
-    """The mark of the state of a record; "leaves" for every property where the visited set lacks it."""
+def _mark_of(b: Builder, program: Program, record: Any, parts: ShardParts, hashed: Any) -> tuple[Any, Any]:
+    """The mark and index of a record's state; "leaves" for every property, and -1, where the visited set lacks it."""
     words, n = program.layout.words, len(program.recovers)
-    marks, mark = _Marks(b, n), b.local(((1 << n) - 1) << n)
+    marks, mark, found = _Marks(b, n), b.local(((1 << n) - 1) << n), b.local(-1)
     with parts.lookup(b.state(record, words), hashed) as (index, end):
         mark.set(marks.get(marks.at(parts.marks, index)))
+        found.set(index)
         b.branch(end)
-    return mark.get()
+    return mark.get(), found.get()

@@ -4,7 +4,7 @@ The marks that `sweep` describes are swept over all states, level by level,
 alternately from the deepest level to the first and back, until a sweep changes
 none. They only rise, so their last values do not depend on the number of threads.
 Where that takes many sweeps, as in long thin graphs, the steps by which marks may
-still flow are listed instead, if there is room, and marks follow them one by one.
+still flow are listed by one of them, if there is room, and marks follow these.
 """
 
 from __future__ import annotations
@@ -40,48 +40,17 @@ LEAST_ROOM = 256 << 20
 """Bytes that listed steps may take however little the search took, within the limit of memory."""
 
 
-def listed_arcs(
-    kernel: Kernel, store: VisitedSet, parts: Sequence[tuple[int, int, int]], most: int, stopped: Callable[[], bool]
-) -> tuple[npt.NDArray[Any], ...] | None:
-    """The steps by which marks of the backward search may still rise: targets, sources and action instances.
-
-    The number of a state is its index in its shard + the states in the shards before.
-
-    Args:
-        kernel, store: what was explored, its states marked.
-        parts: all states: a shard, the first state, the one after the last.
-        most: how many there may be; None is returned where there are more, or it is stopped.
-        stopped: whether it is.
-    """
-    size, program = max(last - first for _, first, last in parts) * (kernel.geometry.instances + 1), kernel.program
-    out = np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.uint16)
-    places = np.array([address(array) for array in out], dtype=np.int64)
-    controls = np.array([address(shard.control) for shard in store.shards], dtype=np.int64)
-    frame = np.zeros(kernel.plan.size, dtype=np.int64)
-    scratch = np.empty((kernel.geometry.instances + 1) * kernel.geometry.record, dtype=np.uint64)
-    offsets, reaches = store.offsets(), np.uint64((1 << len(program.recovers)) - 1)
-    arcs = [(out[0][:0], out[1][:0], out[2][:0])]
-    for shard, first, last in parts:
-        missing = ~store.shards[shard].marks[first:last].astype(np.uint64) & reaches
-        used = kernel.library.function("arcs", 8)(
-            address(frame), address(controls), address(scratch), address(places), address(missing), shard, first, last
-        )
-        most -= used
-        if most < 0 or stopped():
-            return None
-        targets = (out[1][:used] // SHARDS + offsets[out[1][:used] % SHARDS]).astype(np.uint32)
-        arcs.append((targets, out[0][:used] + np.uint32(offsets[shard] + first), out[2][:used].copy()))
-    return tuple(np.concatenate(columns) for columns in zip(*arcs, strict=True))
-
-
 PART = 4096
 """Most states of one job of a sweep."""
 
 FEW_SWEEPS = 2
-"""Sweeps after which steps are listed, if marks still rise."""
+"""The sweep that lists steps, which are followed if marks still rise in it."""
 
 GROUP = 4 * SHARDS
 """Jobs between two reports of progress."""
+
+Columns: TypeAlias = tuple[npt.NDArray[Any], ...]
+"""Arrays with an element for each step."""
 
 Job: TypeAlias = tuple[int, int, int]
 """A shard, its first state and the state after its last."""
@@ -109,6 +78,46 @@ class RecoverabilityFinding:
 
 
 @define
+class ArcList:
+    """The steps by which marks may still rise, as far as there is room for them; each thread lists its own.
+
+    Attributes:
+        left: how many more there may be; negative once there were too many.
+        places: addresses of the arrays that a sweep writes to: indices of sources, ids of targets, action instances.
+        count: how many it wrote.
+    """
+
+    left: int
+    _room: int
+    places: npt.NDArray[np.int64] = field(init=False)
+    count: npt.NDArray[np.int64] = field(factory=lambda: np.zeros(1, dtype=np.int64))
+    _out: Columns = field(init=False)
+    _parts: list[Columns] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        """Take room for what a sweep writes at once."""
+        self._out = tuple(np.empty(self._room, dtype=kind) for kind in (np.uint32, np.uint32, np.uint16))
+        self.places = np.array([address(array) for array in self._out], dtype=np.int64)
+
+    def take(self, shard: int) -> None:
+        """Keep what a sweep has written of a shard."""
+        sources, targets, instances = (array[: int(self.count[0])] for array in self._out)
+        self.left -= len(sources)
+        if self.left >= 0:
+            self._parts.append((sources * np.uint32(SHARDS) + np.uint32(shard), targets.copy(), instances.copy()))
+
+    @classmethod
+    def joined(cls, lists: Sequence[ArcList]) -> Columns | None:
+        """Ids of targets and sources, and instances, of all; None where there was no room for some."""
+        if min(one.left for one in lists) < 0:
+            return None
+        parts = [part for one in lists for part in one._parts]
+        empty = np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, np.uint16)
+        sources, targets, instances = (np.concatenate(columns) for columns in zip(empty, *parts, strict=True))
+        return targets, sources, instances
+
+
+@define
 class BackwardSearch:
     """One backward search.
 
@@ -129,6 +138,7 @@ class BackwardSearch:
     report: Callable[[int, int], None]
     room: int = LEAST_ROOM
     sweeps: int = 0
+    _lists: list[ArcList] = field(factory=list)
     _frames: list[npt.NDArray[np.int64]] = field(init=False)
     _scratch: list[npt.NDArray[np.uint64]] = field(init=False)
     _action_bits: npt.NDArray[np.uint64] = field(init=False)
@@ -157,21 +167,26 @@ class BackwardSearch:
             jobs = self._jobs()
             while not self.stop.is_set():
                 self.sweeps += 1
+                if self.sweeps == FEW_SWEEPS:
+                    self._lists = [self._list() for _ in range(self.threads)]
                 if not self._sweep(pool, jobs[::-1] if self.sweeps % 2 == 1 else jobs):
                     break
-                if self.sweeps == FEW_SWEEPS and self._follow_arcs(jobs):
+                if self._lists and self._follow_arcs():
                     break
         return None if self.stop.is_set() else tuple(self._finding(number, *own[number]) for number in numbers)
 
-    def _follow_arcs(self, jobs: Sequence[Job]) -> bool:
-        """Raise the marks along listed steps until none can rise; false where there is no room for these."""
+    def _list(self) -> ArcList:
+        """An empty list of steps."""
+        return ArcList(self.room // ARC_BYTES // self.threads, PART * (self.kernel.geometry.instances + 1))
+
+    def _follow_arcs(self) -> bool:
+        """Raise the marks along listed steps until none can rise; false where there was no room for these."""
         ways, way = np.unique(self._action_bits, return_inverse=True)
-        if len(ways) > MOST_WAYS:
+        arcs, self._lists = ArcList.joined(self._lists), []
+        if arcs is None or len(ways) > MOST_WAYS:
             return False
-        arcs = listed_arcs(self.kernel, self.store, jobs, self.room // ARC_BYTES, self.stop.is_set)
-        if arcs is None:
-            return False
-        targets, sources, instances = arcs
+        *ends, instances = arcs
+        targets, sources = (ids // SHARDS + self.store.offsets()[ids % SHARDS] for ids in ends)
         marks = np.concatenate([shard.marks for shard in self.store.shards])
         HeldArcs.of(ways, marks, (targets, sources, way[instances])).close(self.stop.is_set)
         for shard, first in zip(self.store.shards, self.store.offsets().tolist(), strict=True):
@@ -213,15 +228,19 @@ class BackwardSearch:
 
     def _sweep(self, pool: ThreadPool, jobs: Sequence[Job]) -> int:
         """Renew every mark once; the number of those that rose."""
-        sweep, down = self.kernel.library.function("sweep", 8), self.sweeps % 2 == 1
+        sweep, down = self.kernel.library.function("sweep", 10), self.sweeps % 2 == 1
         changed = [0] * self.threads
         queue = sum(self.store.counts())
 
         def sweep_part(thread: int, job: int) -> None:
+            arcs = self._lists[thread] if self._lists and self._lists[thread].left >= 0 else None
+            out = (0, 0) if arcs is None else (address(arcs.places), address(arcs.count))
             changed[thread] += sweep(
                 address(self._frames[thread]), address(self._controls), address(self._action_bits),
-                address(self._scratch[thread]), *group[job], int(down),
+                address(self._scratch[thread]), *group[job], int(down), *out,
             )  # fmt: skip
+            if arcs is not None:
+                arcs.take(group[job][0])
 
         for start in range(0, len(jobs), GROUP):
             group = jobs[start : start + GROUP]

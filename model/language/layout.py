@@ -371,15 +371,22 @@ class Layout:
 
     def pack(self, state: Any) -> tuple[int, ...]:
         """The packed words of a concrete state; raises as `values` does."""
-        words = [0] * self.words
-        for value, slot in zip(self.values(state), self.slots, strict=True):
-            words[slot.word] |= (value - slot.domain.lo) << slot.shift
-        return tuple(words)
+        return self.join(self.values(state))
 
     def unpack(self, words: Sequence[int]) -> Any:
         """The state that `pack` packed into these words."""
-        raw = ((int(words[s.word]) >> s.shift) & ((1 << s.domain.bits) - 1) for s in self.slots)
-        return self.state(number + slot.domain.lo for number, slot in zip(raw, self.slots, strict=True))
+        return self.state(self.split(words))
+
+    def join(self, values: Iterable[int]) -> tuple[int, ...]:
+        """The packed words of leaves, as `values` gives them, all in their domains."""
+        words = [0] * self.words
+        for value, slot in zip(values, self.slots, strict=True):
+            words[slot.word] |= (int(value) - slot.domain.lo) << slot.shift
+        return tuple(words)
+
+    def split(self, words: Sequence[int]) -> tuple[int, ...]:
+        """The leaves that these words pack."""
+        return tuple((int(words[s.word]) >> s.shift & (1 << s.domain.bits) - 1) + s.domain.lo for s in self.slots)
 
     def state(self, values: Iterable[int]) -> Any:
         """The state with these leaves, as `values` gives them."""

@@ -237,7 +237,7 @@ class Comparison:
         if rule is None:
             raise EngineDisagreement("asked a second time, the system lists its initial states")
         for packed in listed[:: -(-len(listed) // max(1, count // NEIGHBOURS))]:
-            values = program.layout.values(program.layout.unpack(packed))
+            values = program.layout.split(packed)
             for place, slot in enumerate(program.layout.slots):
                 near = range(max(slot.domain.lo, values[place] - 1), min(slot.domain.hi, values[place] + 1) + 1)
                 for value in near:

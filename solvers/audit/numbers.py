@@ -89,7 +89,7 @@ class Own:
         """The leaves of the initial states that are listed on ints."""
         layout = self.layout
         for packed in self.program.initial:
-            start = layout.values(layout.unpack(packed)) if layout.packed else packed
+            start = layout.split(packed) if layout.packed else packed
             if all(isinstance(leaf, int) for leaf in start):
                 yield start
 

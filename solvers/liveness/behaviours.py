@@ -18,8 +18,8 @@ from kraftcheck.solvers.liveness.constraints import Bits
 from kraftcheck.solvers.liveness.fair import Sweeps
 from kraftcheck.solvers.liveness.graph import APPRAISED, Block, Edges, KeptEdges, Labels, Listed, Numbers, Truths
 from kraftcheck.solvers.liveness.runs import Ends, Run, Runs, shortest, states_of
-from kraftcheck.solvers.machine_code.component_kernel import find_components
-from kraftcheck.solvers.machine_code.objectcode import address
+from kraftcheck.solvers.machine_code.graph_kernels import emit_components
+from kraftcheck.solvers.machine_code.objectcode import address, made
 
 IS_CYCLE, LOSES, FAILS = 1, 2, 4
 """What is seen of a component: an edge, a state that strong fairness leaves out, a constraint satisfied nowhere."""
@@ -191,7 +191,8 @@ def label_components(kept: KeptEdges, members: Truths, labels: Labels, check_sto
     index, stack = np.zeros(count, dtype=np.uint32), np.empty(count, dtype=np.uint32)
     arrays = np.array([address(array) for array in (kept.starts, kept.targets, members, labels, index, stack)])
     control = np.array([0, 0, 0, 1], dtype=np.int64)
-    while not find_components()(address(arrays), address(control), count, kept.size, STEPS):
+    components = made(emit_components).function("components", 5)
+    while not components(address(arrays), address(control), count, kept.size, STEPS):
         check_stop()
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import define, frozen
 
 from kraftcheck.solvers.liveness.graph import Listed, Truths
-from kraftcheck.solvers.machine_code.mark_kernel import UNGUIDED
+from kraftcheck.solvers.machine_code.graph_kernels import UNGUIDED
 
 GROUP = 32
 """Constraints whose bits are swept together."""

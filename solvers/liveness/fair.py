@@ -44,8 +44,8 @@ from kraftcheck.solvers.liveness.graph import (
 from kraftcheck.solvers.liveness.runs import states_of
 from kraftcheck.solvers.machine_code.closure import HeldArcs
 from kraftcheck.solvers.machine_code.edge_kernel import NOWHERE, OUTSIDE
-from kraftcheck.solvers.machine_code.mark_kernel import raise_marks
-from kraftcheck.solvers.machine_code.objectcode import address
+from kraftcheck.solvers.machine_code.graph_kernels import emit_raise
+from kraftcheck.solvers.machine_code.objectcode import address, made
 from kraftcheck.solvers.machine_code.threads import ThreadPool
 from kraftcheck.solvers.search.backward import ARC_BYTES, LEAST_ROOM
 
@@ -136,7 +136,7 @@ class Closing:
     def __attrs_post_init__(self) -> None:
         """Nothing was looked at."""
         self._late, self._watch = LateRises.of(self.edges, ()), np.empty_like(self.marking.marks)
-        self._raise = raise_marks(self.marking.marks.itemsize, np.dtype(self.kind).itemsize)
+        self._raise = made(emit_raise, self.marking.marks.itemsize, np.dtype(self.kind).itemsize).function("raise", 7)
 
     @property
     def goes_on(self) -> bool:

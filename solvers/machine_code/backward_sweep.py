@@ -16,7 +16,7 @@ from typing import Any
 from attrs import evolve
 from llvmlite import ir
 
-from kraftcheck.solvers.machine_code.irtools import POINTER, U16, U32, WORD, Builder, begin, word
+from kraftcheck.solvers.machine_code.irtools import POINTER, U16, U32, WORD, Builder, Local, begin, word
 from kraftcheck.solvers.machine_code.transition import FramePlan, KindFunction, record_words, state_scope
 from kraftcheck.solvers.machine_code.visited_table import BATCH, ShardParts, hash_words, shard_of_hash
 from kraftcheck.solvers.program.program import Kind, Program, mark_bytes
@@ -43,7 +43,7 @@ class _Marks:
     """The marks of states, which several threads read and write; a mark only rises."""
 
     def __init__(self, b: Builder, claims: int) -> None:
-        self._b, self.size = b, mark_bytes(claims)
+        self._b, self._claims, self.size = b, claims, mark_bytes(claims)
         self._type = ir.IntType(8 * self.size)
 
     def at(self, marks: Any, index: Any) -> Any:
@@ -59,6 +59,16 @@ class _Marks:
         """Add bits to a mark."""
         value = bits if self.size == 8 else self._b.trunc(bits, self._type)
         self._b.atomic_rmw("or", place, value, "monotonic")
+
+    def renew(self, place: Any, bits: Any, changed: Local) -> Any:
+        """Raise a mark by what flows back and is missing, and count it if it rose; what "reaches" still misses."""
+        b, old = self._b, self.get(place)
+        missing = b.and_(b.not_(old), (1 << self._claims) - 1)
+        new = b.and_(bits, b.or_(missing, b.shl(missing, self._claims)))
+        with b.if_then(b.icmp_unsigned("!=", b.or_(old, new), old)):
+            self.raise_by(place, new)
+            changed.add(1)
+        return b.and_(missing, b.not_(new))
 
 
 def emit_survey(module: ir.Module, program: Program) -> None:
@@ -120,14 +130,8 @@ def emit_sweep(
                 bits.set(b.or_(bits.get(), b.lshr(b.get(place.get(), words), 16)))
                 place.set(b.at(place.get(), words + 1))
             index = b.get(owners.indices, owner)
-            mark = marks.at(parts.marks, index)
-            old = marks.get(mark)
-            missing = b.and_(b.not_(old), (1 << n) - 1)
-            new = b.and_(bits.get(), b.or_(missing, b.shl(missing, n)))
-            with b.if_then(b.icmp_unsigned("!=", b.or_(old, new), old)):
-                marks.raise_by(mark, new)
-                changed.add(1)
-            with b.if_then(b.and_(lists, b.icmp_unsigned("!=", b.and_(missing, b.not_(new)), 0))):
+            left = marks.renew(marks.at(parts.marks, index), bits.get(), changed)
+            with b.if_then(b.and_(lists, b.icmp_unsigned("!=", left, 0))):
                 _list_arcs(b, begins, end, words, out, index, listed)
     with b.if_then(lists):
         b.put(listed.get(), arcs, 0)

@@ -6,7 +6,6 @@ flowed to the sources of its arcs; it waits there once at most.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from attrs import define, field
 from llvmlite import ir
 
 from kraftcheck.solvers.machine_code.irtools import BYTE, POINTER, U32, WORD, begin
-from kraftcheck.solvers.machine_code.objectcode import Library, address, object_code
+from kraftcheck.solvers.machine_code.objectcode import address, made
 
 ARC_BYTES = 5
 """Bytes of an arc: its source, and the number of its way."""
@@ -83,7 +82,7 @@ class HeldArcs:
         if int(ends[-1]) != self.arcs:
             raise RuntimeError(f"{int(ends[-1]):,} of {self.arcs:,} arcs were counted")
         self._begins[1:] = ends[:-1]  # the place of the next arc of a state: in the end, where those of the next begin
-        deal = _library(self.marks.itemsize).function("deal", 7)
+        deal = made(emit_closure, self.marks.itemsize).function("deal", 7)
         for columns in arcs:
             targets, sources, ways = map(np.ascontiguousarray, columns)
             places = map(address, (targets, sources, ways, self._begins, self._sources, self._kinds))
@@ -99,18 +98,17 @@ class HeldArcs:
         queue[: len(first)] = first
         control = np.array([0, len(first), len(self.marks)], dtype=np.int64)
         arrays = (control, queue, waiting, self._begins, self._sources, self._kinds, self.ways, self.marks)
-        flow = _library(self.marks.itemsize).function("flow", 9)
+        flow = made(emit_closure, self.marks.itemsize).function("flow", 9)
         while control[WAITING] and not stopped():
             flow(*map(address, arrays), AT_ONCE)
 
 
-@functools.lru_cache(maxsize=4)
-def _library(mark_bytes: int) -> Library:
+def emit_closure(mark_bytes: int) -> ir.Module:
     """The functions `deal` and `flow` for marks of so many bytes."""
     module = ir.Module("kraftcheck-closure")
     _emit_deal(module)
     _emit_flow(module, ir.IntType(8 * mark_bytes))
-    return Library(object_code(module))
+    return module
 
 
 def _emit_deal(module: ir.Module) -> None:

@@ -6,6 +6,7 @@ Nothing here knows the model: a process that only runs kernels imports this and 
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
@@ -137,6 +138,12 @@ class Library:
         """A public function by name."""
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * parameters)
         return kind(self._engine.get_function_address(name))
+
+
+@functools.lru_cache(maxsize=16)
+def made(emit: Callable[..., ir.Module], *sizes: int) -> Library:
+    """The code of a module that depends on no program, made once in a process."""
+    return Library(object_code(emit(*sizes)))
 
 
 def address(array: npt.NDArray[Any]) -> int:

@@ -53,7 +53,7 @@ def disproof(search: Search, mutations: Mutations, mutant: Mutant, number: int) 
     first, instances = search.store.path(identity)
     initial = search.store.state(first)
     states = run(program, initial, instances)
-    if interpret.packed(program, states[-1]) != search.store.state(identity):
+    if program.layout.join(states[-1]) != search.store.state(identity):
         raise EngineDisagreement(f"mutant {mutant.key}: the engine and ints reach different states")
     if last != NO_ACTION:
         _confirm_step(program, number - plan.first_step, last, states[-1])
@@ -88,7 +88,7 @@ def run(program: Program, initial: Sequence[int], instances: Sequence[int]) -> l
     """
     if tuple(initial) not in program.initial:
         raise EngineDisagreement("a mutant's trace starts in no initial state")
-    states = [interpret.unpacked(program, initial)]
+    states = [program.layout.split(initial)]
     for instance in instances:
         if not interpret.enabled(program, instance, states[-1]):
             raise EngineDisagreement(f"{calls(program, [instance])[0]} is not enabled on ints")
@@ -126,7 +126,7 @@ def confirm_on_rules(
     with mutations.rules_of(mutant):
         setting = program.setting
         rule = next((p for p in mutations.original.properties(setting) if p.id == claim), None)
-        plain = [interpret.concrete(program, state).state for state in states]
+        plain = [program.layout.state(state).state for state in states]
         if rule is not None and rule.kind == "always" and rule.holds(plain[-1]):
             raise EngineDisagreement(f"mutant {mutant.key}: {claim} holds by the rules on ints")
         if rule is not None and rule.kind == "recovers" and not _has_to_recover(rule, plain[-1]):

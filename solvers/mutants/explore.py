@@ -115,7 +115,7 @@ def _disproof(search: Search, mutations: Mutations, mutant: Mutant, number: int,
     recovers = program.recovers[number]
     instances = [*path.instances]
     states = run(program, path.initial, instances)
-    if interpret.packed(program, states[-1]) != path.end:
+    if program.layout.join(states[-1]) != path.end:
         raise EngineDisagreement(f"mutant {mutant.key}: the engine and ints reach different states")
     if not interpret.holds(recovers.when, program, states[-1]):
         raise EngineDisagreement(f"mutant {mutant.key}: {recovers.claim.id} does not concern the state on ints")

@@ -7,7 +7,6 @@ counterpart among the rules on ints.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from kraftcheck.model.language.terms import Term
 from kraftcheck.solvers.program.evaluation import evaluated
@@ -59,22 +58,3 @@ def fields_outside(program: Program, leaves: Sequence[int]) -> list[str]:
     """The fields that are outside their domains."""
     pairs = zip(program.layout.slots, leaves, strict=True)
     return [slot.path for slot, value in pairs if not slot.domain.lo <= value <= slot.domain.hi]
-
-
-def unpacked(program: Program, words: Sequence[int]) -> tuple[int, ...]:
-    """The leaves of a packed state."""
-    return program.layout.values(program.layout.unpack(words))
-
-
-def packed(program: Program, leaves: Sequence[int]) -> tuple[int, ...]:
-    """The packed state of these leaves, all in their domains."""
-    layout = program.layout
-    words = [0] * layout.words
-    for value, slot in zip(leaves, layout.slots, strict=True):
-        words[slot.word] |= (value - slot.domain.lo) << slot.shift
-    return tuple(words)
-
-
-def concrete(program: Program, leaves: Sequence[int]) -> Any:
-    """The state of these leaves, all in their domains."""
-    return program.layout.unpack(packed(program, leaves))

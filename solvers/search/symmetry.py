@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from attrs import define, evolve, field
 
-from kraftcheck.model.language.layout import DomainError, Flag, leaves
+from kraftcheck.model.language.layout import DomainError
 from kraftcheck.model.language.symmetry import SymmetryError, SymmetryFields
 from kraftcheck.model.language.system import Property, Step
 from kraftcheck.solvers.machine_code.compile import Kernel
@@ -54,23 +54,10 @@ def reduced(program: Program) -> Program:
 
 def canonical(program: Program, packed: Sequence[int]) -> Packed:
     """The packed state that stands for a packed state, by the same rule on ints."""
-    values = values_of(program, packed)
+    values: list[Any] = list(program.layout.split(packed))
     for entry in program.reduction.fields if program.reduction is not None else ():
         values = entry.canonical(values)
-    return pack(program, values)
-
-
-def values_of(program: Program, packed: Sequence[int]) -> list[Any]:
-    """The leaves of a packed state."""
-    return [value for _, value in leaves(program.layout.unpack(packed))]
-
-
-def pack(program: Program, values: Sequence[Any]) -> Packed:
-    """The packed state with these leaves."""
-    words = [0] * program.layout.words
-    for value, slot in zip(values, program.layout.slots, strict=True):
-        words[slot.word] |= (int(value) - (0 if isinstance(slot.domain, Flag) else slot.domain.lo)) << slot.shift
-    return tuple(words)
+    return program.layout.join(values)
 
 
 @define
@@ -146,7 +133,8 @@ class Inspection:
                 raise _asymmetry(program, entry, f"the way out of property {program.recovers[position].claim.id}")
 
     def _image(self, entry: SymmetryFields, packed: Packed, order: tuple[int, ...]) -> Packed:
-        return pack(self.kernel.program, entry.image(values_of(self.kernel.program, packed), order))
+        layout = self.kernel.program.layout
+        return layout.join(entry.image(layout.split(packed), order))
 
 
 def _asymmetry(program: Program, entry: SymmetryFields, part: str) -> SymmetryError:

@@ -155,7 +155,7 @@ class _Prover:
         self._made = Specialiser(self.program)
         self._instances = list(self._made.instances())
         layout = self.program.layout
-        rows = [list(layout.values(layout.unpack(packed))) for packed in self.program.initial[:4]]
+        rows = [list(layout.split(packed)) for packed in self.program.initial[:4]]
         rows += scattered([(slot.domain.lo, slot.domain.hi) for slot in layout.slots], SAMPLES)
         self._samples = SampleValues(self._made.graph, rows)
 

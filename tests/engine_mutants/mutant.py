@@ -21,6 +21,7 @@ import hypothesis
 import pytest
 from attrs import field, frozen
 
+from kraftcheck.solvers.machine_code import objectcode
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
 
 KILLED = (AssertionError, EngineDisagreement, pytest.fail.Exception)
@@ -158,10 +159,12 @@ class Mutant:
         function, code = self.function(), self.code()
         right = function.__code__
         function.__code__ = code
+        objectcode.made.cache_clear()
         try:
             yield
         finally:
             function.__code__ = right
+            objectcode.made.cache_clear()
 
     def survives(self, folder: Path) -> bool:
         """Whether the killer passes although the engine is the mutant."""

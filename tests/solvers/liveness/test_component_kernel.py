@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from kraftcheck.solvers.machine_code.component_kernel import emit_components
+from kraftcheck.solvers.machine_code.graph_kernels import emit_components
 from kraftcheck.solvers.machine_code.objectcode import Library, address, object_code
 from tests.solvers.liveness.naive import components
 

@@ -9,7 +9,7 @@ import numpy as np
 from kraftcheck.solvers.liveness.constraints import guiding, later, no_guides, renumbered
 from kraftcheck.solvers.liveness.fair import Closing, Marking
 from kraftcheck.solvers.liveness.graph import Edges, Listed, StoredEdges, Truths
-from kraftcheck.solvers.machine_code.mark_kernel import UNGUIDED
+from kraftcheck.solvers.machine_code.graph_kernels import UNGUIDED
 from tests.solvers.liveness.naive import reachable
 from tests.solvers.liveness.puzzles import How, draw_puzzle, sweeps
 

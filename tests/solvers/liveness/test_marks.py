@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kraftcheck.solvers.machine_code.mark_kernel import UNGUIDED, emit_raise
+from kraftcheck.solvers.machine_code.graph_kernels import UNGUIDED, emit_raise
 from kraftcheck.solvers.machine_code.objectcode import Library, address, object_code
 
 

@@ -110,7 +110,7 @@ def test_a_condition_is_one_mutation_in_all_actions() -> None:
     kind = next(k for k in mutations.program.kinds if k.action.name == "enter")
     guarded, full = kind.guard["room"], mutations.program.layout.pack(Mutated(Gate(3, True), shared[1].number))
     variables = dict(zip((v.index for v in mutations.program.state),
-                         interpret.unpacked(mutations.program, full), strict=True))  # fmt: skip
+                         mutations.program.layout.split(full), strict=True))  # fmt: skip
     assert interpret.evaluated([guarded], variables)[guarded.index] == 1
     assert interpret.successor(mutations.program, kind.first, tuple(variables.values()))[0] == 4
     assert [(m.group, m.part) for m in mutations.mutants if m.kind == GUARD] == [

@@ -22,7 +22,7 @@ from kraftcheck.solvers.machine_code.compile import address, load_kernel
 from kraftcheck.solvers.program.program import Program
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
-from kraftcheck.solvers.search.symmetry import canonical, pack, reduced, values_of
+from kraftcheck.solvers.search.symmetry import canonical, reduced
 from tests import toys
 from tests.shared.commands import kraftcheck
 from tests.shared.explored import explored, traced
@@ -39,8 +39,8 @@ def orbits(program: Program, symmetry: Symmetry) -> set[frozenset[tuple[int, ...
             continue
         orbit, todo = {packed}, [packed]
         while todo:
-            values = values_of(program, todo.pop())
-            fresh = {pack(program, fields.image(values, order)) for order in symmetry.swaps()} - orbit
+            values = list(program.layout.split(todo.pop()))
+            fresh = {program.layout.join(fields.image(values, order)) for order in symmetry.swaps()} - orbit
             orbit |= fresh
             todo += fresh
         found.add(frozenset(orbit))

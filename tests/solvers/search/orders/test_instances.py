@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kraftcheck.model.language.layout import leaves
 from kraftcheck.model.language.system import System
 from kraftcheck.solvers.exploration.explore import explore
 from kraftcheck.solvers.machine_code.compile import load_kernel
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.search.orders import Specialiser
-from kraftcheck.solvers.search.symmetry import pack
 from tests.random_systems.seeds import SEED_3, SEED_11  # type: ignore[attr-defined]
 from tests.shared.readers import values_of
 from tests.toys import DIGRAPH, TWO_PHASE
@@ -26,13 +24,13 @@ def test_instances_enable_and_lead_to_what_the_kernel_does(system: System) -> No
     assert [one.number for one in instances] == list(range(program.instances))
     states = list(explore(program, clock=lambda: 0.0).states())
     for packed in states[:: max(1, len(states) // 40)]:
-        values = values_of(made.graph, [int(leaf) for _, leaf in leaves(program.layout.unpack(packed))])
+        values = values_of(made.graph, program.layout.split(packed))
         found = {}
         for one in instances:
             after = [values[term.index] for term in one.after]
             slots = enumerate(program.layout.slots)
             inside = all(s.domain.lo <= after[n] <= s.domain.hi for n, s in slots if n in one.unchecked)
             if all(values[term.index] for term in one.guard) and inside:
-                found[one.number] = pack(program, after)
+                found[one.number] = program.layout.join(after)
         assert found == dict(kernel.successors(packed)), packed
     assert np.any([len(one.guard) for one in instances])

@@ -157,7 +157,7 @@ def agree(program: Program, states: Sequence[tuple[int, ...]], share: float, see
     read = transitions(program)
     for packed in states:
         native = dict(kernel.successors(packed))
-        values = program.layout.values(program.layout.unpack(packed))
+        values = program.layout.split(packed)
         for kind, (taken, (enabled, symbols, wanted)) in zip(program.kinds, read, strict=True):
             for position, row in enumerate(kind.table):
                 if draw.random() >= share:
@@ -169,7 +169,7 @@ def agree(program: Program, states: Sequence[tuple[int, ...]], share: float, see
                 if successor is None:
                     assert z3.is_false(z3.simplify(z3.substitute(enabled, *given_))), kind.action.name
                     continue
-                later = program.layout.values(program.layout.unpack(successor))
+                later = program.layout.split(successor)
                 given_ += [(w, reader.constant(t, v)) for w, t, v in zip(wanted, kind.after, later, strict=True)]
                 assert z3.is_true(z3.simplify(z3.substitute(taken, *given_))), kind.action.name
     return compared

@@ -21,7 +21,6 @@ from kraftcheck.solvers.blocks.tasks import (
     BlockSpec,
     CandidateSet,
     Words,
-    first_claims,
     load_block_kernel,
 )
 from kraftcheck.solvers.exploration.explore import explore
@@ -123,13 +122,6 @@ def test_each_spec_has_its_own_kernel() -> None:
         assert [load_block_kernel(spec).spec for spec in specs] == specs
     succeeding = [load_block_kernel(spec).transitions(np.array([[0]], dtype=np.uint64))[1].tolist() for spec in specs]
     assert succeeding == [[2], [1]]
-
-
-def test_the_first_of_several_rows_shows_a_claim() -> None:
-    """Of several rows that have a bit the first is told, for each word of bits."""
-    bits = np.zeros((6, 2), dtype=np.uint64)
-    bits[2:5, 0], bits[4:, 1] = 1, 1 << 5
-    assert first_claims(bits) == {0: 2, 63 + 5: 4}
 
 
 def fixpoint(kernel: BlockKernel, states: Words) -> list[int]:

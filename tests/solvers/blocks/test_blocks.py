@@ -96,7 +96,7 @@ def test_expansion_gives_every_successor_once(kernel: BlockKernel, capacity: int
 def test_first_claims_are_the_first_rows() -> None:
     """Bits of both words of claims are found with the first row that has them; absent ones are absent."""
     bits = np.zeros((5, 2), dtype=np.uint64)
-    bits[3, 0], bits[4, 0], bits[2, 1] = 0b101, 0b010, 1 << 62
+    bits[3, 0], bits[4, 0], bits[2:, 1] = 0b101, 0b110, 1 << 62
     assert first_claims(bits) == {0: 3, 1: 4, 2: 3, 63 + 62: 2}
     assert first_claims(bits[:0]) == {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from kraftcheck.model.language import terms
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.solvers.machine_code import lower
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.search.levels import Round, Search
+from kraftcheck.solvers.search.levels import Round
 from kraftcheck.solvers.search.visited import VisitedSet
 from kraftcheck.solvers.smt.z3terms import Z3Reader as Z3Reader
 from kraftcheck.solvers.traces.render import BrokenTrace
@@ -99,16 +99,16 @@ def test_a_word_of_the_language_that_is_wrong_is_caught(
 
 def test_a_state_that_the_engine_loses_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that forgets the last candidate of a round disagrees."""
-    right = Search._gather
+    right = Round.count
 
-    def losing(self: Search, one: Round) -> None:
-        for piece in one.pieces[-1:] if self.levels else ():
+    def losing(self: Round) -> Sequence[int]:
+        for piece in self.pieces[-1:] if self.ranges.size else ():
             filled = piece.counts.nonzero()[0]
             if len(filled):
                 piece.counts[filled[-1]] -= 1
-        right(self, one)
+        return right(self)
 
-    monkeypatch.setattr(Search, "_gather", losing)
+    monkeypatch.setattr(Round, "count", losing)
     assert first_caught(native) is not None
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ from kraftcheck.solvers.machine_code.transition import KindFunction
 from kraftcheck.solvers.program.parts import SystemFault
 from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.reference.confirm import EngineDisagreement
-from kraftcheck.solvers.search.levels import Round, Search
+from kraftcheck.solvers.search.levels import Round
 from kraftcheck.solvers.search.symmetry import reduced
 from tests import toys
 
@@ -221,15 +222,15 @@ def test_a_lost_deadlock_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_lost_state_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that drops candidates is complete by its own account; a successor that it did not visit is named."""
-    gather = Search._gather
+    right, numbers = Round.count, itertools.count()
 
-    def losing(self: Search, one: Round) -> None:
-        if len(self.levels) == 3:
-            for piece in one.pieces:
+    def losing(self: Round) -> Sequence[int]:
+        if next(numbers) == 3:  # each level is one round
+            for piece in self.pieces:
                 piece.counts[:16] = 0
-        gather(self, one)
+        return right(self)
 
-    monkeypatch.setattr(Search, "_gather", losing)
+    monkeypatch.setattr(Round, "count", losing)
     with pytest.raises(EngineDisagreement, match="leads to a state that the search did not visit"):
         explored(meter(), WHOLE)
 

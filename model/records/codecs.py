@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from kraftcheck.model.language.brokersets import Brokers
 from kraftcheck.model.language.idlists import IdList
@@ -57,8 +57,6 @@ KEEP_LEADER = -2
 KEEP_RECOVERY = -1
 """The recovery state of a change that does not name one."""
 
-_COMMON = ("partitionId", "topicId", "isr", "removingReplicas", "addingReplicas", "leader", "leaderRecoveryState")
-
 
 @frozen
 class Form:
@@ -93,333 +91,9 @@ class Form:
         except DirectoryTextError as reason:
             raise FormError(f"{where}: {reason}") from None
 
-
-def write_partition(record: PartitionRecord, version: int, form: Form) -> dict[str, Any]:
-    """The data of a partition record."""
-    data: dict[str, Any] = {
-        "partitionId": record.partition_id,
-        "topicId": record.topic_id,
-        "replicas": list(record.replicas),
-        "isr": list(record.isr),
-        "removingReplicas": list(record.removing),
-        "addingReplicas": list(record.adding),
-        "leader": record.leader,
-        "leaderEpoch": record.leader_epoch,
-        "partitionEpoch": record.partition_epoch,
-    }
-    if record.recovering:
-        data["leaderRecoveryState"] = 1
-    _write_elr(data, record.elr, record.last_known_elr, version)
-    directories = None if version == 0 and not record.directories else record.directories
-    _write_directories(data, record.replicas, directories, version, form)
-    return data
-
-
-def read_partition(fields: Fields, version: int, form: Form) -> PartitionRecord:
-    """The partition record that data describe."""
-    fields.only(*_COMMON, "leaderEpoch", "partitionEpoch", *_placement_keys(version, form), *_elr_keys(version))
-    replicas, directories = _read_directories(fields, version, form)
-    if replicas is None:
-        raise FormError(f"{fields.key(_replicas_key(version, form))}: missing")
-    return PartitionRecord(
-        topic_id=fields.read("topicId", text),
-        partition_id=fields.read("partitionId", integer),
-        replicas=replicas,
-        isr=fields.read("isr", integers),
-        removing=fields.read("removingReplicas", integers),
-        adding=fields.read("addingReplicas", integers),
-        leader=fields.read("leader", integer),
-        recovering=fields.read_or("leaderRecoveryState", _recovery, 0) == 1,
-        leader_epoch=fields.read("leaderEpoch", integer),
-        partition_epoch=fields.read("partitionEpoch", integer),
-        directories=directories,
-        elr=fields.read_or("eligibleLeaderReplicas", integers, None),
-        last_known_elr=fields.read_or("lastKnownElr", integers, None),
-    )
-
-
-def write_change(record: PartitionChangeRecord, version: int, form: Form) -> dict[str, Any]:
-    """The data of a partition change: only what is present."""
-    change = record.change
-    data: dict[str, Any] = {"partitionId": record.partition_id, "topicId": record.topic_id}
-    lists = {
-        "isr": change.isr,
-        "replicas": change.replicas,
-        "removingReplicas": change.removing,
-        "addingReplicas": change.adding,
-    }
-    data.update({key: list(ids(value.value)) for key, value in lists.items() if value.present})
-    if change.leader.present:
-        data["leader"] = int(change.leader.value)
-    if change.recovering.present:
-        data["leaderRecoveryState"] = int(change.recovering.value)
-    _write_elr(data, _given(change.elr), _given(change.last_known_elr), version)
-    _write_directories(data, _replicas(change, form), _directories(change), version, form)
-    return data
-
-
-def read_change(fields: Fields, version: int, form: Form) -> PartitionChangeRecord:
-    """The partition change that data describe."""
-    fields.only(*_COMMON, *_placement_keys(version, form), *_elr_keys(version))
-    replicas, directories = _read_directories(fields, version, form)
-    leader = fields.read_or("leader", integer, KEEP_LEADER)
-    recovery = fields.read_or("leaderRecoveryState", _recovery_change, KEEP_RECOVERY)
-    nowhere: Directories = DirectoryList((), ())
-    change = PartitionChange(
-        replicas=_maybe(replicas),
-        directories=absent(nowhere) if directories is None else present(DirectoryList(replicas or (), directories)),
-        isr=_maybe(fields.read_or("isr", integers, None)),
-        elr=_maybe(fields.read_or("eligibleLeaderReplicas", integers, None)),
-        last_known_elr=_maybe(fields.read_or("lastKnownElr", integers, None)),
-        removing=_maybe(fields.read_or("removingReplicas", integers, None)),
-        adding=_maybe(fields.read_or("addingReplicas", integers, None)),
-        leader=absent(NO_LEADER) if leader == KEEP_LEADER else present(leader),
-        recovering=absent(False) if recovery == KEEP_RECOVERY else present(recovery == 1),
-    )
-    return PartitionChangeRecord(fields.read("topicId", text), fields.read("partitionId", integer), change)
-
-
-def _recovery(value: object, where: str) -> int:
-    return integer(value, where, (0, 1))
-
-
-def _recovery_change(value: object, where: str) -> int:
-    return integer(value, where, (KEEP_RECOVERY, 1))
-
-
-def _maybe(members: Ids | None) -> Maybe[Brokers]:
-    nobody: Brokers = IdList()
-    return absent(nobody) if members is None else present(cast(Brokers, IdList(members)))
-
-
-def _given(brokers: Maybe[Brokers]) -> Ids | None:
-    return ids(brokers.value) if brokers.present else None
-
-
-def _directories(change: PartitionChange) -> Ids | None:
-    if not change.directories.present:
-        return None
-    directories = change.directories.value
-    if not isinstance(directories, DirectoryList):
-        raise FormError(f"directories: {type(directories).__name__} has no record form")
-    return directories.ids
-
-
-def _replicas(change: PartitionChange, form: Form) -> Ids | None:
-    """The replicas to write; structs need them, so the directories' own replicas serve there."""
-    directories = change.directories.value
-    if form.assignment and not change.replicas.present and change.directories.present:
-        return directories.replicas if isinstance(directories, DirectoryList) else None
-    return _given(change.replicas)
-
-
-def _write_elr(data: dict[str, Any], elr: Ids | None, last_known: Ids | None, version: int) -> None:
-    for key, members in (("eligibleLeaderReplicas", elr), ("lastKnownElr", last_known)):
-        if members is not None:
-            if version < 2:
-                raise FormError(f"{key}: version {version} has no such field")
-            data[key] = list(members)
-
-
-def _elr_keys(version: int) -> tuple[str, ...]:
-    return ("eligibleLeaderReplicas", "lastKnownElr") if version >= 2 else ()
-
-
-def _replicas_key(version: int, form: Form) -> str:
-    return "assignment" if form.assignment and version >= 1 else "replicas"
-
-
-def _placement_keys(version: int, form: Form) -> tuple[str, ...]:
-    key = _replicas_key(version, form)
-    return (key, "directories") if key == "replicas" and version >= 1 else (key,)
-
-
-def _write_directories(
-    data: dict[str, Any], replicas: Ids | None, directories: Ids | None, version: int, form: Form
-) -> None:
-    if directories is not None and version < 1:
-        raise FormError(f"directories: version {version} has no such field")
-    written = None if directories is None else [form.write(d, f"directories[{n}]") for n, d in enumerate(directories)]
-    if _replicas_key(version, form) == "replicas":
-        if written is not None:
-            data["directories"] = written
-        return
-    data.pop("replicas", None)
-    if replicas is None and written is None:
-        return
-    if replicas is None or written is None or len(replicas) != len(written):
-        raise FormError("assignment: replicas and directories can only be written together, one to one")
-    data["assignment"] = [{"broker": b, "directory": d} for b, d in zip(replicas, written, strict=True)]
-
-
-def _read_directories(fields: Fields, version: int, form: Form) -> tuple[Ids | None, Ids | None]:
-    if _replicas_key(version, form) == "replicas":
-        replicas = fields.read_or("replicas", integers, None)
-        return replicas, fields.read_or("directories", each(form.read), None)
-    structs = fields.read_or("assignment", each(Fields.of), None)
-    if structs is None:
-        return None, None
-    zero = next(known.id for known in form.numbering.reserved if known.number == 0)
-    for struct in structs:
-        struct.only("broker", "directory")
-    return (
-        tuple(struct.read("broker", integer) for struct in structs),
-        tuple(struct.read_or("directory", form.read, zero) for struct in structs),
-    )
-
-
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-"""Security protocols by their number."""
-
-
-def write_register(record: RegisterBrokerRecord, version: int, form: Form) -> dict[str, Any]:
-    """The data of a registration."""
-    data: dict[str, Any] = {
-        "brokerId": record.broker_id,
-        "incarnationId": record.incarnation,
-        "brokerEpoch": record.broker_epoch,
-        "endPoints": [_write_listener(listener) for listener in record.listeners],
-        "features": [_write_feature(feature) for feature in record.features],
-        "rack": record.rack,
-        "fenced": record.fenced,
-    }
-    _since(data, "inControlledShutdown", record.in_controlled_shutdown, 1, version)
-    _since(data, "isMigratingZkBroker", record.is_migrating_zk_broker, 2, version)
-    if record.log_dirs:
-        _since(data, "logDirs", _directory_texts("logDirs", record.log_dirs, form), 3, version)
-    _write_cordoned(data, record.cordoned, 4, version, form)
-    return data
-
-
-def read_register(fields: Fields, version: int, form: Form) -> RegisterBrokerRecord:
-    """The registration that data describe."""
-    known = ["brokerId", "incarnationId", "brokerEpoch", "endPoints", "features", "rack", "fenced"]
-    known += ["inControlledShutdown", "isMigratingZkBroker", "logDirs", "cordonedLogDirs"][:version]
-    fields.only(*known)
-    return RegisterBrokerRecord(
-        broker_id=fields.read("brokerId", integer),
-        broker_epoch=fields.read("brokerEpoch", long),
-        incarnation=fields.read("incarnationId", text),
-        listeners=fields.read("endPoints", each(_read_listener)),
-        features=fields.read("features", each(_read_feature)),
-        rack=fields.read_or("rack", text, None),
-        fenced=fields.read_or("fenced", flag, True),
-        in_controlled_shutdown=fields.read_or("inControlledShutdown", flag, False),
-        is_migrating_zk_broker=fields.read_or("isMigratingZkBroker", flag, False),
-        log_dirs=fields.read_or("logDirs", each(form.read), ()),
-        cordoned=fields.read_or("cordonedLogDirs", each(form.read), None),
-    )
-
-
-def write_unregister(record: UnregisterBrokerRecord, version: int, form: Form) -> dict[str, Any]:
-    """The data of the end of a registration."""
-    return {"brokerId": record.broker_id, "brokerEpoch": record.broker_epoch}
-
-
-def read_unregister(fields: Fields, version: int, form: Form) -> UnregisterBrokerRecord:
-    """The end of a registration that data describe."""
-    fields.only("brokerId", "brokerEpoch")
-    return UnregisterBrokerRecord(fields.read("brokerId", integer), fields.read("brokerEpoch", long))
-
-
-def write_registration_change(record: BrokerRegistrationChangeRecord, version: int, form: Form) -> dict[str, Any]:
-    """The data of a registration change: only what is not at its default."""
-    data: dict[str, Any] = {"brokerId": record.broker_id, "brokerEpoch": record.broker_epoch}
-    if record.fenced:
-        data["fenced"] = record.fenced
-    if record.in_controlled_shutdown:
-        _since(data, "inControlledShutdown", record.in_controlled_shutdown, 1, version)
-    if record.log_dirs is not None:
-        _since(data, "logDirs", _directory_texts("logDirs", record.log_dirs, form), 2, version)
-    _write_cordoned(data, record.cordoned, 3, version, form)
-    return data
-
-
-def read_registration_change(fields: Fields, version: int, form: Form) -> BrokerRegistrationChangeRecord:
-    """The registration change that data describe."""
-    fields.only("brokerId", "brokerEpoch", "fenced", *["inControlledShutdown", "logDirs", "cordonedLogDirs"][:version])
-    return BrokerRegistrationChangeRecord(
-        broker_id=fields.read("brokerId", integer),
-        broker_epoch=fields.read("brokerEpoch", long),
-        fenced=fields.read_or("fenced", lambda value, where: integer(value, where, (-1, 1)), 0),
-        in_controlled_shutdown=fields.read_or(
-            "inControlledShutdown", lambda value, where: integer(value, where, (0, 1)), 0
-        ),
-        log_dirs=fields.read_or("logDirs", each(form.read), None),
-        cordoned=fields.read_or("cordonedLogDirs", each(form.read), None),
-    )
-
-
-def write_fence(record: FenceBrokerRecord | UnfenceBrokerRecord, version: int, form: Form) -> dict[str, Any]:
-    """The data of a fencing or unfencing."""
-    return {"id": record.broker_id, "epoch": record.broker_epoch}
-
-
-def read_fence(fields: Fields, version: int, form: Form) -> FenceBrokerRecord:
-    """The fencing that data describe."""
-    fields.only("id", "epoch")
-    return FenceBrokerRecord(fields.read("id", integer), fields.read("epoch", long))
-
-
-def read_unfence(fields: Fields, version: int, form: Form) -> UnfenceBrokerRecord:
-    """The unfencing that data describe."""
-    fields.only("id", "epoch")
-    return UnfenceBrokerRecord(fields.read("id", integer), fields.read("epoch", long))
-
-
-def _since(data: dict[str, Any], key: str, value: Any, first: int, version: int) -> None:
-    """Write a field that came with a later version; before it only its default can be written."""
-    if version >= first:
-        data[key] = value
-    elif value:
-        raise FormError(f"{key}: version {version} has no such field")
-
-
-def _write_cordoned(data: dict[str, Any], cordoned: Ids | None, first: int, version: int, form: Form) -> None:
-    """Write the cordoned directories; None is their default, and an empty list is not."""
-    if cordoned is None:
-        return
-    if version < first:
-        raise FormError(f"cordonedLogDirs: version {version} has no such field")
-    data["cordonedLogDirs"] = _directory_texts("cordonedLogDirs", cordoned, form)
-
-
-def _directory_texts(key: str, directories: Ids, form: Form) -> list[str]:
-    return [form.write(directory, f"{key}[{n}]") for n, directory in enumerate(directories)]
-
-
-def _write_listener(listener: Listener) -> dict[str, Any]:
-    if listener.protocol not in PROTOCOLS:
-        raise FormError(f"endPoints: unknown security protocol {listener.protocol!r}")
-    protocol = PROTOCOLS.index(listener.protocol)
-    return {"name": listener.name, "host": listener.host, "port": listener.port, "securityProtocol": protocol}
-
-
-def _read_listener(value: object, where: str) -> Listener:
-    fields = Fields.of(value, where).only("name", "host", "port", "securityProtocol")
-    return Listener(
-        name=fields.read("name", text),
-        host=fields.read("host", text),
-        port=fields.read("port", lambda port, at: integer(port, at, (0, 65535))),
-        protocol=PROTOCOLS[fields.read("securityProtocol", lambda number, at: integer(number, at, (0, 3)))],
-    )
-
-
-def _write_feature(feature: Feature) -> dict[str, Any]:
-    return {
-        "name": feature.name,
-        "minSupportedVersion": feature.min_level,
-        "maxSupportedVersion": feature.max_level,
-    }
-
-
-def _read_feature(value: object, where: str) -> Feature:
-    fields = Fields.of(value, where).only("name", "minSupportedVersion", "maxSupportedVersion")
-    return Feature(
-        name=fields.read("name", text),
-        min_level=fields.read("minSupportedVersion", integer),
-        max_level=fields.read("maxSupportedVersion", integer),
-    )
+    def pairs(self, version: int) -> bool:
+        """Whether a version of partition records has the list of structs."""
+        return self.assignment and version >= 1
 
 
 CODE_FORM = Form("code", CODE)
@@ -434,6 +108,250 @@ DRAFT_FORM = Form("kip-draft", DRAFT, assignment=True, highest=1)
 FORMS = {form.name: form for form in (CODE_FORM, KIP_FORM, DRAFT_FORM)}
 """The forms by name."""
 
+MANDATORY = object()
+"""In place of a default: the field is always there."""
+
+
+@frozen
+class Field:
+    """A field of a schema.
+
+    Attributes:
+        key, name: in the schema, and in the model.
+        read: `(value, where, form)`; gives the value, or raises FormError.
+        write: `(value, form)`; gives the plain value.
+        since: the first version that has it.
+        default: the value where it is absent, the only one that older versions can hold.
+        written: whether the default is written too.
+    """
+
+    key: str
+    name: str
+    read: Callable[[object, str, Form], Any]
+    write: Callable[[Any, Form], Any] = lambda value, _: list(value) if isinstance(value, tuple) else value
+    since: int = 0
+    default: Any = MANDATORY
+    written: bool = False
+
+    def put(self, data: dict[str, Any], value: Any, version: int, form: Form) -> None:
+        """Write a value into the data of a version; raises FormError where it has no such field."""
+        if value == self.default and (version < self.since or not self.written):
+            return
+        if version < self.since:
+            raise FormError(f"{self.key}: version {version} has no such field")
+        data[self.key] = self.write(value, form)
+
+    def taken(self, source: Fields, form: Form) -> Any:
+        """The value that data have; raises FormError where it is missing or wrong."""
+
+        def reader(value: object, where: str) -> Any:
+            return self.read(value, where, form)
+
+        if self.default is MANDATORY:
+            return source.read(self.key, reader)
+        return source.read_or(self.key, reader, self.default)
+
+
+Schema = tuple[Field, ...]
+
+
+def _written(schema: Schema, values: Mapping[str, Any], version: int, form: Form) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    for field in schema:
+        field.put(data, values[field.name], version, form)
+    return data
+
+
+def _read(schema: Schema, source: Fields, version: int, form: Form) -> dict[str, Any]:
+    source.only(*(field.key for field in schema if field.since <= version))
+    return {field.name: field.taken(source, form) for field in schema}
+
+
+def _any_form(reader: Callable[[object, str], Any]) -> Callable[[object, str, Form], Any]:
+    return lambda value, where, _: reader(value, where)
+
+
+def _range(lo: int, hi: int) -> Callable[[object, str, Form], int]:
+    return lambda value, where, _: integer(value, where, (lo, hi))
+
+
+_INTEGER, _LONG, _TEXT, _FLAG, _IDS = map(_any_form, (integer, long, text, flag, integers))
+
+
+def _structs(kind: type, schema: Schema) -> Callable[[object, str, Form], Any]:
+    """A reader of lists of records."""
+
+    def one(form: Form) -> Callable[[object, str], Any]:
+        return lambda value, where: kind(**_read(schema, Fields.of(value, where), 0, form))
+
+    return lambda value, where, form: each(one(form))(value, where)
+
+
+def _plain(schema: Schema) -> Callable[[Any, Form], Any]:
+    return lambda records, form: [_written(schema, asdict(one, recurse=False), 0, form) for one in records]
+
+
+def _directories(key: str, name: str, since: int, default: Any = None) -> Field:
+    """A list of directories, each in the text of the form."""
+
+    def read(value: object, where: str, form: Form) -> Any:
+        return each(form.read)(value, where)
+
+    def write(directories: Ids, form: Form) -> list[str]:
+        return [form.write(directory, f"{key}[{n}]") for n, directory in enumerate(directories)]
+
+    return Field(key, name, read, write, since, default)
+
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+"""Security protocols by their number."""
+
+
+def _protocol(name: str, form: Form) -> int:
+    if name not in PROTOCOLS:
+        raise FormError(f"endPoints: unknown security protocol {name!r}")
+    return PROTOCOLS.index(name)
+
+
+_LISTENER = (
+    Field("name", "name", _TEXT), Field("host", "host", _TEXT), Field("port", "port", _range(0, 65535)),
+    Field("securityProtocol", "protocol", lambda *of: PROTOCOLS[_range(0, 3)(*of)], _protocol),
+)  # fmt: skip
+_FEATURE = (
+    Field("name", "name", _TEXT), Field("minSupportedVersion", "min_level", _INTEGER),
+    Field("maxSupportedVersion", "max_level", _INTEGER),
+)  # fmt: skip
+
+_BROKER = Field("brokerId", "broker_id", _INTEGER), Field("brokerEpoch", "broker_epoch", _LONG)
+_FENCE = Field("id", "broker_id", _INTEGER), Field("epoch", "broker_epoch", _LONG)
+_REGISTER = (
+    _BROKER[0], Field("incarnationId", "incarnation", _TEXT), _BROKER[1],
+    Field("endPoints", "listeners", _structs(Listener, _LISTENER), _plain(_LISTENER)),
+    Field("features", "features", _structs(Feature, _FEATURE), _plain(_FEATURE)),
+    Field("rack", "rack", _TEXT, default=None, written=True),
+    Field("fenced", "fenced", _FLAG, default=True, written=True),
+    Field("inControlledShutdown", "in_controlled_shutdown", _FLAG, since=1, default=False, written=True),
+    Field("isMigratingZkBroker", "is_migrating_zk_broker", _FLAG, since=2, default=False, written=True),
+    _directories("logDirs", "log_dirs", 3, ()), _directories("cordonedLogDirs", "cordoned", 4),
+)  # fmt: skip
+_REGISTRATION_CHANGE = (
+    *_BROKER, Field("fenced", "fenced", _range(-1, 1), default=0),
+    Field("inControlledShutdown", "in_controlled_shutdown", _range(0, 1), since=1, default=0),
+    _directories("logDirs", "log_dirs", 2), _directories("cordonedLogDirs", "cordoned", 3),
+)  # fmt: skip
+
+_NAMED = Field("partitionId", "partition_id", _INTEGER), Field("topicId", "topic_id", _TEXT)
+_ELR = (
+    Field("eligibleLeaderReplicas", "elr", _IDS, since=2, default=None),
+    Field("lastKnownElr", "last_known_elr", _IDS, since=2, default=None),
+)
+_PARTITION = (
+    *_NAMED, Field("isr", "isr", _IDS), Field("removingReplicas", "removing", _IDS),
+    Field("addingReplicas", "adding", _IDS), Field("leader", "leader", _INTEGER),
+    Field("leaderEpoch", "leader_epoch", _INTEGER), Field("partitionEpoch", "partition_epoch", _INTEGER),
+    Field("leaderRecoveryState", "recovering", lambda *of: _range(0, 1)(*of) == 1, lambda on, _: int(on),
+          default=False),
+    *_ELR,
+)  # fmt: skip
+_CHANGE = (
+    *_NAMED, Field("isr", "isr", _IDS, default=None), Field("removingReplicas", "removing", _IDS, default=None),
+    Field("addingReplicas", "adding", _IDS, default=None),
+    Field("leader", "leader", _INTEGER, default=KEEP_LEADER),
+    Field("leaderRecoveryState", "recovering", _range(KEEP_RECOVERY, 1), default=KEEP_RECOVERY), *_ELR,
+)  # fmt: skip
+
+
+def _read_pair(value: object, where: str, form: Form) -> tuple[int, int]:
+    """A replica and its directory, which is the id zero where it is left out."""
+    zero = next(known.id for known in form.numbering.reserved if known.number == 0)
+    struct = Fields.of(value, where).only("broker", "directory")
+    return struct.read("broker", integer), struct.read_or("directory", form.read, zero)
+
+
+def _read_pairs(value: object, where: str, form: Form) -> tuple[Any, ...]:
+    return each(lambda one, at: _read_pair(one, at, form))(value, where)
+
+
+def _write_pairs(pairs: Ids, form: Form) -> list[dict[str, Any]]:
+    return [
+        {"broker": broker, "directory": form.write(directory, f"directories[{n}]")}
+        for n, (broker, directory) in enumerate(cast(Any, pairs))
+    ]
+
+
+_PLACED = (Field("replicas", "replicas", _IDS, default=None), _directories("directories", "directories", 1))
+_PAIRS = (Field("assignment", "pairs", _read_pairs, _write_pairs, since=1, default=None),)
+
+
+def _with_placement(schema: Schema) -> Callable[[int, Form], Schema]:
+    """The schema with the replicas and directories of a partition, as a version in a form has them."""
+    return lambda version, form: (*schema, *(_PAIRS if form.pairs(version) else _PLACED))
+
+
+def _paired(values: dict[str, Any], version: int, form: Form) -> dict[str, Any]:
+    """The values of a partition with its structs, where there are such."""
+    replicas, directories = values["replicas"], values["directories"]
+    if not form.pairs(version) or (replicas is None and directories is None):
+        return {**values, "pairs": None}
+    if replicas is None or directories is None or len(replicas) != len(directories):
+        raise FormError("assignment: replicas and directories can only be written together, one to one")
+    return {**values, "pairs": tuple(zip(replicas, directories, strict=True))}
+
+
+def _unpaired(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a partition with replicas and directories in place of structs."""
+    if "pairs" not in values:
+        return values
+    pairs = values.pop("pairs")
+    replicas, directories = (None, None) if pairs is None else (tuple(one[at] for one in pairs) for at in (0, 1))
+    return {**values, "replicas": replicas, "directories": directories}
+
+
+def _of_partition(record: PartitionRecord, version: int, form: Form) -> dict[str, Any]:
+    directories = None if version == 0 and not record.directories else record.directories
+    return _paired({**asdict(record, recurse=False), "directories": directories}, version, form)
+
+
+def _partition(values: dict[str, Any]) -> PartitionRecord:
+    return PartitionRecord(**_unpaired(values))
+
+
+def _of_change(record: PartitionChangeRecord, version: int, form: Form) -> dict[str, Any]:
+    """What a change names; where structs need replicas that it does not name, those of its directories."""
+    change, directories = record.change, record.change.directories.value
+    if change.directories.present and not isinstance(directories, DirectoryList):
+        raise FormError(f"directories: {type(directories).__name__} has no record form")
+    placed = directories if change.directories.present and isinstance(directories, DirectoryList) else None
+    lists = {name: getattr(change, name) for name in ("replicas", "isr", "removing", "adding", "elr", "last_known_elr")}
+    values = {name: ids(value.value) if value.present else None for name, value in lists.items()}
+    if placed is not None and form.assignment and not change.replicas.present:
+        values["replicas"] = placed.replicas
+    return _paired({
+        **values, "topic_id": record.topic_id, "partition_id": record.partition_id,
+        "directories": None if placed is None else placed.ids,
+        "leader": int(change.leader.value) if change.leader.present else KEEP_LEADER,
+        "recovering": int(change.recovering.value) if change.recovering.present else KEEP_RECOVERY,
+    }, version, form)  # fmt: skip
+
+
+def _maybe(members: Ids | None) -> Maybe[Brokers]:
+    nobody: Brokers = IdList()
+    return absent(nobody) if members is None else present(cast(Brokers, IdList(members)))
+
+
+def _change(values: dict[str, Any]) -> PartitionChangeRecord:
+    known = _unpaired(values)
+    directories, leader, recovery = (known.pop(name) for name in ("directories", "leader", "recovering"))
+    nowhere: Directories = DirectoryList((), ())
+    named = known.pop("topic_id"), known.pop("partition_id")
+    replicas = known["replicas"] or ()
+    return PartitionChangeRecord(*named, PartitionChange(
+        **{name: _maybe(members) for name, members in known.items()},
+        directories=absent(nowhere) if directories is None else present(DirectoryList(replicas, directories)),
+        leader=absent(NO_LEADER) if leader == KEEP_LEADER else present(leader),
+        recovering=absent(False) if recovery == KEEP_RECOVERY else present(recovery == 1),
+    ))  # fmt: skip
+
 
 @frozen
 class Codec:
@@ -442,14 +360,20 @@ class Codec:
     Attributes:
         type: its name in the log.
         highest: its highest version.
-        write: `(record, version, form) -> data`.
-        read: `(data, version, form) -> record`.
+        schema: `(version, form)`; gives the fields.
+        values: `(record, version, form)`; gives the value of each field.
+        made: the record of some values.
     """
 
     type: str
     highest: int
-    write: Callable[[Any, int, Form], dict[str, Any]]
-    read: Callable[[Fields, int, Form], Any]
+    schema: Callable[[int, Form], Schema]
+    values: Callable[[Any, int, Form], Mapping[str, Any]]
+    made: Callable[[dict[str, Any]], Record]
+
+    def highest_in(self, form: Form) -> int:
+        """The highest version that a form has."""
+        return min(self.highest, form.highest) if self.type.startswith("PARTITION") else self.highest
 
 
 def encode(record: Record, version: int | None = None, form: Form = CODE_FORM) -> dict[str, Any]:
@@ -464,11 +388,12 @@ def encode(record: Record, version: int | None = None, form: Form = CODE_FORM) -
         FormError: naming the key that the version or form cannot hold.
     """
     codec = _CODECS[type(record)]
-    highest = _highest(codec, form)
+    highest = codec.highest_in(form)
     chosen = highest if version is None else version
     if not 0 <= chosen <= highest:
         raise FormError(f"version: {codec.type} has no version {chosen} in form {form.name}")
-    return {"type": codec.type, "version": chosen, "data": codec.write(record, chosen, form)}
+    data = _written(codec.schema(chosen, form), codec.values(record, chosen, form), chosen, form)
+    return {"type": codec.type, "version": chosen, "data": data}
 
 
 def decode(value: object, form: Form = CODE_FORM) -> Record:
@@ -486,45 +411,33 @@ def decode(value: object, form: Form = CODE_FORM) -> Record:
     codec = next((known for known in _CODECS.values() if known.type == name), None)
     if codec is None:
         raise FormError(f"type: unknown record {name!r}")
-    version = document.read("version", lambda number, where: integer(number, where, (0, _highest(codec, form))))
-    record: Record = codec.read(document.read("data", Fields.of), version, form)
-    return record
+    version = document.read("version", lambda number, where: integer(number, where, (0, codec.highest_in(form))))
+    fields = document.read("data", Fields.of)
+    values = _read(codec.schema(version, form), fields, version, form)
+    if codec.made is _partition and values.get("replicas", values.get("pairs")) is None:
+        raise FormError(f"{fields.key('assignment' if form.pairs(version) else 'replicas')}: missing")
+    return codec.made(values)
 
 
-def _highest(codec: Codec, form: Form) -> int:
-    return min(codec.highest, form.highest) if codec.type.startswith("PARTITION") else codec.highest
+def _simple(name: str, highest: int, kind: Callable[..., Record], *schema: Field) -> Codec:
+    """The codec of a record whose fields are those of its class."""
+    return Codec(
+        name, highest, lambda version, form: schema, lambda record, version, form: asdict(record, recurse=False),
+        lambda values: kind(**values),
+    )  # fmt: skip
 
 
-def _write_topic(record: TopicRecord, version: int, form: Form) -> dict[str, Any]:
-    return {"name": record.name, "topicId": record.topic_id}
-
-
-def _read_topic(fields: Fields, version: int, form: Form) -> TopicRecord:
-    fields.only("name", "topicId")
-    return TopicRecord(fields.read("name", text), fields.read("topicId", text))
-
-
-def _write_remove_topic(record: RemoveTopicRecord, version: int, form: Form) -> dict[str, Any]:
-    return {"topicId": record.topic_id}
-
-
-def _read_remove_topic(fields: Fields, version: int, form: Form) -> RemoveTopicRecord:
-    return RemoveTopicRecord(fields.only("topicId").read("topicId", text))
-
-
+_TOPIC = Field("topicId", "topic_id", _TEXT)
 _CODECS: Mapping[type, Codec] = {
-    TopicRecord: Codec("TOPIC_RECORD", 0, _write_topic, _read_topic),
-    RemoveTopicRecord: Codec("REMOVE_TOPIC_RECORD", 0, _write_remove_topic, _read_remove_topic),
-    PartitionRecord: Codec("PARTITION_RECORD", 2, write_partition, read_partition),
-    PartitionChangeRecord: Codec("PARTITION_CHANGE_RECORD", 2, write_change, read_change),
-    RegisterBrokerRecord: Codec("REGISTER_BROKER_RECORD", 4, write_register, read_register),
-    UnregisterBrokerRecord: Codec("UNREGISTER_BROKER_RECORD", 0, write_unregister, read_unregister),
-    BrokerRegistrationChangeRecord: Codec(
-        "BROKER_REGISTRATION_CHANGE_RECORD",
-        3,
-        write_registration_change,
-        read_registration_change,
+    TopicRecord: _simple("TOPIC_RECORD", 0, TopicRecord, Field("name", "name", _TEXT), _TOPIC),
+    RemoveTopicRecord: _simple("REMOVE_TOPIC_RECORD", 0, RemoveTopicRecord, _TOPIC),
+    PartitionRecord: Codec("PARTITION_RECORD", 2, _with_placement(_PARTITION), _of_partition, _partition),
+    PartitionChangeRecord: Codec("PARTITION_CHANGE_RECORD", 2, _with_placement(_CHANGE), _of_change, _change),
+    RegisterBrokerRecord: _simple("REGISTER_BROKER_RECORD", 4, RegisterBrokerRecord, *_REGISTER),
+    UnregisterBrokerRecord: _simple("UNREGISTER_BROKER_RECORD", 0, UnregisterBrokerRecord, *_BROKER),
+    BrokerRegistrationChangeRecord: _simple(
+        "BROKER_REGISTRATION_CHANGE_RECORD", 3, BrokerRegistrationChangeRecord, *_REGISTRATION_CHANGE
     ),
-    FenceBrokerRecord: Codec("FENCE_BROKER_RECORD", 0, write_fence, read_fence),
-    UnfenceBrokerRecord: Codec("UNFENCE_BROKER_RECORD", 0, write_fence, read_unfence),
+    FenceBrokerRecord: _simple("FENCE_BROKER_RECORD", 0, FenceBrokerRecord, *_FENCE),
+    UnfenceBrokerRecord: _simple("UNFENCE_BROKER_RECORD", 0, UnfenceBrokerRecord, *_FENCE),
 }

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
 
 from kraftcheck.model.language.layout import cap_of, leaves
-from kraftcheck.model.language.system import Property, Setting, System
-from kraftcheck.model.rules.ruleset import parse, variants
+from kraftcheck.model.language.system import Property, Setting
+from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.properties.catalogue import SYSTEMS, find
 from kraftcheck.properties.kinds import CatalogueError, always, happens, sometimes, step, validate
 from kraftcheck.properties.register import verdicts as expected_verdicts
-from kraftcheck.properties.register.defects import BUGS
-from kraftcheck.solvers.exploration.explore import Exploration, SearchBudget, explore
-from kraftcheck.solvers.program.trace import trace
-from kraftcheck.solvers.program.verdict import Refuted
-from tests.shared.samples import one_in
 
 ELECTIONS = SYSTEMS["elections"]
 
@@ -38,7 +30,6 @@ def all_claims() -> dict[str, Property]:
 
 
 CLAIMS = all_claims()
-REFUTED_BY = sorted({variant for claim in CLAIMS.values() for variant in claim.refuted_by})
 
 
 def holds(state: Any) -> bool:
@@ -91,44 +82,8 @@ def test_unknown_systems_get_the_nearest_name() -> None:
         find("election")
 
 
-@pytest.fixture(scope="session")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for compiled code that lives as long as the tests."""
-    return tmp_path_factory.mktemp("code")
-
-
-def explored(system: System, at: Setting, code: Path) -> Exploration:
-    """The whole exploration of a system."""
-    return explore(trace(system, at), SearchBudget(threads=1, cache_dir=code, keep=False), clock=time.perf_counter)
-
-
 @pytest.mark.parametrize("scope", SCOPES)
 def test_every_property_is_expected_to_hold_under_the_mended_rules(scope: str) -> None:
     """`kraftcheck check` explores the scope under `fixed` and expects nothing but `holds`; no cap may cut it short."""
     assert expected_verdicts.EXPECTED["elections", scope, "fixed"] == {}
     assert [path for path, domain in leaves(ELECTIONS.layout(setting(scope))) if cap_of(domain)] == []
-
-
-@pytest.mark.parametrize("variant", one_in(10, REFUTED_BY))
-def test_every_property_can_fail(variant: str, code: Path) -> None:
-    """A variant refutes every property that names it, in one of the small scopes."""
-    missing = {claim.id for claim in CLAIMS.values() if variant in claim.refuted_by}
-    for scope in SCOPES:
-        at = setting(scope, f"fixed+{variant}")
-        claims = [claim for claim in ELECTIONS.properties(at) if claim.id in missing]
-        if not claims:
-            continue
-        found = explored(evolve(ELECTIONS, properties=lambda _, listed=tuple(claims): listed), at, code)
-        missing -= {v.claim for v in found.verdicts if isinstance(v.verdict, Refuted)}
-        if not missing:
-            break
-    assert missing == set(), f"not refuted by {variant} in any of {', '.join(SCOPES)}"
-
-
-def test_every_defect_is_found_by_some_property() -> None:
-    """Each variant that is a defect, Kafka's or seeded, is named by a property that it refutes, or by the matrix."""
-    named = {name for variant in (*REFUTED_BY, *(bug.variant for bug in BUGS)) for name in variant.split("+")}
-    wrong = {name for name, field in variants().items() if field.metadata["group"] in ("defect", "seeded")}
-    assert wrong - named == set()
-    features = {name for name, field in variants().items() if field.metadata["group"] == "feature"}
-    assert not [variant for variant in REFUTED_BY if set(variant.split("+")) <= features]

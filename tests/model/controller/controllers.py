@@ -30,12 +30,15 @@ def directory(broker: int, number: int = 0) -> int:
     return 1000 + 10 * broker + number
 
 
-def cluster(brokers: int = 4, fenced: Iterable[int] = (), leaving: Iterable[int] = (), **features: Any) -> Controller:
+def cluster(
+    brokers: int = 4, fenced: Iterable[int] = (), leaving: Iterable[int] = (), disks: int = 1, **features: Any
+) -> Controller:
     """A controller with registered brokers, live unless said otherwise."""
     controller = Controller(features=Features(**features), settings=Settings(cluster_id="cluster"))
     for broker in range(brokers):
+        dirs = tuple(directory(broker, number) for number in range(disks))
         record = RegisterBrokerRecord(
-            broker, 100 + broker, f"process-{broker}", fenced=broker in fenced, log_dirs=(directory(broker),)
+            broker, 100 + broker, f"process-{broker}", fenced=broker in fenced, log_dirs=dirs
         )
         controller = replay_record(controller, record, KAFKA)
     for broker in leaving:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.controller.errors import CODES, RequestError
 from kraftcheck.model.controller.partitions import (
     AlterPartitionRequest,
     Proposal,
-    Reassignment,
     alter_partition,
-    reassign,
 )
 from kraftcheck.model.controller.state import Controller
-from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.rules.ruleset import parse
 from tests.model.controller.controllers import KAFKA, changed, cluster, partition, play, with_topic
 
@@ -67,15 +63,6 @@ def test_the_first_check_that_fails_answers(number: int) -> None:
     assert (records, state) == ([], None)
 
 
-@pytest.mark.parametrize(("breaks", "error"), CHECKS)
-def test_each_check_alone(breaks: dict[str, object], error: str) -> None:
-    """Each check refuses by itself what is otherwise a good proposal."""
-    alone = dict(breaks)
-    sender = alone.pop("sender", 0)
-    assert ask(evolve(GOOD, **alone), sender=sender)[0] == error
-    assert error in CODES
-
-
 @pytest.mark.parametrize(
     ("member", "reason"),
     [((4, -1), "fenced"), ((5, -1), "leaving"), ((1, 999), "other epoch"), ((3, -1), "not registered")],
@@ -92,26 +79,6 @@ def test_ineligible_members(member: tuple[int, int], reason: str, version: int, 
     assert ask(evolve(GOOD, new_isr=((0, 100), member)), controller, version=version)[0] == expected
 
 
-def test_a_stated_epoch_must_be_the_members_own_unless_unchecked() -> None:
-    """Epoch -1 is not compared."""
-    assert ask(evolve(GOOD, new_isr=((0, 100), (1, -1))))[0] == "NONE"
-    assert ask(evolve(GOOD, new_isr=((0, 100), (1, 100))))[0] == "INELIGIBLE_REPLICA"
-
-
-@pytest.mark.parametrize(("version", "error"), [(0, "UNKNOWN_TOPIC_OR_PARTITION"), (2, "UNKNOWN_TOPIC_ID")])
-def test_unknown_topics(version: int, error: str) -> None:
-    """An unknown topic has a code of its own once topics are named by id; an unknown partition never."""
-    assert ask(evolve(GOOD, topic="none"), version=version)[0] == error
-    assert ask(evolve(GOOD, partition=9), version=version)[0] == "UNKNOWN_TOPIC_OR_PARTITION"
-
-
-@pytest.mark.parametrize("sender", [(9, 109), (0, 99)])
-def test_stale_senders_fail_the_whole_request(sender: tuple[int, int]) -> None:
-    """A sender that is not registered, or with another epoch, gets no row at all."""
-    with pytest.raises(RequestError, match="STALE_BROKER_EPOCH"):
-        alter_partition(BASE, AlterPartitionRequest(*sender, (GOOD,)), KAFKA)
-
-
 def test_an_accepted_proposal_answers_the_merged_state() -> None:
     """The reply holds the state after the record, which is the state after the replay."""
     error, records, state = ask(GOOD)
@@ -120,12 +87,6 @@ def test_an_accepted_proposal_answers_the_merged_state() -> None:
     outcome = alter_partition(BASE, AlterPartitionRequest(0, 100, (GOOD,)), KAFKA)
     assert partition(play(BASE, outcome)) == state
     assert (list(state.isr), state.leader_epoch, state.partition_epoch) == ([0, 1], 3, 8)
-
-
-def test_a_proposal_of_what_is_writes_nothing() -> None:
-    """The same ISR again is accepted with the epochs as they are."""
-    error, records, state = ask(evolve(GOOD, new_isr=((0, 100), (1, 101), (2, 102))))
-    assert (error, records, state) == ("NONE", [], partition(BASE))
 
 
 def test_recovery_ends_with_a_proposal() -> None:
@@ -137,22 +98,6 @@ def test_recovery_ends_with_a_proposal() -> None:
     assert (error, state.recovering) == ("NONE", False)
     grows = parse("kafka-4.0+recovering-isr-may-grow")
     assert ask(evolve(GOOD, recovering=True), recovering, rules=grows)[0] == "NONE"
-
-
-@pytest.mark.parametrize(("version", "error"), [(3, "NEW_LEADER_ELECTED"), (1, "FENCED_LEADER_EPOCH")])
-def test_completing_a_reassignment_may_move_the_leadership(version: int, error: str) -> None:
-    """The record that removes the leader is written although the answer is an error."""
-    controller = with_topic(cluster(4), "foo", (0, 1))
-    outcome = reassign(controller, (Reassignment("foo", 0, (1, 2)),), KAFKA)
-    controller = play(controller, outcome)
-    assert list(partition(controller).replicas) == [1, 2, 0]
-    topic = "foo" if version <= 1 else controller.topic_id("foo")
-    proposal = Proposal(topic, 0, 0, 1, ((0, -1), (1, -1), (2, -1)))
-    outcome = alter_partition(controller, AlterPartitionRequest(0, 100, (proposal,), version), KAFKA)
-    assert [row.error for row in outcome.response] == [error]
-    after = partition(play(controller, outcome))
-    assert (list(after.replicas), list(after.isr), after.leader, after.leader_epoch) == ([1, 2], [1, 2], 1, 1)
-    assert after.removing == IdList()
 
 
 @pytest.mark.parametrize(

@@ -9,22 +9,15 @@ from kraftcheck.model.controller.brokers import (
     HeartbeatReply,
     RegistrationContext,
     RegistrationRequest,
-    directories_offline,
     expire_session,
     expired_heartbeat,
-    fence_stale_broker,
     heartbeat,
     register_broker,
-    register_controller,
     taken_over,
-    unclean_shutdown,
-    unregister,
 )
 from kraftcheck.model.controller.commits import replay_all, replay_record
-from kraftcheck.model.controller.errors import CODES, NotTracked, RequestError, Resignation
-from kraftcheck.model.controller.heartbeat import Sessions
-from kraftcheck.model.controller.state import Controller, RegisterControllerRecord, Soft, UnregisterControllerRecord
-from kraftcheck.model.controller.topics import delete_topics
+from kraftcheck.model.controller.errors import CODES, NotTracked, RequestError
+from kraftcheck.model.controller.state import RegisterControllerRecord, Soft, UnregisterControllerRecord
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
     Feature,
@@ -106,26 +99,6 @@ def test_unsupported_features(features, feature: str, level: int, accepted: list
     assert refusal.value.details == expected
 
 
-def test_a_new_incarnation_starts_fenced_with_a_new_epoch() -> None:
-    """Its epoch is the next offset at the start of the event, its session is new."""
-    leaving = cluster(4, fenced=(0,), leaving=(0,))
-    outcome = register_broker(leaving, ask(features=SUPPORTED), FINALIZED, KAFKA)
-    after = play(leaving, outcome)
-    known = after.registration(0)
-    assert outcome.response == known.epoch == leaving.image.next_offset
-    assert (known.fenced, known.in_controlled_shutdown, known.incarnation) == (True, False, "another")
-    assert after.soft.sessions.tracked[0].metadata_offset == -1
-
-
-def test_the_same_incarnation_amends() -> None:
-    """Epoch and flags stay, directories are replaced, in the code no partition is touched."""
-    request = ask(1, incarnation="process-1", dirs=(directory(1, 1), directory(1, 2)), features=SUPPORTED)
-    outcome = register_broker(BASE, request, FINALIZED, KAFKA)
-    assert [type(record) for record in outcome.records] == [RegisterBrokerRecord]
-    known = play(BASE, outcome).registration(1)
-    assert (known.epoch, known.fenced, known.dirs) == (101, False, (directory(1, 1), directory(1, 2)))
-
-
 @pytest.mark.parametrize(("rules", "leader", "isr"), [(KAFKA, 1, [0, 1, 2]), (FIXED, 2, [0, 2])])
 def test_an_amendment_and_the_leaders_on_other_directories(rules, leader: int, isr: list[int]) -> None:
     """Found: a directory told of no more keeps its leader, and nothing finds that later; mended, the leader moves."""
@@ -148,48 +121,6 @@ def test_before_directories_none_are_kept() -> None:
     assert after.registration(0).features == (Feature("metadata.version", 1, 1),)
 
 
-def restarted(rules, previous: int | None, **features) -> Controller:
-    """Broker 0 restarts before it was fenced, after its session ended; it led a partition and was in an ELR."""
-    controller = with_topic(cluster(4, **features), "foo", (0, 1, 2), (1, 0, 2), min_insync_replicas="3")
-    if features.get("elr_enabled"):
-        controller = changed(controller, "foo", 1, isr=(1,), elr=(0,))
-    controller = evolve(controller, soft=controller.soft.after(20000))
-    request = ask(previous_epoch=previous)
-    return play(controller, register_broker(controller, request, RegistrationContext(), rules))
-
-
-@pytest.mark.parametrize("previous", [None, 100])
-def test_every_restart_counts_as_unclean(previous: int | None) -> None:
-    """In the code a restart leaves ISRs and ELRs whatever the broker says of its stop."""
-    after = restarted(KAFKA, previous, elr_enabled=True)
-    assert lists(partition(after)) == ([1, 2], [], 1)
-    assert lists(partition(after, "foo", 1)) == ([1], [], 1)
-
-
-def test_mended_a_clean_restart_stays_eligible() -> None:
-    """Mended, a clean stop leaves the ISR but not the ELR; an unclean one leaves both."""
-    clean = restarted(FIXED, 100, elr_enabled=True)
-    assert lists(partition(clean)) == ([1, 2], [0], 1)
-    assert lists(partition(clean, "foo", 1)) == ([1], [0], 1)
-    assert lists(partition(restarted(FIXED, 99, elr_enabled=True), "foo", 1)) == ([1], [], 1)
-
-
-def test_a_restart_below_elr_versions_stays_leader() -> None:
-    """Without ELR the code leaves a fenced new incarnation in ISR and leadership; mended, it leaves them."""
-    kept = restarted(KAFKA, None, elr_supported=False)
-    assert lists(partition(kept)) == ([0, 1, 2], [], 0)
-    assert kept.registration(0).fenced
-    assert lists(partition(restarted(FIXED, None, elr_supported=False))) == ([1, 2], [], 1)
-
-
-def test_controllers_register_where_that_exists() -> None:
-    """Older metadata versions refuse controllers."""
-    record = RegisterControllerRecord(3000)
-    assert play(BASE, register_controller(BASE, record)).controllers == {3000: record}
-    with pytest.raises(RequestError, match="UNSUPPORTED_VERSION"):
-        register_controller(cluster(1, controller_registration=False), record)
-
-
 def test_a_controller_is_unregistered_once() -> None:
     """The record takes the registration of one controller away; of one that is not registered it cannot be replayed."""
     both = replay_all(BASE, (RegisterControllerRecord(3000), RegisterControllerRecord(3001)), KAFKA)
@@ -198,14 +129,6 @@ def test_a_controller_is_unregistered_once() -> None:
     assert left.image.next_offset == both.image.next_offset + 1
     with pytest.raises(ReplayError, match="there is no controller 3000"):
         replay_record(left, UnregisterControllerRecord(3000), KAFKA)
-
-
-@pytest.mark.parametrize("request_", [beat(9), evolve(beat(0), broker_epoch=99)])
-def test_heartbeats_of_strangers(request_) -> None:
-    """A heartbeat must come from a registered broker with its epoch, in time or late."""
-    for event in (heartbeat, expired_heartbeat):
-        with pytest.raises(RequestError, match="STALE_BROKER_EPOCH"):
-            event(BASE, request_, KAFKA)
 
 
 def test_a_heartbeat_without_a_session_is_no_request() -> None:
@@ -232,18 +155,6 @@ def test_fencing_writes_the_registration_last() -> None:
     assert lists(partition(after)) == ([1, 2], [], 1)
     assert after.registration(0).fenced
     assert 0 not in after.soft.sessions.live
-
-
-def test_unfencing_writes_the_registration_first_and_elects() -> None:
-    """A caught-up broker is unfenced, and leaderless partitions that it can lead get it."""
-    alone = with_topic(cluster(4), "foo", (0,))
-    fenced = play(alone, expire_session(alone, 0, KAFKA))
-    assert lists(partition(fenced)) == ([0], [], -1)
-    behind = heartbeat(fenced, beat(0, offset=-1), KAFKA)
-    assert (behind.records, behind.response) == ((), HeartbeatReply(False, True, False, False))
-    outcome = heartbeat(fenced, beat(0), KAFKA)
-    assert [type(r) for r in outcome.records] == [BrokerRegistrationChangeRecord, PartitionChangeRecord]
-    assert lists(partition(play(fenced, outcome))) == ([0], [], 0)
 
 
 def test_an_expired_session_is_gone() -> None:
@@ -280,25 +191,6 @@ def test_old_versions_have_records_of_their_own() -> None:
     )
 
 
-def test_a_controlled_shutdown_to_its_end() -> None:
-    """A leader moves away, waits until the others have seen it, and may then go."""
-    first = heartbeat(BASE, beat(0, shutdown=True), KAFKA)
-    assert first.response == HeartbeatReply(True, False, True, False)
-    assert isinstance(first.records[0], BrokerRegistrationChangeRecord)
-    after = play(BASE, first)
-    end = after.image.next_offset - 1
-    assert after.soft.sessions.shutdown_offset(0) == end
-    assert lists(partition(after)) == ([1, 2], [], 1)
-    waiting = play(after, heartbeat(after, beat(0, shutdown=True), KAFKA))
-    assert waiting.soft.sessions.shutdown_offset(0) == end
-    assert waiting.registration(0).in_controlled_shutdown
-    for broker in (1, 2, 3):
-        waiting = play(waiting, heartbeat(waiting, beat(broker, offset=end), KAFKA))
-    last = heartbeat(waiting, beat(0, shutdown=True), KAFKA)
-    assert last.response == HeartbeatReply(True, True, False, True)
-    assert play(waiting, last).registration(0).fenced
-
-
 def test_a_failover_forgets_controlled_shutdowns() -> None:
     """A new controller takes a leaving broker for unfenced until its next heartbeat."""
     leaving = play(BASE, heartbeat(BASE, beat(0, shutdown=True), KAFKA))
@@ -308,96 +200,9 @@ def test_a_failover_forgets_controlled_shutdowns() -> None:
     assert after.registration(0).in_controlled_shutdown
 
 
-def test_the_session_check_fences_one_broker_at_a_time() -> None:
-    """Only the longest silent broker is fenced, and only once its session has ended."""
-    assert fence_stale_broker(BASE, KAFKA).records == ()
-    late = evolve(BASE, soft=BASE.soft.after(9001))
-    after = play(late, fence_stale_broker(late, KAFKA))
-    assert [b for b, known in after.image.registrations.items() if known.fenced] == [0]
-    with pytest.raises(Resignation):
-        expire_session(BASE, 77, KAFKA)
-
-
-@pytest.mark.parametrize(("rules", "elr"), [(KAFKA, [0, 1]), (FIXED, [1])])
-def test_unregistering_a_broker(rules, elr: list[int]) -> None:
-    """A removed broker leaves ISRs and leadership; in the code it enters the ELR, mended it does not."""
-    controller = with_topic(cluster(3, elr_enabled=True), "foo", (0, 1, 2), min_insync_replicas="3")
-    controller = changed(controller, isr=(0, 2), elr=(1,))
-    after = play(controller, unregister(controller, 0, rules))
-    assert lists(partition(after)) == ([2], elr, 2)
-    assert after.registration(0) is None
-    assert 0 not in after.soft.sessions.tracked
-    with pytest.raises(RequestError, match="BROKER_ID_NOT_REGISTERED"):
-        unregister(after, 0, rules)
-
-
-def test_an_unclean_stop_is_known_with_elr_only() -> None:
-    """The broker leaves ISRs and ELRs and stays as fenced as it was; without ELR nothing happens."""
-    controller = with_topic(cluster(3, elr_enabled=True), "foo", (0, 1, 2), min_insync_replicas="3")
-    controller = changed(controller, isr=(0, 2), elr=(1,))
-    for broker, expected in ((1, ([0, 2], [], 0)), (0, ([2], [1], 2))):
-        after = play(controller, unclean_shutdown(controller, broker, KAFKA))
-        assert lists(partition(after)) == expected
-        assert not after.registration(broker).fenced
-    old = with_topic(cluster(3, elr_supported=False), "foo", (0, 1, 2))
-    assert unclean_shutdown(old, 0, KAFKA).records == ()
-
-
-def test_failed_directories_count_once() -> None:
-    """Only directories still registered count; the last one to fail stays registered, as in the code."""
-    two = cluster(2)
-    both = evolve(two.image.registrations[0], dirs=(directory(0), directory(0, 1)))
-    two = evolve(two, image=evolve(two.image, registrations={**two.image.registrations, 0: both}))
-    two = changed(with_topic(two, "foo", (0, 1)), directories=(directory(0), directory(1)))
-    outcome = directories_offline(two, 0, 100, (directory(0), directory(1)), KAFKA)
-    after = play(two, outcome)
-    assert lists(partition(after)) == ([1], [], 1)
-    assert after.registration(0).dirs == (directory(0, 1),)
-    assert directories_offline(after, 0, 100, (directory(0),), KAFKA).records == ()
-    last = play(after, directories_offline(after, 0, 100, (directory(0, 1),), KAFKA))
-    assert last.registration(0).dirs == (directory(0, 1),)
-    with pytest.raises(RequestError, match="STALE_BROKER_EPOCH"):
-        directories_offline(two, 0, 99, (), KAFKA)
-
-
-def test_a_deleted_partition_without_isr_haunts_its_directories() -> None:
-    """In the code the failure of such a directory makes the controller resign; mended, it is like any other."""
-    controller = changed(with_topic(cluster(2, elr_enabled=True), "foo", (0, 1)), isr=(), leader=-1)
-    gone = play(controller, delete_topics(controller, (controller.topic_id("foo"),)))
-    with pytest.raises(Resignation):
-        directories_offline(gone, 0, 100, (directory(0),), KAFKA)
-    assert len(directories_offline(gone, 0, 100, (directory(0),), FIXED).records) == 1
-    whole = with_topic(cluster(2), "foo", (0, 1))
-    clean = play(whole, delete_topics(whole, (whole.topic_id("foo"),)))
-    assert len(directories_offline(clean, 0, 100, (directory(0),), KAFKA).records) == 1
-
-
 def test_heartbeats_report_directories_where_they_exist() -> None:
     """A heartbeat's failed directories are ignored by metadata versions without directories."""
     request = beat(0, failed=(directory(0),))
     assert len(heartbeat(BASE, request, KAFKA).records) == 3
     old = with_topic(cluster(3, directories=False), "foo", (0, 1))
     assert heartbeat(old, request, KAFKA).records == ()
-
-
-def test_two_passes_of_a_heartbeat() -> None:
-    """Unfenced with its directory gone, a broker is seated there by the code and left alone when mended."""
-    controller = with_topic(cluster(2), "foo", (0,))
-    controller = play(controller, expire_session(controller, 0, KAFKA))
-    both = evolve(controller.registration(0), dirs=(directory(0), directory(0, 1)))
-    controller = evolve(controller, image=evolve(controller.image, registrations={0: both}))
-    request = beat(0, failed=(directory(0),))
-    seated = play(controller, heartbeat(controller, request, KAFKA))
-    assert lists(partition(seated)) == ([0], [], 0)
-    left = play(controller, heartbeat(controller, request, FIXED))
-    assert lists(partition(left)) == ([0], [], -1)
-    assert directory(0) not in left.registration(0).dirs
-
-
-def test_sessions_follow_the_log() -> None:
-    """Every registration record counts as contact, and an unregistered broker is forgotten."""
-    later = evolve(BASE, soft=BASE.soft.after(5))
-    after = play(later, expire_session(later, 2, KAFKA))
-    assert after.soft.sessions.tracked[2].last_contact == 5
-    assert isinstance(after.soft.sessions, Sessions)
-    assert 2 not in after.soft.sessions.live

@@ -13,7 +13,6 @@ from kraftcheck.model.controller.brokers import (
     RegistrationRequest,
     expire_session,
     register_broker,
-    unregister,
 )
 from kraftcheck.model.controller.commits import batches, commit, stages
 from kraftcheck.model.controller.elections import DESIGNATED, MOST_DESIGNATED, elect_leaders
@@ -43,9 +42,7 @@ from tests.model.controller.controllers import (
     KAFKA,
     changed,
     cluster,
-    configured,
     directory,
-    lists,
     partition,
     play,
     with_topic,
@@ -80,13 +77,6 @@ def test_fencing_may_be_several_batches() -> None:
     assert after == commit(controller, outcome, KAFKA)
 
 
-def test_a_batch_that_is_full_needs_no_further_one() -> None:
-    """As many records as fit are one batch; none are no batch."""
-    outcome = expire_session(small(4, "a", "b", "c"), 0, KAFKA)
-    assert [len(batch) for batch in batches(outcome, 4)] == [4]
-    assert batches(evolve(outcome, records=()), 4) == ()
-
-
 def test_a_new_incarnation_must_fit_into_one_batch() -> None:
     """A registration ends every membership in one batch; a broker in more ISRs than fit makes the controller resign."""
     request = RegistrationRequest("cluster", 0, "new", dirs=(directory(0),))
@@ -102,14 +92,6 @@ def test_a_new_incarnation_must_fit_into_one_batch() -> None:
         with pytest.raises(ExcessiveBatch, match="4 records cannot be one batch of 3") as refused:
             commit(controller, outcome, KAFKA)
         assert refused.value.error == "UNKNOWN_SERVER_ERROR"
-
-
-def test_a_broker_in_too_many_isrs_cannot_be_unregistered() -> None:
-    """Unregistering is one request of a user, so its records are limited."""
-    assert unregister(small(4, "a", "b", "c"), 0, KAFKA).records
-    with pytest.raises(RequestError) as refused:
-        unregister(small(3, "a", "b", "c"), 0, KAFKA)
-    assert (refused.value.error, refused.value.reason) == ("POLICY_VIOLATION", "excessively_large_batch")
 
 
 def test_creations_are_limited_together() -> None:
@@ -163,14 +145,6 @@ def designate(controller: Controller, leader: int, rules=DESIGNATING, topic: str
     return elect_leaders(controller, DESIGNATED, ((topic, 0),), rules, (leader,))
 
 
-def test_a_designated_election_seats_the_designated() -> None:
-    """The designated replica leads alone and recovers, whatever comes before it and whatever the topic allows."""
-    outcome = designate(offline(), 2)
-    assert errors(outcome) == ["NONE"]
-    p = partition(play(offline(), outcome))
-    assert (*lists(p), p.recovering) == ([2], [], 2, True)
-
-
 @pytest.mark.parametrize(
     ("controller", "leader", "topic", "error"),
     [
@@ -195,19 +169,6 @@ def test_as_the_document_says_a_leaving_replica_may_be_designated() -> None:
     """The document asks for a replica only, also for one that is being removed."""
     rules = parse("fixed+designated-elections+designated-may-be-leaving")
     assert errors(designate(offline(removing=(2,)), 2, rules)) == ["NONE"]
-
-
-@pytest.mark.parametrize("partitions", [None, (("foo", 0), ("foo", 1))])
-def test_each_partition_needs_its_designated_leader(partitions: Any) -> None:
-    """Leaders that do not match the partitions are no request."""
-    with pytest.raises(RequestError, match="INVALID_REQUEST"):
-        elect_leaders(offline(), DESIGNATED, partitions, DESIGNATING, (1,))
-
-
-def test_designated_elections_are_a_feature() -> None:
-    """Where they do not exist their type is unknown."""
-    with pytest.raises(RequestError, match="unknown_election_type"):
-        designate(offline(), 2, KAFKA)
 
 
 def test_only_the_first_thousand_are_served() -> None:
@@ -262,9 +223,3 @@ def test_values_of_nodes_and_of_the_cluster(scope: str, name: str) -> None:
         expire_session(play(live, alter_config(live, bad, KAFKA)), 0, KAFKA)
     with pytest.raises(RequestError, match="INVALID_CONFIG"):
         alter_config(live, bad, FIXED)
-
-
-def test_a_min_isr_beyond_32_bits_is_fatal() -> None:
-    """Read from the log, a number that does not fit is no number."""
-    with pytest.raises(Resignation):
-        expire_session(configured(with_topic(cluster(3), "foo", (0, 1)), "foo", MIN_ISR, str(2**31)), 0, KAFKA)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kraftcheck.model.controller.brokers import expire_session, heartbeat, unclean_shutdown
-from kraftcheck.model.controller.elections import PREFERRED, UNCLEAN, balance_leaders, elect_leaders, elect_unclean
-from kraftcheck.model.controller.errors import CODES, NoReplica, RequestError
+from kraftcheck.model.controller.brokers import unclean_shutdown
+from kraftcheck.model.controller.elections import PREFERRED, balance_leaders, elect_leaders, elect_unclean
+from kraftcheck.model.controller.errors import CODES
 from kraftcheck.model.controller.partitions import Assignment, Reassignment, assign_replicas_to_dirs, ongoing, reassign
 from kraftcheck.model.controller.state import Settings
-from kraftcheck.model.partition.registration import LOST
 from kraftcheck.model.rules.ruleset import parse
 from tests.model.controller.controllers import (
     FIXED,
     KAFKA,
-    beat,
     changed,
     cluster,
     directory,
@@ -28,39 +26,6 @@ from tests.model.controller.controllers import (
 ALLOWED = {"unclean_leader_election_enable": "true"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "leader", "isr", "fenced", "error"),
-    [
-        (PREFERRED, 0, (0, 1), (), "ELECTION_NOT_NEEDED"),
-        (PREFERRED, 1, (0, 1), (), "NONE"),
-        (PREFERRED, 1, (1,), (), "PREFERRED_LEADER_NOT_AVAILABLE"),
-        (PREFERRED, 1, (0, 1), (0,), "PREFERRED_LEADER_NOT_AVAILABLE"),
-        (PREFERRED, -1, (0, 1), (0,), "NONE"),
-        (UNCLEAN, 1, (1,), (), "ELECTION_NOT_NEEDED"),
-        (UNCLEAN, -1, (0,), (0,), "NONE"),
-        (UNCLEAN, -1, (0,), (0, 1), "ELIGIBLE_LEADERS_NOT_AVAILABLE"),
-    ],
-)
-def test_answers_of_an_election(kind: int, leader: int, isr: tuple, fenced: tuple, error: str) -> None:
-    """An election that changes something succeeds, even where another replica won; else it says why not."""
-    controller = changed(with_topic(cluster(2), "foo", (0, 1)), leader=leader, isr=isr)
-    down = cluster(2, fenced=fenced)
-    controller = evolve(controller, image=evolve(controller.image, registrations=down.image.registrations))
-    outcome = elect_leaders(controller, kind, (("foo", 0),), KAFKA)
-    assert [row.error for row in outcome.response] == [error]
-    assert bool(outcome.records) == (error == "NONE")
-    assert error in CODES
-
-
-def test_elections_of_what_is_not_there() -> None:
-    """Unknown types fail the request, unknown topics and partitions their row."""
-    controller = with_topic(cluster(2), "foo", (0, 1))
-    with pytest.raises(RequestError, match="INVALID_REQUEST"):
-        elect_leaders(controller, 2, None, KAFKA)
-    outcome = elect_leaders(controller, PREFERRED, (("foo", 1), ("bar", 0)), KAFKA)
-    assert [row.error for row in outcome.response] == ["UNKNOWN_TOPIC_OR_PARTITION"] * 2
-
-
 def test_all_partitions_report_only_what_was_needed() -> None:
     """Asked of every partition, those that need no election are left out."""
     controller = with_topic(cluster(3), "foo", (0, 1), (1, 0), (2, 0))
@@ -70,14 +35,6 @@ def test_all_partitions_report_only_what_was_needed() -> None:
         (0, "NONE"),
         (2, "PREFERRED_LEADER_NOT_AVAILABLE"),
     ]
-
-
-def test_asked_unclean_elections_ignore_the_topic() -> None:
-    """An unclean election that is asked for takes place whatever the topic says; it marks the recovery."""
-    controller = changed(with_topic(cluster(2), "foo", (0, 1)), leader=-1, isr=(0,))
-    fenced = play(controller, expire_session(controller, 0, KAFKA))
-    after = partition(play(fenced, elect_leaders(fenced, UNCLEAN, None, KAFKA)))
-    assert (lists(after), after.recovering) == (([1], [], 1), True)
 
 
 def test_the_timers_have_a_limit() -> None:
@@ -139,65 +96,6 @@ def test_reassignments_of_what_is_not_there() -> None:
     assert ongoing(after, {"foo": (0,)}) == ongoing(after)
 
 
-def test_a_permutation_completes_at_once() -> None:
-    """A target that only reorders needs nobody to catch up."""
-    _, after = asked(with_topic(cluster(3), "foo", (0, 1, 2)), (2, 1, 0))
-    assert list(partition(after).replicas) == [2, 1, 0]
-    assert ongoing(after) == ()
-
-
-@pytest.mark.parametrize(("rules", "removing"), [(KAFKA, [0]), (FIXED, [])])
-def test_another_target_and_the_old_removals(rules, removing: list[int]) -> None:
-    """A superset as second target keeps the first one's removals in the code; mended, it replaces them."""
-    _, first = asked(with_topic(cluster(4), "foo", (0, 1)), (1, 2))
-    _, second = asked(first, (0, 1, 2, 3), rules)
-    assert list(partition(second).removing) == removing
-
-
-def test_a_cancellation_goes_back() -> None:
-    """Cancelling removes the added replicas and raises the leader epoch."""
-    _, moving = asked(with_topic(cluster(4), "foo", (0, 1)), (1, 2))
-    error, after = asked(moving, None)
-    p = partition(after)
-    assert error == "NONE"
-    assert (sorted(p.replicas), lists(p), p.leader_epoch) == ([0, 1], ([0, 1], [], 0), 1)
-
-
-@pytest.mark.parametrize(("rules", "recovering"), [(KAFKA, False), (FIXED, True)])
-def test_an_unclean_cancellation_needs_permission(rules, recovering: bool) -> None:
-    """With no original replica in sync the topic must allow it; the code then forgets to mark the recovery."""
-    state = {"replicas": (0, 1, 2), "isr": (2,), "adding": (2,), "leader": 2}
-    forbidden = changed(with_topic(cluster(3), "foo", (0, 1)), **state)
-    assert asked(forbidden, None)[0] == "INVALID_REPLICA_ASSIGNMENT"
-    allowed = changed(with_topic(cluster(3), "foo", (0, 1), **ALLOWED), **state)
-    error, after = asked(allowed, None, rules)
-    assert error == "NONE"
-    p = partition(after)
-    assert (lists(p), list(p.replicas), p.recovering) == (([0], [], 0), [0, 1], recovering)
-
-
-@pytest.mark.parametrize(("rules", "error"), [(KAFKA, "NONE"), (FIXED, "INVALID_REPLICA_ASSIGNMENT")])
-def test_an_unclean_cancellation_needs_a_live_replica(rules, error: str) -> None:
-    """As implemented a fenced replica becomes the ISR; mended, one that can lead must be left."""
-    dead = changed(with_topic(cluster(3), "foo", (0,), **ALLOWED), replicas=(1, 0), isr=(1,), adding=(1,), leader=1)
-    dead = play(dead, expire_session(dead, 0, KAFKA))
-    assert asked(dead, None, rules)[0] == error
-
-
-def test_without_original_replicas_there_is_no_way_back() -> None:
-    """A partition whose replicas are all being added cannot be cancelled."""
-    controller = changed(with_topic(cluster(2), "foo", (0, 1)), adding=(0, 1))
-    assert asked(controller, None)[0] == "INVALID_REPLICA_ASSIGNMENT"
-
-
-def test_a_lookup_that_fails_is_no_answer() -> None:
-    """Where Kafka looks up the directory of a broker that is no replica, the controller resigns."""
-    controller = changed(with_topic(cluster(3), "foo", (0, 1)), isr=(2,), leader=2)
-    with pytest.raises(NoReplica):
-        elect_leaders(controller, PREFERRED, None, KAFKA)
-    assert NoReplica.error in CODES
-
-
 def test_a_lookup_that_fails_fails_its_row_of_a_reassignment() -> None:
     """A ghost in the ELR that a reassignment brings back fails its row, not the request."""
     controller = with_topic(cluster(3, elr_enabled=True), "foo", (0, 2), min_insync_replicas="2")
@@ -222,46 +120,6 @@ def test_assignments_answer_for_each_replica() -> None:
     assert [row.error for row in outcome.response] == errors
     assert set(errors) <= CODES.keys()
     assert outcome.records == ()
-
-
-def test_assignments_need_directories_then_an_epoch() -> None:
-    """Metadata versions without directories refuse everybody, others only strangers."""
-    with pytest.raises(RequestError, match="UNSUPPORTED_VERSION"):
-        assign_replicas_to_dirs(cluster(2, directories=False), 9, 0, (), KAFKA)
-    with pytest.raises(RequestError, match="STALE_BROKER_EPOCH"):
-        assign_replicas_to_dirs(cluster(2), 0, 99, (), KAFKA)
-
-
-@pytest.mark.parametrize("target", [LOST, 4711])
-@pytest.mark.parametrize(("rules", "records"), [(KAFKA, 2), (FIXED, 1)])
-def test_an_assignment_to_an_offline_directory(target: int, rules, records: int) -> None:
-    """The replica's directory is recorded and the replica withdrawn; the code needs two records."""
-    controller = with_topic(cluster(2), "foo", (0, 1))
-    assignment = Assignment(target, controller.topic_id("foo"), 0)
-    outcome = assign_replicas_to_dirs(controller, 0, 100, (assignment,), rules)
-    p = partition(play(controller, outcome))
-    assert (len(outcome.records), lists(p), p.directories.of(0)) == (records, ([1], [], 1), target)
-
-
-@pytest.mark.parametrize(("rules", "elr"), [(KAFKA, []), (FIXED, [1])])
-def test_an_assignment_and_the_elr(rules, elr: list[int]) -> None:
-    """In the code every change of a directory clears the ELR; mended, it does not."""
-    controller = with_topic(cluster(2, elr_enabled=True), "foo", (0, 1), min_insync_replicas="2")
-    controller = changed(controller, isr=(0,), elr=(1,), directories=(1, directory(1)))
-    assignment = Assignment(directory(0), controller.topic_id("foo"), 0)
-    after = play(controller, assign_replicas_to_dirs(controller, 0, 100, (assignment,), rules))
-    assert lists(partition(after)) == ([0], elr, 0)
-
-
-@pytest.mark.parametrize(("rules", "leader"), [(KAFKA, 0), (FIXED, -1)])
-def test_a_dead_last_known_leader(rules, leader: int) -> None:
-    """The code elects the last known leader although it is fenced; mended, it waits for it."""
-    controller = with_topic(cluster(3, elr_enabled=True), "foo", (0, 1))
-    controller = changed(controller, isr=(), leader=-1, last_known_elr=(0,))
-    for broker in (0, 2):
-        controller = play(controller, expire_session(controller, broker, FIXED))
-    after = play(controller, heartbeat(controller, beat(2), rules))
-    assert partition(after).leader == leader
 
 
 def test_directories_unknown_to_the_documents() -> None:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from kraftcheck.model.controller.alter_configs import alter_config
 from kraftcheck.model.controller.brokers import expire_session
-from kraftcheck.model.controller.commits import replay_record
-from kraftcheck.model.controller.errors import CODES, RequestError, Resignation
+from kraftcheck.model.controller.errors import CODES, Resignation
 from kraftcheck.model.controller.placement import RandomStream
 from kraftcheck.model.controller.state import (
     CLUSTER,
@@ -32,8 +31,7 @@ from kraftcheck.model.controller.topics import (
     delete_topics,
     name_fault,
 )
-from kraftcheck.model.partition.registration import MIGRATING, UNASSIGNED
-from kraftcheck.model.records.records import PartitionChangeRecord, RemoveTopicRecord, TopicRecord
+from kraftcheck.model.records.records import PartitionChangeRecord, TopicRecord
 from kraftcheck.model.rules.ruleset import preset
 from tests.model.controller.controllers import (
     FIXED,
@@ -77,14 +75,6 @@ def test_names(name: str, existing: dict, reason: str | None) -> None:
     """A name is refused when empty, dots, long, outside the letters, or like an existing one in metrics."""
     fault = name_fault(name, existing)
     assert (None if fault is None else fault.reason) == reason
-
-
-def test_an_existing_topic_outweighs_its_name() -> None:
-    """The same name again exists already, a name that only looks alike collides."""
-    controller = with_topic(LIVE, "a.b", (0,))
-    assert create(NewTopic("a.b"), controller)[1] == "TOPIC_ALREADY_EXISTS"
-    assert create(NewTopic("a_b"), controller)[1] == "INVALID_TOPIC_EXCEPTION"
-    assert create(NewTopic("a-b"), controller)[1] == "NONE"
 
 
 @pytest.mark.parametrize(
@@ -156,30 +146,6 @@ def test_validating_writes_nothing() -> None:
     assert outcome.soft.random != LIVE.soft.random
 
 
-def test_configurations_come_with_the_topic_and_go_with_it() -> None:
-    """A topic's configurations are written before its partitions, and deleted with it."""
-    outcome, _ = create(NewTopic("t", config={MIN_ISR: "2"}))
-    assert isinstance(outcome.records[1], ConfigRecord)
-    after = play(LIVE, outcome)
-    assert after.config("t", MIN_ISR) == "2"
-    gone = play(after, delete_topics(after, (after.topic_id("t"),)))
-    assert gone.config("t", MIN_ISR) == "1"
-    assert gone.topic_id("t") is None
-
-
-@pytest.mark.parametrize(("ids", "quota", "errors"), [
-    (("known", "other"), False, ["NONE", "UNKNOWN_TOPIC_ID"]),
-    (("known", "other"), True, ["THROTTLING_QUOTA_EXCEEDED", "UNKNOWN_TOPIC_ID"]),
-])  # fmt: skip
-def test_deletion(ids: tuple[str, ...], quota: bool, errors: list[str]) -> None:
-    """Topics are deleted by id, one by one."""
-    controller = with_topic(LIVE, "t", (0, 1))
-    known = controller.topic_id("t")
-    outcome = delete_topics(controller, tuple(known if name == "known" else name for name in ids), quota)
-    assert [error for _, error in outcome.response] == errors
-    assert list(outcome.records) == ([] if quota else [RemoveTopicRecord(known)])
-
-
 @given(st.integers(1, 4), st.integers(1, 8), st.sets(st.integers(0, 3)), st.integers(0, 2**64 - 1))
 def test_new_partitions_are_led_by_the_living(factor: int, number: int, leaving: set[int], seed: int) -> None:
     """Only active replicas are in sync, the first of them leads, directories follow the replicas."""
@@ -217,17 +183,6 @@ def test_growth_errors(growth: Growth, error: str) -> None:
     assert error in CODES
 
 
-def test_growth_adds_after_the_last_partition() -> None:
-    """New partitions go on counting, with as many replicas as the first has; the quota stops them."""
-    controller = with_topic(LIVE, "t", (0, 1), (1, 0))
-    after = play(controller, create_partitions(controller, (Growth("t", 4, ((2, 0), (0, 2))),), KAFKA))
-    assert [list(partition(after, "t", n).replicas) for n in range(4)] == [[0, 1], [1, 0], [2, 0], [0, 2]]
-    placed = create_partitions(controller, (Growth("t", 5),), KAFKA)
-    assert [(record.partition_id, len(record.replicas)) for record in created(placed)] == [(2, 2), (3, 2), (4, 2)]
-    throttled = create_partitions(controller, (Growth("t", 5),), KAFKA, quota_exceeded=True)
-    assert [row.error for row in throttled.response] == ["THROTTLING_QUOTA_EXCEEDED"]
-
-
 def test_a_refused_growth_may_leave_partitions_behind() -> None:
     """The code writes partitions placed before one without an active replica despite the error; mended, it does not."""
     controller = with_topic(cluster(2), "t", (0,))
@@ -241,17 +196,6 @@ def test_a_refused_growth_may_leave_partitions_behind() -> None:
         seen.add(len(outcome.records))
         assert create_partitions(grown, (Growth("t", 3),), FIXED).records == ()
     assert seen == {0, 1}
-
-
-@pytest.mark.parametrize(("directories", "expected"), [(True, UNASSIGNED), (False, MIGRATING)])
-def test_directories_of_new_replicas(directories: bool, expected: int) -> None:
-    """A broker with several directories leaves its replica unassigned; without directories all are migrating."""
-    controller = cluster(2, directories=directories)
-    both = evolve(controller.image.registrations[0], dirs=(5000, 5001))
-    known = {**controller.image.registrations, 0: both}
-    controller = evolve(controller, image=evolve(controller.image, registrations=known))
-    outcome, _ = create(NewTopic("t", assignments=((0, (0,)),)), controller)
-    assert partition(play(controller, outcome), "t").directories.of(0) == expected
 
 
 def test_configurations_are_asked_in_order() -> None:
@@ -331,15 +275,3 @@ def test_changing_min_isr_and_the_elr() -> None:
     assert lists(partition(play(controller, released), "t")) == ([0], [], 0)
     other = ConfigRecord(TOPIC, "t", UNCLEAN_ELECTION, "true")
     assert alter_config(controller, other, FIXED).records == (other,)
-
-
-@pytest.mark.parametrize(
-    ("scope", "name", "error"),
-    [(TOPIC, "none", "UNKNOWN_TOPIC_OR_PARTITION"), (NODE, "77", "BROKER_ID_NOT_REGISTERED")],
-)
-def test_configurations_of_nothing(scope: str, name: str, error: str) -> None:
-    """Unknown topics and nodes cannot be configured; the controller's own node can."""
-    with pytest.raises(RequestError, match=error):
-        alter_config(LIVE, ConfigRecord(scope, name, "k", "v"), KAFKA)
-    own = ConfigRecord(NODE, "0", "k", "v")
-    assert alter_config(replay_record(LIVE, own, KAFKA), own, KAFKA).records == (own,)

@@ -44,6 +44,7 @@ from kraftcheck.model.controller.topics import (
     delete_topics,
 )
 from kraftcheck.model.partition.registration import LOST, UNASSIGNED
+from kraftcheck.model.records.records import Feature
 from kraftcheck.model.rules.ruleset import parse
 from tests.model.controller.controller_invariants import DEFECTS, Event, broken, noted_bases
 from tests.model.controller.controllers import FIXED, KAFKA, cluster, directory, with_topic
@@ -52,20 +53,22 @@ BROKERS = st.integers(0, 4)
 TOPICS = st.sampled_from(["foo", "bar", "baz", "none"])
 REPLICAS = st.lists(BROKERS, max_size=4).map(tuple)
 PLACES = st.tuples(TOPICS, st.integers(0, 2))
-DIRECTORIES = st.sampled_from([UNASSIGNED, LOST, *(directory(b) for b in range(4))])
+DIRECTORIES = st.sampled_from([UNASSIGNED, LOST, *(directory(b, n) for b in range(4) for n in range(2))])
+BEHIND = st.sampled_from([0, 0, 0, -1, 1])
+FAULTS = st.sampled_from(["", "", "", "cluster", "reserved", "owned", "zookeeper", "feature"])
 
 STEPS = st.one_of(
     st.tuples(st.just("heartbeat"), BROKERS, st.booleans(), st.booleans(), st.sets(DIRECTORIES, max_size=1)),
     st.tuples(st.sampled_from(["expire", "unclean", "unregister"]), BROKERS),
-    st.tuples(st.just("register"), BROKERS, st.sampled_from(["again", "clean", "unclean"])),
-    st.tuples(st.just("minimum"), TOPICS, st.integers(1, 3)),
+    st.tuples(st.just("register"), BROKERS, st.sampled_from(["again", "clean", "unclean"]), FAULTS, st.integers(1, 3)),
+    st.tuples(st.just("minimum"), TOPICS, st.sampled_from(["1", "2", "3", "many"])),
     st.tuples(st.just("create"), TOPICS, REPLICAS),
     st.tuples(st.just("grow"), TOPICS, st.integers(1, 4)),
     st.tuples(st.just("delete"), TOPICS),
     st.tuples(st.just("reassign"), PLACES, st.none() | REPLICAS),
-    st.tuples(st.just("alter"), PLACES, REPLICAS, st.booleans()),
+    st.tuples(st.just("alter"), PLACES, REPLICAS, st.booleans(), BEHIND, BEHIND),
     st.tuples(st.just("assign"), BROKERS, PLACES, DIRECTORIES),
-    st.tuples(st.just("elect"), st.integers(0, 1)),
+    st.tuples(st.just("elect"), st.integers(0, 3)),
     st.tuples(st.sampled_from(["balance", "sweep", "failover"])),
 )
 
@@ -84,7 +87,7 @@ def decide(controller: Controller, step: tuple, rules) -> Outcome:
         wish = Wish(fence, shutdown, controller.image.next_offset)
         return heartbeat(controller, HeartbeatRequest(broker, epoch(controller, broker), wish, tuple(failed)), rules)
     if op == "register":
-        return registered(controller, *rest, rules)
+        return registered(controller, *rest, rules=rules)
     if op == "failover":
         return Outcome((), None, taken_over(controller, rules.controller).soft)
     if op == "minimum":
@@ -95,7 +98,7 @@ def decide(controller: Controller, step: tuple, rules) -> Outcome:
     if op == "delete":
         return delete_topics(controller, (controller.topic_id(rest[0]) or "none",))
     if op == "alter":
-        return altered(controller, *rest, rules)
+        return altered(controller, *rest, rules=rules)
     if op == "assign":
         broker, (topic, index), wanted = rest
         assignment = Assignment(wanted, controller.topic_id(topic) or "none", index)
@@ -116,28 +119,38 @@ def decide(controller: Controller, step: tuple, rules) -> Outcome:
     return reassign(controller, (Reassignment(*rest[0], rest[1]),), rules)
 
 
-def registered(controller: Controller, broker: int, how: str, rules) -> Outcome:
-    """A registration of the same process, or of a new one that says that the last stopped cleanly, or does not."""
+def registered(
+    controller: Controller, broker: int, how: str, fault: str = "", disks: int = 1, *, rules
+) -> Outcome:
+    """A registration of the same process, or of a new one that says that the last stopped cleanly, or does not.
+
+    It names one of two directories, or both (3), and may have a fault.
+    """
     known = controller.registration(broker)
-    process = known.incarnation if how == "again" and known is not None else f"at-{controller.image.next_offset}"
+    dirs = tuple(directory(broker, number) for number in range(2) if disks >> number & 1)
+    dirs = {"reserved": (LOST,), "owned": (directory((broker + 1) % 5),)}.get(fault, dirs)
     request = RegistrationRequest(
-        "cluster",
-        broker,
-        process,
-        dirs=(directory(broker),),
+        "other" if fault == "cluster" else "cluster", broker,
+        known.incarnation if how == "again" and known is not None else f"at-{controller.image.next_offset}",
+        dirs=dirs, is_migrating_zk_broker=fault == "zookeeper",
+        features=(Feature("metadata.version", 1, 2),) if fault == "feature" else (),
         previous_epoch=epoch(controller, broker) if how == "clean" else None,
-    )
-    return register_broker(controller, request, RegistrationContext(), rules)
+    )  # fmt: skip
+    finalized = {"metadata.version": 9} if fault == "feature" else {}
+    return register_broker(controller, request, RegistrationContext(finalized), rules)
 
 
-def altered(controller: Controller, place: tuple[str, int], isr: tuple, recovering: bool, rules) -> Outcome:
-    """A proposal of the partition's leader, with its epochs."""
+def altered(
+    controller: Controller, place: tuple[str, int], isr: tuple, recovering: bool, behind: int = 0, stale: int = 0, *,
+    rules,
+) -> Outcome:  # fmt: skip
+    """A proposal of the partition's leader, with its epochs, or with wrong ones."""
     topic_id = controller.topic_id(place[0]) or "none"
     p = controller.image.partition(topic_id, place[1])
-    known = (0, 0, 0) if p is None else (int(p.leader), int(p.leader_epoch), int(p.partition_epoch))
+    leader, *epochs = (0, 0, 0) if p is None else (int(p.leader), int(p.leader_epoch), int(p.partition_epoch))
     members = tuple((broker, -1) for broker in isr)
-    request = Proposal(topic_id, place[1], known[1], known[2], members, recovering)
-    return alter_partition(controller, AlterPartitionRequest(known[0], epoch(controller, known[0]), (request,)), rules)
+    request = Proposal(topic_id, place[1], epochs[0] + behind, epochs[1] + stale, members, recovering)
+    return alter_partition(controller, AlterPartitionRequest(leader, epoch(controller, leader), (request,)), rules)
 
 
 def check(before: Controller, outcome: Outcome, after: Controller) -> None:
@@ -162,9 +175,9 @@ def attempt(controller: Controller, step: tuple, rules) -> Outcome | str:
 def start(elr: bool = False, **features: bool) -> Controller:
     """Four live brokers and one fenced, a topic of three partitions with a min ISR of two, and one that may lose data.
 
-    Epochs of brokers are offsets of the log before its end.
+    Each broker has two directories. Epochs of brokers are offsets of the log before its end.
     """
-    controller = cluster(5, fenced=(3,), elr_enabled=elr, **features)
+    controller = cluster(5, fenced=(3,), disks=2, elr_enabled=elr, **features)
     controller = evolve(controller, image=evolve(controller.image, next_offset=1000))
     controller = with_topic(controller, "foo", (0, 1, 2), (1, 2, 3), (2, 0, 1), min_insync_replicas="2")
     return with_topic(controller, "baz", (0, 1), (1, 4), unclean_leader_election_enable="true")

@@ -132,96 +132,6 @@ def test_the_list_minus_one_is_an_isr_member_only_on_lists() -> None:
     assert build_change(masked.partition, masked.target, masked.context, kafka.partition).isr == present(BrokerSet())
 
 
-def test_the_same_leader_again_is_not_absent() -> None:
-    """A leader field with the current leader raises the leader epoch; an absent one does not."""
-    p = as_lists(CALM).partition
-    again, none = evolve(no_change(p), leader=present(p.leader)), no_change(p)
-    assert not again.is_noop()
-    assert none.is_noop()
-    assert (merge(p, again).leader, merge(p, again).leader_epoch) == (p.leader, p.leader_epoch + 1)
-    assert merge(p, none).leader_epoch == p.leader_epoch
-    assert merge(p, again).partition_epoch == merge(p, none).partition_epoch == p.partition_epoch + 1
-
-
-def test_an_empty_list_is_not_absent() -> None:
-    """An empty ISR is a value: replaying it empties the ISR."""
-    p = as_lists(CALM).partition
-    assert merge(p, evolve(no_change(p), isr=present(IdList()))).isr == IdList()
-    assert merge(p, evolve(no_change(p), isr=absent(IdList()))).isr == IdList((2, 0))
-
-
-def test_nothing_wanted_is_no_record() -> None:
-    """A build whose target is the partition writes nothing while its leader may lead."""
-    assert change_of(CALM).is_noop()
-
-
-def test_a_removed_replica_raises_the_leader_epoch() -> None:
-    """Dropping a replica repeats the current leader, unless the seeded defect forgets it."""
-    case = evolve(CALM, replicas=[0, 1, 2], wanted=([0, 2], [2, 0], [], [], False))
-    assert change_of(case).leader == present(0)
-    assert change_of(case, "fixed+no-bump-on-replica-removal").leader == absent(0)
-
-
-def test_an_isr_shrink_raises_the_leader_epoch_only_before_3_6() -> None:
-    """The metadata-version-gated bump repeats the leader when an ISR member leaves."""
-    made = as_lists(wants_isr(CALM, [0]))
-    for required in (False, True):
-        context = evolve(made.context, bump_on_isr_shrink=required)
-        change = build_change(made.partition, made.target, context, PRESETS["fixed"].partition)
-        assert (change.isr, change.leader.present) == (present(IdList((0,))), required)
-
-
-def test_below_min_isr_leavers_become_eligible() -> None:
-    """The replica that leaves a shrinking ISR enters the ELR, and leaves it again at min ISR."""
-    assert change_of(wants_isr(CALM, [0])).elr == present(IdList((2,)))
-    assert change_of(wants_isr(evolve(CALM, min_isr=1), [0])).elr == absent(IdList())
-    assert change_of(wants_isr(evolve(CALM, isr=[0], elr=[2]), [0, 1])).elr == present(IdList())
-    assert change_of(evolve(wants_isr(CALM, [0]), stopped=[2])).elr == absent(IdList())
-
-
-def test_an_elr_election_seats_the_winner_alone() -> None:
-    """With an empty ISR the first eligible replica leads, cleanly, and leaves the ELR."""
-    case = wants_isr(evolve(CALM, isr=[0], elr=[1, 2]), [])
-    change = change_of(evolve(case, acceptable=[1, 2]))
-    assert (change.leader, change.isr, change.elr) == (present(1), present(IdList((1,))), present(IdList((0, 2))))
-    assert change.recovering == absent(False)
-
-
-def test_an_unclean_election_is_marked_and_clears_the_elr() -> None:
-    """A leader from outside ISR and ELR is alone in the ISR, RECOVERING, with an empty ELR."""
-    case = evolve(wants_isr(evolve(CALM, isr=[0], elr=[2]), []), acceptable=[1])
-    change = change_of(evolve(case, unclean=True))
-    assert (change.leader, change.isr, change.elr) == (present(1), present(IdList((1,))), present(IdList()))
-    assert change.recovering == present(True)
-    assert change_of(case).leader == present(NO_LEADER)
-
-
-def test_a_recovering_partition_is_not_marked_again() -> None:
-    """A second unclean election leaves the recovery state absent: it is set already."""
-    case = evolve(wants_isr(evolve(CALM, isr=[0], recovering=True), []), acceptable=[1], unclean=True, elr_on=False)
-    case = evolve(case, isr=[], leader=NO_LEADER, wanted=([0, 1, 2], [], [], [], True))
-    change = change_of(case)
-    assert (change.leader, change.recovering.present) == (present(1), False)
-
-
-def test_without_elr_the_last_member_stays_listed() -> None:
-    """With ELR off the ISR never empties: the partition is leaderless and keeps its last member."""
-    case = evolve(wants_isr(evolve(CALM, isr=[0], elr_on=False), []), acceptable=[])
-    change = change_of(case)
-    assert (change.leader, change.isr.present) == (present(NO_LEADER), False)
-    assert change_of(case, "fixed+isr-may-empty-without-elr").isr == present(IdList())
-
-
-def test_an_emptied_isr_remembers_its_leader() -> None:
-    """With ELR on the last leader is remembered when the ISR empties, and forgotten when someone leads."""
-    emptied = evolve(wants_isr(evolve(CALM, isr=[0], stopped=[0]), []), acceptable=[])
-    assert change_of(emptied).last_known_elr == present(IdList((0,)))
-    back = evolve(CALM, isr=[], last_known=[0], leader=NO_LEADER, wanted=([0, 1, 2], [], [], [], False))
-    returned = change_of(back)
-    assert (returned.leader, returned.last_known_elr) == (present(0), present(IdList()))
-    assert returned.recovering == present(True)
-
-
 def built_twice(case: Case) -> tuple[Any, Partition, Any]:
     """A build under `fixed`, the partition after it, and a second build that wants that partition as it is."""
     made = as_lists(case)
@@ -237,30 +147,6 @@ def test_building_again_is_a_noop_where_the_isr_ended_as_wanted(case: Case) -> N
     first, after, again = built_twice(evolve(case, designated=None))
     assume(after.isr.same(first.target_isr) and not after.isr.is_empty())
     assert again.is_noop(), (plainly(after), again)
-
-
-def test_building_again_elects_the_leader_just_remembered() -> None:
-    """First exception: an ISR that empties names the last known leader, whom only the next build may elect."""
-    emptied = evolve(wants_isr(evolve(CALM, isr=[0], stopped=[0]), []), acceptable=[0])
-    _, after, again = built_twice(emptied)
-    assert (after.leader, after.last_known_elr) == (NO_LEADER, IdList((0,)))
-    assert again.leader == present(0)
-
-
-def test_building_again_elects_from_members_that_stay_listed() -> None:
-    """Second exception: without ELR an empty target leaves the ISR, from which the next build elects."""
-    _, after, again = built_twice(wants_isr(evolve(CALM, isr=[0], elr_on=False), []))
-    assert (after.leader, after.isr) == (NO_LEADER, IdList((0,)))
-    assert again.leader == present(0)
-
-
-def test_building_again_completes_what_an_election_put_in_sync() -> None:
-    """Third exception: the winner of an ELR election is in sync, so the next build may complete a reassignment."""
-    wanted = [0, 2], [], [2], [], False
-    case = evolve(CALM, replicas=[0, 2], removing=[2], isr=[2], elr=[0], leader=2, wanted=wanted, acceptable=[0])
-    _, after, again = built_twice(case)
-    assert (after.leader, after.isr, after.removing) == (0, IdList((0,)), IdList((2,)))
-    assert again.replicas == present(IdList((0,)))
 
 
 @pytest.mark.parametrize(

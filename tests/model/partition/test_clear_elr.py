@@ -7,7 +7,6 @@ import pytest
 from kraftcheck.model.controller.alter_configs import alter_config
 from kraftcheck.model.controller.commits import replay_record
 from kraftcheck.model.controller.state import (
-    CLUSTER,
     MIN_ISR,
     TOPIC,
     UNCLEAN_ELECTION,
@@ -45,20 +44,6 @@ def test_mended_an_offline_partition_keeps_its_elr() -> None:
     outcome = alter_config(small(), ConfigRecord(TOPIC, "foo", MIN_ISR, "2"), FIXED)
     assert not any(isinstance(record, ClearElrRecord) for record in outcome.records)
     assert lists(partition(play(small(), outcome, FIXED))) == ([], [1], -1)
-
-
-def test_the_clusters_min_isr_empties_every_elr() -> None:
-    """A default of the cluster empties the ELRs of all topics."""
-    controller = small()
-    after = play(controller, alter_config(controller, ConfigRecord(CLUSTER, "", MIN_ISR, "2"), KAFKA))
-    assert [lists(partition(after, topic))[1] for topic in ("foo", "bar")] == [[], []]
-
-
-def test_a_partition_without_elr_is_left_alone() -> None:
-    """Where there is neither ELR nor last known leader, the record changes nothing."""
-    before = with_topic(cluster(3, elr_enabled=True, clear_elr=True), "foo", (0, 1))
-    after = replay_record(before, ClearElrRecord("foo"), KAFKA)
-    assert partition(after) == partition(before)
 
 
 @pytest.mark.parametrize(("key", "clear_elr"), [(UNCLEAN_ELECTION, True), (MIN_ISR, False)])

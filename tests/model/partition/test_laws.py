@@ -10,8 +10,6 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from kraftcheck.model.controller.commits import replay_all
-from kraftcheck.model.controller.errors import RequestError
-from kraftcheck.model.controller.placement import RandomStream, Ring, UsableBroker, place
 from kraftcheck.model.controller.state import Controller
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
@@ -19,13 +17,11 @@ from kraftcheck.model.language.words import EMPTY, NO_LEADER
 from kraftcheck.model.partition.change import Target, build_change
 from kraftcheck.model.partition.election import Candidates, Election, elect
 from kraftcheck.model.partition.registration import merge
-from kraftcheck.model.records.codecs import decode, encode
-from kraftcheck.model.records.records import PartitionRecord
 from kraftcheck.model.records.replay import ClusterImage, ReplayError, replay
 from kraftcheck.model.rules.groups import PartitionRules
 from kraftcheck.model.rules.ruleset import RIGHT, RuleSet, parse
 from tests.shared.partitions import Case, as_lists, cases
-from tests.solvers.hypothesis.record_strategies import batches, records
+from tests.solvers.hypothesis.record_strategies import batches
 
 ANY = settings(phases=[Phase.generate], max_examples=2000)
 """For examples that need not be small."""
@@ -83,25 +79,6 @@ def test_a_replay_that_counts_batches_breaks_the_law() -> None:
         return evolve(after, next_offset=image.next_offset + 1)
 
     assert broken(SPLIT, lambda drawn: in_two_parts(one_offset, drawn))
-
-
-# Codecs round-trip.
-
-
-@given(records() | records(boundary=True))
-def test_codecs_round_trip(record: Any) -> None:
-    """A record is what reading its document gives."""
-    assert decode(encode(record)) == record
-
-
-def test_a_codec_that_forgets_breaks_the_law() -> None:
-    """A reader that takes an empty ELR for an absent one is found by a record that has one."""
-
-    def forgetful(record: Any) -> Any:
-        read = decode(encode(record))
-        return evolve(read, elr=read.elr or None) if isinstance(read, PartitionRecord) else read
-
-    assert broken(records(), lambda record: forgetful(record) == record).elr == ()
 
 
 # The change build is idempotent.
@@ -211,32 +188,3 @@ def only_the_living(ballot: tuple[Candidates, BrokerSet, bool, bool, bool], rule
 def test_winners_are_acceptable(ballot: Any) -> None:
     """Mended, whoever is elected is acceptable."""
     assert only_the_living(ballot, RIGHT)
-
-
-# Placement never repeats a broker.
-
-CLUSTERS = st.lists(
-    st.builds(UsableBroker, st.integers(0, 30), st.sampled_from([None, "a", "b", "c"]), st.booleans()),
-    min_size=1, max_size=9, unique_by=lambda broker: broker.id,
-)  # fmt: skip
-STREAMS = st.builds(RandomStream, st.integers(0, 2**64 - 1))
-PLACEMENTS = st.tuples(CLUSTERS, st.integers(1, 20), st.integers(1, 9), STREAMS)
-
-
-def repeats_no_broker(drawn: tuple[list[UsableBroker], int, int, RandomStream]) -> bool:
-    """No replica list names a broker twice."""
-    placed, _ = place(*drawn)
-    return isinstance(placed, RequestError) or all(len(set(replicas)) == len(replicas) for replicas in placed)
-
-
-@given(PLACEMENTS)
-def test_placement_repeats_no_broker(drawn: Any) -> None:
-    """Whatever the racks, fences and factor, no replica list repeats a broker."""
-    assert repeats_no_broker(drawn)
-
-
-def test_a_ring_that_stands_still_breaks_the_law(monkeypatch: Any) -> None:
-    """A ring that hands out the same broker again is found."""
-    right = Ring.next
-    monkeypatch.setattr(Ring, "next", lambda ring, epoch: (right(ring, epoch)[0], ring))
-    assert broken(PLACEMENTS, repeats_no_broker)

@@ -9,7 +9,7 @@ from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne, IdList
 from kraftcheck.model.language.terms import Graph, Term
 from kraftcheck.model.language.words import NO_LEADER
-from kraftcheck.model.partition.change import complete, in_progress, original_replicas, plan, plan_for, revert
+from kraftcheck.model.partition.change import complete, plan, plan_for, revert
 from kraftcheck.model.partition.registration import DirectoryMap, Partition
 from tests.shared.recordings import partition
 
@@ -47,35 +47,6 @@ def test_plan_keeps_kafkas_orders():
     assert made.replicas == IdList((7, 3, 1, 9, 0, 2))
 
 
-def test_completion_needs_every_replica_that_stays():
-    """Kept replicas must be in sync too, not only the added ones."""
-    running, removing, adding = IdList((0, 1, 3, 2)), IdList((2,)), IdList((3,))
-    assert not complete(running, IdList((3,)), removing, adding).done
-    end = complete(running, IdList((2, 3, 1, 0)), removing, adding)
-    assert end.done
-    assert (end.replicas, end.isr) == (IdList((0, 1, 3)), IdList((3, 1, 0)))
-
-
-def test_nothing_running_never_completes():
-    """Without removing or adding replicas there is nothing to complete."""
-    end = complete(IdList((1, 2)), IdList((1, 2)), IdList(), IdList())
-    assert (end.done, end.replicas, end.isr) == (False, IdList((1, 2)), IdList((1, 2)))
-
-
-def test_removal_may_not_empty_the_lists():
-    """A reassignment that would leave no replica or no ISR member does not complete."""
-    assert not complete(IdList((1,)), IdList((1,)), IdList((1,)), IdList()).done
-    assert not complete(IdList((1, 2)), IdList((1,)), IdList((1,)), IdList()).done
-
-
-def test_revert_is_unclean_when_only_added_replicas_are_in_sync():
-    """With every ISR member an added one, the first original replica becomes the ISR."""
-    back = revert(partition((4, 5, 3, 2, 1), isr=(4, 5), adding=(4, 5), removing=(2,)))
-    assert (back.replicas, back.isr) == (IdList((3, 2, 1)), IdList((3,)))
-    assert back.unclean
-    assert back.possible
-
-
 def test_revert_to_nothing_is_impossible():
     """A reassignment whose added replicas are all there is cannot be reverted."""
     back = revert(partition((4, 5), isr=(4,), adding=(4, 5)))
@@ -91,13 +62,6 @@ def test_plans_agree():
             assert tuple(slotted.replicas) == listed.replicas.ids
             assert tuple(slotted.removing) == listed.removing.ids
             assert tuple(slotted.adding) == listed.adding.ids
-
-
-def test_plan_for_keeps_the_family():
-    """A partition's plan holds its sets in the partition's own family."""
-    made = plan_for(masked((0, 1)), slots((1, 2)))
-    assert (made.removing, made.adding) == (BrokerSet.of([0]), BrokerSet.of([2]))
-    assert plan_for(partition((0, 1)), IdList((1, 2))).removing == IdList((0,))
 
 
 @pytest.mark.parametrize("replicas", [r for r in LISTS if r in ((), (0,), (1, 0), (2, 0, 1), (3, 1, 0, 2))])
@@ -123,14 +87,6 @@ def test_reverts_agree(replicas):
             assert (slotted.possible, slotted.unclean) == (listed.possible, listed.unclean)
             assert tuple(slotted.replicas) == listed.replicas.ids
             assert tuple(slotted.isr) == listed.isr.ids
-
-
-def test_in_progress_and_original():
-    """A reassignment runs while something is added or removed; the original replicas lack the added ones."""
-    assert in_progress(IdList((1,)), IdList())
-    assert in_progress(IdList(), IdList((1,)))
-    assert not in_progress(IdList(), IdList())
-    assert original_replicas(IdList((0, 1, 3, 2)), IdList((3,))) == IdList((0, 1, 2))
 
 
 def test_rules_trace():

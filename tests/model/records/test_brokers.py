@@ -9,7 +9,6 @@ from kraftcheck.model.records.records import (
     FenceBrokerRecord,
     Listener,
     Node,
-    RegisterBrokerRecord,
     Registration,
     StaleEpochError,
     UnfenceBrokerRecord,
@@ -50,27 +49,6 @@ def test_directories_are_sorted_signed():
     assert Registration(1, 0, "i", dirs=(DIR_A, DIR_C, DIR_B)).dirs == (DIR_C, DIR_A, DIR_B)
     assert in_order((5, negative_low)) == (negative_low, 5)
     assert directory_order((1 << 128) - 1) == (-1, -1)
-
-
-@pytest.mark.parametrize(
-    ("flag", "before", "after"), [(1, False, True), (-1, True, False), (0, True, True), (0, False, False)]
-)
-def test_fenced_flag(flag, before, after):
-    """Fenced: 1 fences, -1 unfences, 0 keeps."""
-    known = Registration(1, 5, "i", fenced=before)
-    assert changed(known, change(fenced=flag)).fenced is after
-
-
-@pytest.mark.parametrize(("flag", "before", "after"), [(1, False, True), (0, True, True), (0, False, False)])
-def test_controlled_shutdown_is_never_cleared(flag, before, after):
-    """Controlled shutdown: 1 sets, 0 keeps."""
-    known = Registration(1, 5, "i", in_controlled_shutdown=before)
-    assert changed(known, change(in_controlled_shutdown=flag)).in_controlled_shutdown is after
-
-
-def test_absent_directories_keep() -> None:
-    """A change that says nothing of directories keeps the registered ones."""
-    assert changed(FULL, change()).dirs == (DIR_A, DIR_B)
 
 
 @pytest.mark.parametrize("rules", ["kafka-4.0", "fixed"])
@@ -114,13 +92,6 @@ def test_unknown_flag_is_fatal(fields):
         changed(FULL, change(**fields))
 
 
-def test_fence_and_unfence_records():
-    """The older records only change the fencing."""
-    unfenced = changed(FULL, UnfenceBrokerRecord(1, 5))
-    assert not unfenced.fenced
-    assert changed(unfenced, FenceBrokerRecord(1, 5)) == FULL
-
-
 def test_record_round_trip():
     """A registration written as a record and read back is the same."""
     assert registration_of(register_record(FULL)) == FULL
@@ -133,12 +104,6 @@ def test_older_versions_lose_fields():
     assert (old.in_controlled_shutdown, old.is_migrating_zk_broker, old.dirs, old.cordoned) == (False, False, (), None)
 
 
-def test_new_registration_replaces_everything():
-    """A registration record decides every field, controlled shutdown included."""
-    fresh = registration_of(RegisterBrokerRecord(1, 9, "other"))
-    assert fresh == Registration(1, 9, "other", fenced=True)
-
-
 @pytest.mark.parametrize(
     ("directory", "online"),
     [(DIR_A, True), (DIR_C, False), (UNASSIGNED, True), (MIGRATING, True), (LOST, False), (50, False)],
@@ -148,24 +113,10 @@ def test_has_online_dir(directory, online):
     assert FULL.has_online_dir(directory) is online
 
 
-def test_no_registered_directories_means_unknown():
-    """A registration without directories cannot tell: all but LOST count as online."""
-    bare = Registration(1, 5, "i")
-    assert bare.has_online_dir(DIR_A)
-    assert not bare.has_online_dir(LOST)
-
-
 def test_node_for_listener():
     """A listener gives host and port with the broker's rack; an unknown one nothing."""
     assert FULL.node_for_listener("B") == Node(1, "b", 2, "r")
     assert FULL.node_for_listener("C") is None
-
-
-def test_active():
-    """A broker may lead when neither fenced nor in controlled shutdown."""
-    flags = [(f, s) for f in (False, True) for s in (False, True)]
-    active = [Registration(1, 5, "i", fenced=f, in_controlled_shutdown=s).is_active() for f, s in flags]
-    assert active == [True, False, False, False]
 
 
 def test_default_directory():

@@ -3,10 +3,8 @@
 import pytest
 from hypothesis import given
 
-from kraftcheck.model.language.idlists import IdList
 from kraftcheck.model.partition.registration import LOST, MIGRATING, UNASSIGNED, DirectoryMismatch
 from kraftcheck.model.records.records import (
-    BrokerRegistrationChangeRecord,
     Listener,
     PartitionRecord,
     RegisterBrokerRecord,
@@ -20,20 +18,6 @@ from tests.shared.recordings import DIR_A, partition, partition_records
 def record(**fields):
     """A partition record of two replicas."""
     return PartitionRecord("t", 0, (1, 2), (1,), **fields)
-
-
-def test_register_broker_defaults():
-    """A registration record says fenced and not in controlled shutdown unless told otherwise."""
-    made = RegisterBrokerRecord(1, 5, "inc")
-    assert made.fenced
-    assert not made.in_controlled_shutdown
-    assert made.log_dirs == ()
-
-
-def test_change_record_defaults_keep():
-    """A registration change without fields keeps everything."""
-    made = BrokerRegistrationChangeRecord(1, 5)
-    assert (made.fenced, made.in_controlled_shutdown, made.log_dirs) == (0, 0, None)
 
 
 def test_listener_order_is_forgotten():
@@ -52,18 +36,6 @@ def test_all_migrating_of_wrong_length_is_refused():
     """A partition record whose directories are given in another number is an error, even all MIGRATING."""
     with pytest.raises(DirectoryMismatch, match="2 replicas but 3 directories"):
         partition_of(record(directories=(MIGRATING,) * 3))
-
-
-def test_given_directories_are_kept():
-    """Directories in the record's order belong to the replicas."""
-    p = partition_of(record(directories=(LOST, DIR_A)))
-    assert (p.directories.of(1), p.directories.of(2)) == (LOST, DIR_A)
-
-
-def test_absent_elr_is_empty():
-    """A partition record without ELR lists gives empty ones."""
-    p = partition_of(record())
-    assert (p.elr, p.last_known_elr) == (IdList(), IdList())
 
 
 def test_empty_elr_is_stored_as_absent():

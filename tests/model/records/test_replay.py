@@ -6,7 +6,6 @@ import pytest
 from attrs import evolve
 
 from kraftcheck.model.language.idlists import IdList
-from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import MIGRATING
 from kraftcheck.model.records.records import (
     BrokerRegistrationChangeRecord,
@@ -43,21 +42,10 @@ def test_same_leader_is_not_absent():
     assert (p.leader, p.leader_epoch, p.partition_epoch) == (1, 5, 8)
 
 
-def test_no_leader_is_a_value():
-    """A change to no leader takes the leader away and raises its epoch."""
-    p = after(leader=NO_LEADER)
-    assert (p.leader, p.leader_epoch) == (NO_LEADER, 5)
-
-
 def test_empty_is_not_absent():
     """An empty ISR in a change empties the ISR; an absent one keeps it."""
     assert after(isr=()).isr == IdList()
     assert after(elr=(3,)).isr == IdList((1, 2))
-
-
-def test_empty_change_still_counts():
-    """A change without fields raises the partition epoch."""
-    assert after().partition_epoch == 8
 
 
 def test_all_migrating_follows_the_replicas():
@@ -76,13 +64,6 @@ def test_all_migrating_of_wrong_length_in_a_change_is_refused():
     """A change whose own replicas and directories differ in number is an error, even all MIGRATING."""
     with pytest.raises(ReplayError, match="directories in the change"):
         after(replicas=(1, 2), directories=(MIGRATING,) * 3)
-
-
-def test_partition_record_overwrites():
-    """A partition record replaces the state of the partition, epochs included."""
-    image = replay(BASE, PartitionRecord("t", 0, (4,), (4,), leader=4, leader_epoch=0, partition_epoch=0))
-    p = image.partition("t", 0)
-    assert (p.replicas, p.leader_epoch, p.partition_epoch) == (IdList((4,)), 0, 0)
 
 
 def test_remove_topic_removes_its_partitions():

@@ -21,7 +21,8 @@ from kraftcheck.solvers.program.trace import trace
 from kraftcheck.solvers.program.verdict import Holds, Refuted
 
 QUICK = {
-    ("healing-sessions", "tiny", "fixed"), ("fair-zk-jbod", "controller", "kip"),
+    ("healing-sessions", "tiny", "fixed"), ("fair-zk-jbod", "controller", "kip"), ("fair-elections", "tiny", "fixed"),
+    ("fair-elections", "tiny", "kafka-4.0"),
 }  # fmt: skip
 """Rows that are explored at each change; the others at night."""
 

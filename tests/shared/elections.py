@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import evolve
-
 from kraftcheck.model.language.brokersets import BrokerSet, Replicas
 from kraftcheck.model.language.idlists import AtMostOne
-from kraftcheck.model.language.system import Outcome
-from kraftcheck.model.language.words import NO_LEADER
 from kraftcheck.model.partition.registration import FIRST_LOCAL, DirectoryMap
 from kraftcheck.model.rules.ruleset import parse
 from kraftcheck.model.systems.elections.state import Elections
@@ -42,25 +38,6 @@ HEALTHY = Elections(
     elr_enabled=True,
 )  # fmt: skip
 """Three replicas in sync on live brokers, min ISR 2, ELR on."""
-
-LEADERLESS = evolve(HEALTHY, isr=ids(), leader=NO_LEADER, fenced=ids(0, 1, 2))
-"""Nobody in sync, nobody alive."""
-
-
-def outcome(state: Elections, action: str, rules: str = "fixed", **arguments: Any) -> Outcome:
-    """What an enabled action does."""
-    directories = max(2, *(len(list(some)) for some in state.online_dirs))
-    setting = ELECTIONS.setting("default", {"directories": directories}, parse(rules))
-    (found,) = [a for a in ELECTIONS.actions(setting) if a.name == action]
-    refused = [name for name, part in found.guards(state, arguments).items() if not part]
-    assert refused == [], f"{action} is not enabled"
-    return found.outcome(state, arguments)
-
-
-def after(state: Elections, action: str, rules: str = "fixed", **arguments: Any) -> Elections:
-    """The state after an enabled action."""
-    found: Elections = outcome(state, action, rules, **arguments).state
-    return found
 
 
 def refused(state: Elections, action: str, rules: str = "fixed", **arguments: Any) -> list[str]:

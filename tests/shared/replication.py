@@ -105,27 +105,3 @@ def ends(state: Replication, leader: int) -> tuple[Any, ...]:
     """What a leader knows of everybody's log end."""
     broker: Broker = state.brokers[leader]
     return broker.ends
-
-
-def marks(state: Replication) -> list[Any]:
-    """Everybody's high watermark."""
-    return [b.high_watermark for b in state.brokers]
-
-
-def committed() -> Replication:
-    """One record on three brokers, below everybody's high watermark."""
-    state = do(start(), "produce", broker=0)
-    for _ in range(3):
-        state = fetch(fetch(state, 1), 2)
-    return state
-
-
-def below_min_isr() -> Replication:
-    """Brokers 1 and 2 were fenced, run on, and everybody has heard of it; the ELR is broker 2."""
-    return learn(do(do(committed(), "fence", broker=1), "fence", broker=2), 0, 1, 2)
-
-
-def expanding() -> Replication:
-    """Below min ISR, broker 1 is back and has caught up; broker 0 proposes to add it."""
-    state = fetch(do(below_min_isr(), "unfence", broker=1), 1)
-    return do(state, "propose_expand", broker=0, follower=1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftcheck.model.controller.errors import NotTracked, Resignation
-from kraftcheck.model.controller.heartbeat import BrokerState, Sessions, Wish, by_last_contact, by_metadata_offset
+from kraftcheck.model.controller.heartbeat import BrokerState, Sessions, Wish
 
 FENCED, UNFENCED = BrokerState.FENCED, BrokerState.UNFENCED
 LEAVING, GONE = BrokerState.CONTROLLED_SHUTDOWN, BrokerState.SHUTDOWN_NOW
@@ -63,13 +63,6 @@ def test_shutdown_without_others_is_immediate() -> None:
     assert known.next_state(0, Wish(False, True, 0), REGISTERED, False) is GONE
 
 
-def test_states_tell_what_brokers_are_told() -> None:
-    """A broker told to go counts as fenced; one in controlled shutdown does not."""
-    assert [s.fenced for s in (FENCED, UNFENCED, LEAVING, GONE)] == [True, False, False, True]
-    assert [s.should_shut_down for s in (FENCED, UNFENCED, LEAVING, GONE)] == [False, False, False, True]
-    assert len(BrokerState) == 4
-
-
 def test_only_the_first_shutdown_offset_counts() -> None:
     """A second end of shutdown is ignored; being fenced forgets the first."""
     known = sessions(LEAVING).begin_shutdown(0, 120)
@@ -97,22 +90,6 @@ def test_a_registration_change_forgets_the_offset() -> None:
     assert live.register(0, False, 5).tracked[0].metadata_offset == -1
     assert live.register(0, True, 5).tracked[0].metadata_offset == 90
     assert live.register(0, True, 5).tracked[0].last_contact == 5
-
-
-def test_a_session_ends_after_the_timeout() -> None:
-    """A session is valid up to and including its last moment, and never for a fenced broker."""
-    known = sessions(UNFENCED)
-    assert known.is_valid(0, 10)
-    assert not known.is_valid(0, 11)
-    assert not sessions(FENCED).is_valid(0, 0)
-    assert known.next_check() == 10
-    assert (known.stale(10), known.stale(11)) == (None, 1)
-
-
-def test_orders_of_equals() -> None:
-    """Equal offsets go by id, equal contacts in the order given."""
-    assert by_metadata_offset({3: 1, 1: 1, 2: 0}) == (2, 1, 3)
-    assert by_last_contact([(3, 1), (1, 1), (2, 0)]) == (2, 3, 1)
 
 
 STEPS = st.lists(

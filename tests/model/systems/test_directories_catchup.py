@@ -69,94 +69,54 @@ def test_rows_that_kip_code_and_mended_rules_share(
     assert outcome(found) == expected
 
 
-@pytest.mark.parametrize(
-    ("rules", "expected"),
-    [
-        ("fixed", (UNOPENED, slots(0), LOST)),
-        ("kip", (SERVING, slots(0, 1), DIR1)),
-        ("kafka-4.0", (SERVING, slots(0, 1), DIR1)),
-    ],
-)
-def test_an_unassigned_replica_with_a_directory_offline_at_start(rules: str, expected: tuple[object, ...]) -> None:
-    """Its log may be in the dead directory: the KIP and the code make another, the mended rules report it LOST."""
-    before = host(logs=slots(0), whole=slots(0), disks=slots(1))
-    found = taken(before, assigned(UNASSIGNED), 1, parse(rules).directories)
-    assert outcome(found) == expected
+START = {"logs": slots(0), "whole": slots(0)}
+"""A start with a log in the first directory."""
+RUNNING = {"seen": True, "known": NEW, "disks": slots(1)}
+DEAD = {**START, **RUNNING, "known": DIR0, "replica": OFFLINE, "failed": slots(0)}
+SERVED = {"seen": True, "known": DIR1, "replica": SERVING, "logs": slots(0)}
+ENTERING = {"seen": True, "known": NOTHING, "replica": ABSENT, "moved": True}
+
+NOWHERE, GONE = assigned(UNASSIGNED), assigned(DIR1, online=False)
+
+ROWS = [
+    # Unassigned while a directory is offline: KIP and code make another log, the mended rules report it LOST.
+    ("fixed", {**START, "disks": slots(1)}, NOWHERE, 1, (UNOPENED, slots(0), LOST)),
+    ("kip kafka-4.0", {**START, "disks": slots(1)}, NOWHERE, 1, (SERVING, slots(0, 1), DIR1)),
+    # Assigned without the log while another directory is offline, from which a move may have been on its way.
+    ("fixed", {**START, "disks": slots(1)}, assigned(DIR1), 1, (UNOPENED, slots(0), LOST)),
+    ("kip kafka-4.0", {**START, "disks": slots(1)}, assigned(DIR1), 1, (SERVING, slots(0, 1), NOTHING)),
+    # A readable log behind an assignment to a dead directory: the code corrects it, unless there is a leader (B15).
+    ("fixed", {**START, "disks": slots(0)}, GONE, 0, (SERVING, slots(0), DIR0)),
+    ("kip", {**START, "disks": slots(0)}, GONE, 0, (UNOPENED, slots(0), NOTHING)),
+    ("kafka-4.0", {**START, "disks": slots(0)}, GONE, 0, (UNOPENED, slots(0), DIR0)),
+    ("kafka-4.0", {**START, "disks": slots(0)}, evolve(GONE, led=True), 0, (UNOPENED, slots(0), NOTHING)),
+    # MIGRATING names no directory, so the code hides the log while any directory is offline (B15).
+    ("fixed", {**START, "disks": slots(0)}, assigned(MIGRATING), 0, (SERVING, slots(0), DIR0)),
+    ("kafka-4.0", {**START, "disks": slots(0)}, assigned(MIGRATING), 0, (UNOPENED, slots(0), DIR0)),
+    # A partition that is new to a running broker cannot be in the dead directory; the seeded defect waits for that one.
+    ("fixed kip kafka-4.0", RUNNING, NOWHERE, 1, (SERVING, slots(1), DIR1)),
+    ("fixed+offline-directory-stops-new-logs", RUNNING, NOWHERE, 1, (UNOPENED, slots(), LOST)),
+    # A failed replica stays offline until the restart; the historical defect makes an empty log (KAFKA-16234).
+    ("fixed", DEAD, assigned(DIR0), 1, (OFFLINE, slots(0), NOTHING)),
+    ("fixed+failure-recreates-log", DEAD, assigned(DIR0), 1, (SERVING, slots(0, 1), DIR1)),
+    # Where the entry was not rewritten the code neither compares nor corrects it.
+    ("kafka-4.0", SERVED, assigned(DIR1), 0, (SERVING, slots(0), NOTHING)),
+    ("kafka-4.0", {**SERVED, "moved": True}, assigned(DIR1), 0, (SERVING, slots(0), DIR0)),
+    ("fixed", SERVED, assigned(DIR1), 0, (SERVING, slots(0), DIR0)),
+    # B12: the assignment of a replica that a reassignment adds is never read.
+    ("kafka-4.0", ENTERING, NOWHERE, 0, (SERVING, slots(0), NOTHING)),
+    ("fixed", ENTERING, NOWHERE, 0, (SERVING, slots(0), DIR0)),
+]
+"""Rule sets, the broker, its metadata, the slot that it would choose, and what comes of it."""
 
 
-@pytest.mark.parametrize(
-    ("rules", "expected"),
-    [
-        ("fixed", (UNOPENED, slots(0), LOST)),
-        ("kip", (SERVING, slots(0, 1), NOTHING)),
-        ("kafka-4.0", (SERVING, slots(0, 1), NOTHING)),
-    ],
-)
-def test_an_assigned_directory_without_the_log_while_another_is_offline(
-    rules: str, expected: tuple[object, ...]
+@pytest.mark.parametrize(("rules", "changes", "known", "slot", "expected"), ROWS, ids=str)
+def test_rows_in_which_rules_differ(
+    rules: str, changes: dict[str, object], known: Assigned, slot: int, expected: tuple[object, ...]
 ) -> None:
-    """The log may be in the dead directory, from which a move was on its way."""
-    found = taken(host(logs=slots(0), whole=slots(0), disks=slots(1)), assigned(DIR1), 1, parse(rules).directories)
-    assert outcome(found) == expected
-
-
-@pytest.mark.parametrize(
-    ("rules", "led", "expected"),
-    [
-        ("fixed", False, (SERVING, slots(0), DIR0)),
-        ("kip", False, (UNOPENED, slots(0), NOTHING)),
-        ("kafka-4.0", False, (UNOPENED, slots(0), DIR0)),
-        ("kafka-4.0", True, (UNOPENED, slots(0), NOTHING)),
-    ],
-)
-def test_a_readable_log_behind_an_assignment_to_a_dead_directory(
-    rules: str, led: bool, expected: tuple[object, ...]
-) -> None:
-    """No action in the KIP; the code opens nothing and corrects the assignment, unless there is a leader (B15)."""
-    known = assigned(DIR1, online=False, led=led)
-    found = taken(host(logs=slots(0), whole=slots(0), disks=slots(0)), known, 0, parse(rules).directories)
-    assert outcome(found) == expected
-
-
-@pytest.mark.parametrize(
-    ("rules", "expected"), [("fixed", (SERVING, slots(0), DIR0)), ("kafka-4.0", (UNOPENED, slots(0), DIR0))]
-)
-def test_a_migrated_log_while_another_directory_is_offline(rules: str, expected: tuple[object, ...]) -> None:
-    """MIGRATING names no directory, so the code hides the log while any directory is offline (B15)."""
-    found = taken(host(logs=slots(0), whole=slots(0), disks=slots(0)), assigned(MIGRATING), 0, parse(rules).directories)
-    assert outcome(found) == expected
-
-
-def test_a_running_broker_makes_new_partitions_whatever_is_offline() -> None:
-    """A partition that is new to the broker cannot be in the dead directory; the seeded defect waits for that one."""
-    new = host(seen=True, known=NEW, disks=slots(1))
-    for rules in ("fixed", "kip", "kafka-4.0"):
-        assert outcome(taken(new, assigned(UNASSIGNED), 1, parse(rules).directories)) == (SERVING, slots(1), DIR1)
-    waits = taken(new, assigned(UNASSIGNED), 1, parse("fixed+offline-directory-stops-new-logs").directories)
-    assert (waits.replica, waits.logs) == (UNOPENED, slots())
-
-
-def test_a_failed_replica_stays_offline_until_the_restart() -> None:
-    """Later metadata opens nothing; the historical defect makes an empty log elsewhere (KAFKA-16234)."""
-    dead = host(seen=True, known=DIR0, replica=OFFLINE, logs=slots(0), whole=slots(0), disks=slots(1), failed=slots(0))
-    assert outcome(taken(dead, assigned(DIR0), 1, parse("fixed").directories)) == (OFFLINE, slots(0), NOTHING)
-    again = taken(dead, assigned(DIR0), 1, parse("fixed+failure-recreates-log").directories)
-    assert (outcome(again), again.whole) == ((SERVING, slots(0, 1), DIR1), slots(0))
-
-
-def test_the_code_reads_only_what_was_rewritten() -> None:
-    """Where the entry was not rewritten the code neither compares nor corrects it."""
-    known = host(seen=True, known=DIR1, replica=SERVING, logs=slots(0))
-    assert taken(known, assigned(DIR1), 0, parse("kafka-4.0").directories).ready == NOTHING
-    assert taken(evolve(known, moved=True), assigned(DIR1), 0, parse("kafka-4.0").directories).ready == DIR0
-    assert taken(known, assigned(DIR1), 0, parse("fixed").directories).ready == DIR0
-
-
-def test_a_broker_that_becomes_a_replica_does_not_report_it() -> None:
-    """B12: the assignment of a replica that a reassignment adds is never read."""
-    entering = host(seen=True, known=NOTHING, replica=ABSENT, moved=True)
-    assert taken(entering, assigned(UNASSIGNED), 0, parse("kafka-4.0").directories).ready == NOTHING
-    assert taken(entering, assigned(UNASSIGNED), 0, parse("fixed").directories).ready == DIR0
+    """The replica, its logs, and the assignment that waits, as the row says."""
+    for name in rules.split():
+        assert outcome(taken(host(**changes), known, slot, parse(name).directories)) == expected
 
 
 def test_a_future_log_in_the_assigned_directory() -> None:
@@ -181,12 +141,13 @@ def test_the_swap_at_start_compares_no_offsets() -> None:
     assert swapped(moving, assigned(DIR1), parse("fixed").directories) == moving
 
 
-def test_a_single_directory_is_silent_in_the_kip() -> None:
+@pytest.mark.parametrize(("rules", "known", "ready"), [
+    ("kip", NOWHERE, NOTHING), ("kip", assigned(LOST, online=False), DIR0), ("fixed", NOWHERE, DIR0),
+])  # fmt: skip
+def test_a_single_directory_is_silent_in_the_kip(rules: str, known: Assigned, ready: int) -> None:
     """Only LOST is corrected by a broker with one directory."""
     one = evolve(Cluster(directories=1).host(), seen=False, known=NOTHING, behind=False)
-    assert taken(one, assigned(UNASSIGNED), 0, parse("kip").directories).ready == NOTHING
-    assert taken(one, assigned(LOST, online=False), 0, parse("kip").directories).ready == DIR0
-    assert taken(one, assigned(UNASSIGNED), 0, parse("fixed").directories).ready == DIR0
+    assert taken(one, known, 0, parse(rules).directories).ready == ready
 
 
 def test_a_broker_that_is_no_replica_deletes_what_it_can_reach() -> None:
